@@ -6,6 +6,7 @@ from sklearn_hashnlp.text._distort_texts import distort_texts
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._frequent_ngram_vectorizer import FrequentNgramVectorizer
 from sklearn_hashnlp.text._hashing_ngram_vectorizer import HashingNgramVectorizer
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
 from sklearn_hashnlp.text._sgnn_word_projector import SGNNWordProjector
@@ -18,6 +19,7 @@ __all__ = [
     "FastTextVectorizer",
     "FrequentNgramVectorizer",
     "HashingNgramVectorizer",
+    "NgramSpec",
     "NgramVectorUnion",
     "SGNNProjector",
     "SGNNWordProjector",

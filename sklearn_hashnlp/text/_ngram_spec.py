@@ -14,27 +14,80 @@ _MAX_COLUMNS = 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class NgramSpec:
-    """Specification of the n-grams that are counted in some columns, and how; ValueError for other values."""
+    """Specification of the n-grams that a vectorizer counts: plain values, which JSON can hold.
 
-    n_features: int  # columns of n-grams
-    padding: int = 0  # empty columns behind them
-    # MurmurHash3 as in scikit-learn. The others need arrays of their vectorizer: fastText's dictionary, one of 64-bit
-    # hashes, or the encoder of vectors.
+    Parameters
+    ----------
+    n_features : int
+        Number of columns of n-grams, at most 2**31 - 1.
+    padding : int, default=0
+        Number of empty columns behind them.
+    scheme : {"murmur3", "fasttext", "fingerprint", "dense"}, default="murmur3"
+        How an n-gram gets its column: by MurmurHash3 as in scikit-learn. The others need arrays of their vectorizer:
+        fastText's dictionary, a dictionary of 64-bit hashes, or the encoder of a block of dense columns.
+    name : str, default=""
+        Name of the part in a union.
+    analyzer : {"word", "char", "char_wb", "word_chars"}, default="word"
+        Units of the n-grams, as in scikit-learn; ``"word_chars"`` are characters of words between ``<`` and ``>``.
+    token_pattern : str or None, default=None
+        Regular expression of the words of ``"word"`` and ``"word_chars"``.
+    lowercase : bool, default=False
+        Whether texts are converted to lowercase.
+    strip_accents : {"ascii", "unicode"} or None, default=None
+        How accents are removed, as in scikit-learn.
+    stop_words : tuple of str, default=()
+        Words that are not counted.
+    around : (str, str), default=("", "")
+        Strings before and after each text.
+    decode : (str, str) or None, default=("utf-8", "strict")
+        Encoding of bytes and what is done with errors; None refuses bytes.
+    ngram_range : (int, int), default=(1, 1)
+        Minimal and maximal length of an n-gram.
+    alternate_sign, binary : bool, default=False
+        As in scikit-learn's ``HashingVectorizer``.
+    norm : {"l1", "l2"} or None, default=None
+        Norm of the rows.
+    damped : bool, default=False
+        Whether a count c has the value ``1 + log(c)``.
+    weight : float, default=1.0
+        Factor of all values.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the values.
+
+    Raises
+    ------
+    ValueError
+        If a value is not as described.
+
+    See Also
+    --------
+    AutoNgramVectorizer.ngram_specs : The specifications of a vectorizer.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.text import NgramSpec
+    >>> spec = NgramSpec(n_features=2**20, analyzer="char_wb", ngram_range=(2, 4), lowercase=True)
+    >>> NgramSpec.from_dict(spec.to_dict()) == spec
+    True
+    """
+
+    n_features: int
+    padding: int = 0
     scheme: str = "murmur3"
-    name: str = ""  # in a union
-    analyzer: str = "word"  # "word_chars": characters of words between < and >; others as in scikit-learn
-    token_pattern: str | None = None  # for "word" and "word_chars"
+    name: str = ""
+    analyzer: str = "word"
+    token_pattern: str | None = None
     lowercase: bool = False
     strip_accents: str | None = None
-    stop_words: tuple[str, ...] = ()  # for "word"
-    around: tuple[str, str] = ("", "")  # put before and after each text
-    decode: tuple[str, str] | None = ("utf-8", "strict")  # encoding of bytes, and errors; None: bytes are refused
+    stop_words: tuple[str, ...] = ()
+    around: tuple[str, str] = ("", "")
+    decode: tuple[str, str] | None = ("utf-8", "strict")
     ngram_range: tuple[int, int] = (1, 1)
     alternate_sign: bool = False
     binary: bool = False
     norm: str | None = None
-    damped: bool = False  # 1 + log(count)
-    weight: float = 1.0  # factor of all values
+    damped: bool = False
+    weight: float = 1.0
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
@@ -48,13 +101,35 @@ class NgramSpec:
             raise ValueError("An n-gram specification with 'damped' must have neither 'alternate_sign' nor 'norm'.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values by their names, tuples as lists: values for JSON."""
+        """Return the values as JSON can hold them.
+
+        Returns
+        -------
+        dict
+            The values by their names, tuples as lists.
+        """
         values = {name: getattr(self, name) for name in _NAMES}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a specification from the result of ``to_dict``, or raise a ValueError."""
+        """Build a specification from the result of ``to_dict``.
+
+        Parameters
+        ----------
+        values : mapping
+            All values by their names.
+
+        Returns
+        -------
+        NgramSpec
+            The specification.
+
+        Raises
+        ------
+        ValueError
+            If a name is missing or unknown, or a value is not as described.
+        """
         if not isinstance(values, Mapping) or set(values) != set(_NAMES):
             raise ValueError(f"An n-gram specification must have the values {', '.join(_NAMES)}, got {values!r:.200}.")
         given: dict[str, Any] = {
