@@ -13,7 +13,7 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_skipgrams
 from sklearn_hashnlp.kernels.strings._units import Texts, word_units
 from sklearn_hashnlp.text._documents import check_column
-from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._ngram_spec import NgramSpec, cached_spec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 from sklearn_hashnlp.text._token_patterns import TOKENS, check_ngram_range
 
@@ -153,13 +153,13 @@ class CharNgramFeaturizer(TextVectorizer):
         return super().ngram_specs()
 
     def _specs(self) -> list[NgramSpec]:
-        spec = NgramSpec(
+        spec = cached_spec(
+            *check_ngram_range(self.ngram_range, caller=type(self).__name__),
             n_features=int(self.n_features),
             analyzer="word_chars",
             token_pattern=r"\S+" if self.split == "whitespace" else TOKENS,
             lowercase=bool(self.lowercase),
             decode=None,
-            ngram_range=check_ngram_range(self.ngram_range, caller=type(self).__name__),
             alternate_sign=bool(self.alternate_sign),
             binary=bool(self.binary),
             norm=self.norm,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import chain, islice
 from threading import Condition
 from typing import Any, NamedTuple, TypeAlias
@@ -51,7 +52,7 @@ def hashed_counts(
     n_characters = WORD_CHUNK if spec.analyzer == "word" else CHARACTER_CHUNK
     begin, end = spec.around
     plain = not spec.lowercase and spec.strip_accents is None
-    preprocess = None if plain else as_scikit_learn(spec).build_preprocessor()
+    preprocess = None if plain else _preprocessor(spec)
     dtype = np.dtype(spec.dtype).type
 
     def make_rows(first: int, chunk: list[Any], allocate: Allocate | None) -> Iterator[Rows]:
@@ -83,6 +84,11 @@ def hashed_counts(
         dtype=dtype,
         n_jobs=n_jobs,
     )
+
+
+@lru_cache(maxsize=16)
+def _preprocessor(spec: NgramSpec) -> Any:
+    return as_scikit_learn(spec).build_preprocessor()
 
 
 def _check_surrogates(spec: NgramSpec, text: str, position: int, caller: str) -> None:

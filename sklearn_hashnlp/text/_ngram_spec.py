@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from math import isfinite
 from typing import Any, Final, Self
 
@@ -136,6 +137,12 @@ class NgramSpec:
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
         }
         return cls(**given)
+
+
+@lru_cache(maxsize=64, typed=True)
+def cached_spec(min_n: int, max_n: int, **values: Any) -> NgramSpec:
+    """Return a specification; its values are checked once."""
+    return NgramSpec(ngram_range=(min_n, max_n), **values)
 
 
 _NAMES: Final = tuple(field.name for field in fields(NgramSpec))

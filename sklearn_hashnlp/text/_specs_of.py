@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion
 
-from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._ngram_spec import NgramSpec, cached_spec
 
 # Methods that a subclass may override to change the analyzer, which a specification cannot follow.
 _OVERRIDABLE = (
@@ -51,19 +52,20 @@ def hashing_spec(vectorizer: HashingVectorizer) -> NgramSpec:
     for parameter in ("preprocessor", "tokenizer"):
         if getattr(vectorizer, parameter) is not None and (is_word or parameter == "preprocessor"):
             raise ValueError(f"A {name} with a {parameter} has no n-gram specification: it is code.")
-    for method in _OVERRIDABLE:
-        if getattr(type(vectorizer), method) is not getattr(HashingVectorizer, method):
-            raise ValueError(f"A {name} with its own {method} has no n-gram specification.")
+    cls: Any = type(vectorizer)
+    if (method := _overridden_method(cls)) is not None:
+        raise ValueError(f"A {name} with its own {method} has no n-gram specification.")
     words = (vectorizer.get_stop_words() or ()) if is_word else ()
     low, high = (int(n) if isinstance(n, Integral) else n for n in vectorizer.ngram_range)
     try:
-        return NgramSpec(
+        return cached_spec(
+            low,
+            high,
             n_features=int(vectorizer.n_features),
             token_pattern=vectorizer.token_pattern if is_word else None,
             strip_accents=vectorizer.strip_accents or None,
             stop_words=tuple(sorted(word for word in words if isinstance(word, str))),
             decode=(vectorizer.encoding, vectorizer.decode_error),
-            ngram_range=(low, high),
             dtype=np.dtype(vectorizer.dtype).name,
             analyzer=vectorizer.analyzer,
             lowercase=bool(vectorizer.lowercase),
@@ -71,8 +73,15 @@ def hashing_spec(vectorizer: HashingVectorizer) -> NgramSpec:
             binary=bool(vectorizer.binary),
             norm=vectorizer.norm,
         )
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"A {name} has no n-gram specification: {error}") from error
+
+
+@lru_cache(maxsize=16)
+def _overridden_method(cls: Any) -> str | None:
+    """Return the first method of the analyzer that a class overrides."""
+    methods = (name for name in _OVERRIDABLE if getattr(cls, name) is not getattr(HashingVectorizer, name))
+    return next(methods, None)
 
 
 def as_scikit_learn(spec: NgramSpec) -> HashingVectorizer:

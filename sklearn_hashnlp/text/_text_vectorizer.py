@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from sklearn.base import TransformerMixin
 
-from sklearn_hashnlp._sklearn import BaseEstimator
+from sklearn_hashnlp._sklearn import BaseEstimator, validate_parameter_constraints
 from sklearn_hashnlp.text._count_ngrams import count_ngrams
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
+
+
+@lru_cache(maxsize=64)
+def _parameter_names(cls: Any) -> tuple[str, ...]:
+    return tuple(cls._get_param_names())
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
@@ -88,6 +94,12 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         [('words', (1, 2), 1.0), ('characters', (2, 5), 0.5)]
         """
         return self._specs()
+
+    def _validate_params(self) -> None:
+        """Check the parameters; scikit-learn would read their names from the signature in each call."""
+        cls: Any = type(self)
+        parameters = {name: getattr(self, name) for name in _parameter_names(cls)}
+        validate_parameter_constraints(self._parameter_constraints, parameters, caller_name=cls.__name__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
