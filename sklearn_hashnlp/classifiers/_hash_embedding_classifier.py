@@ -68,7 +68,8 @@ from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
 ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 
 _POOL_STD = 0.1  # as in the reference implementation
-_MIN_ROWS_PER_STEP = 64  # of further training: few rows leave steps of stochastic gradients too large for others
+# Of further training: after a fit of few rows by stochastic gradients, step sizes are still large.
+_MIN_ROWS_PER_STEP = 64
 
 
 class HashEmbeddingClassifier(NetClassifier):

@@ -268,7 +268,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         return {"step_sizes": values | {"rows_per_step": self.rows_per_step}}, named
 
     def load_step_sizes(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Load what :meth:`to_step_sizes` returned; the first models have none."""
+        """Load what :meth:`to_step_sizes` returned; a model that was converted or not trained has none."""
         values = values.get("step_sizes", {})
         self.rows_per_step = values.get("rows_per_step")
         if "optimizer" in values:

@@ -14,6 +14,7 @@ from sklearn_hashnlp.nn import HashEmbeddingBag
 
 _QUANTILE = 0.02  # of the training rows have less evidence than what is enough
 _UNMARKED = 0.3  # of it where texts have no marks: only those of the most frequent n-grams have less
+_MAX_ROWS = 10_000  # that are read
 _MIN_UNMARKED = 200  # rows: the quantile of fewer depends on chance
 _REPEATED, _OTHER_SHARE = 5, 0.15  # training rows of one text, and how much a share of a label differs there
 _LEAST = 0.05  # of that quantile with n-grams of a single row: a few rows may share none
@@ -42,6 +43,7 @@ def enough_evidence(bag: HashEmbeddingBag, rows: SparseDataset, divisor: float, 
     N-grams of a single training row are left out: the row itself is the only reason that they are known. 0 without
     normalization, where a row of n-grams that tell nothing is short, and for values that cannot be weighted counts.
     """
+    rows = _sample(rows)
     is_marked = _are_marked(rows)
     are_counts = is_marked or (len(rows) >= _MIN_UNMARKED and rows.data.min(initial=1.0) >= 0.5)
     if bag.normalize is None or not are_counts:
@@ -62,6 +64,7 @@ def evidence_of_training(bag: HashEmbeddingBag, rows: SparseDataset, divisor: fl
     """
     if divisor is None or enough == 0:
         return 0.0
+    rows = _sample(rows)
     evidence = _evidence(bag.importance, bag, rows, 1 / divisor, np.inf, np.inf)
     enough = min(enough, float(np.quantile(np.maximum(evidence, 0.0), _QUANTILE)))
     values, group, counts = np.unique(evidence, return_inverse=True, return_counts=True)
@@ -75,6 +78,12 @@ def evidence_of_training(bag: HashEmbeddingBag, rows: SparseDataset, divisor: fl
     shares = _dense(members @ labels) / counts[repeated, np.newaxis]
     differ = np.abs(shares - np.asarray(labels.mean(axis=0)).ravel()).max(axis=1) > _OTHER_SHARE
     return min(enough, float(values[repeated][differ].min(initial=np.inf)))
+
+
+def _sample(rows: SparseDataset) -> SparseDataset:
+    """Return as many rows as a quantile needs, evenly spaced."""
+    step = -(-len(rows) // _MAX_ROWS)
+    return rows if step <= 1 else rows.select(np.arange(0, len(rows), step))
 
 
 def _dense(matrix: Any) -> NDArray[np.float64]:

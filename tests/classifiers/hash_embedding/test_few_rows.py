@@ -1,6 +1,7 @@
 """``loss="auto"`` with few rows: a support vector machine with settings chosen by cross-validation."""
 
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -340,3 +341,27 @@ def test_another_device_changes_the_solver_and_not_the_loss():
     assert chosen == {"cpu": "dual", "cuda": "sgd"}
     with pytest.raises(ValueError, match=r"solver='dual'\) does not work with device='cuda'"):
         _solvers.choose_solver(parameters | {"device": "cuda", "solver": "dual"}, "hinge", 1000, 3, "cuda", caller="A")
+
+
+def test_ctrl_c_during_the_cross_validation_leaves_the_model_as_it_was(monkeypatch):
+    X, y = counts()
+    model = classifier().fit(X, y)
+    net, reached = model.net_, []
+
+    def interrupted(problem, seed):
+        signal.raise_signal(signal.SIGINT)
+        reached.append(True)
+        return choose_settings(problem, seed)
+
+    monkeypatch.setattr(_few_rows, "choose_settings", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.net_ is net
+    assert not reached
+
+
+def test_steps_of_further_training_are_smaller_after_a_fit_of_few_rows_by_gradients():
+    X, y = counts()
+    assert classifier(solver="sgd").fit(X, y).net_.rows_per_step == 64
+    assert classifier(solver="sgd", batch_size=16).fit(X, y).net_.rows_per_step == 16
+    assert classifier().fit(X, y).net_.rows_per_step == 32  # the solution is near the optimum
