@@ -27,7 +27,7 @@ from sklearn_hashnlp.text import (
     NgramVectorUnion,
 )
 from sklearn_hashnlp.text._count_ngrams import count_ngrams
-from sklearn_hashnlp.text._ngram_spec import ANALYZERS, SCHEMES, NgramSpec
+from sklearn_hashnlp.text._ngram_spec import ANALYZERS, SCHEMES, NgramSpec, cached_spec
 from sklearn_hashnlp.text._specs_of import as_scikit_learn, specs_of
 
 TEXTS = ["To be, or not to be", "", "ÉTÉ à la plage 😀", b"that is the question", "no no \ud800 no"]
@@ -257,3 +257,9 @@ print(sorted({"numpy", "scipy", "sklearn", "torch", "numba"} & set(sys.modules))
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
+
+
+def test_a_float_is_refused_after_an_equal_integer():
+    assert cached_spec(1, 1, n_features=8, analyzer="char").ngram_range == (1, 1)
+    with pytest.raises(ValueError, match="'ngram_range' of an n-gram specification must be integers"):
+        cached_spec(1.0, 1, n_features=8, analyzer="char")

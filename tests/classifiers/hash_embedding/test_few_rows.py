@@ -365,3 +365,14 @@ def test_steps_of_further_training_are_smaller_after_a_fit_of_few_rows_by_gradie
     assert classifier(solver="sgd").fit(X, y).net_.rows_per_step == 64
     assert classifier(solver="sgd", batch_size=16).fit(X, y).net_.rows_per_step == 16
     assert classifier().fit(X, y).net_.rows_per_step == 32  # the solution is near the optimum
+
+
+def test_further_training_keeps_the_damping_of_the_solution(tmp_path):
+    X, y = counts()
+    model = classifier().fit(X, y)
+    save_model(model, tmp_path / "model")
+    damping = [group["eps"] for group in model.net_.optimizer_.param_groups]
+    assert min(damping) > 1e-3  # not that of a net without step sizes
+    for one in (model, load_model(tmp_path / "model")):
+        one.partial_fit(X[:40], y[:40])
+        assert [group["eps"] for group in one.net_.optimizer_.param_groups] == pytest.approx(damping)
