@@ -52,7 +52,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._solvers import (
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet, make_net, net_from_state
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset, canonical_rows
-from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
+from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit

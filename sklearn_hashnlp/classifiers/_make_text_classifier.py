@@ -15,7 +15,7 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice
-from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
+from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
 from sklearn_hashnlp.text._token_patterns import TOKENS
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer

@@ -22,7 +22,7 @@ from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pi
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice, SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
-from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
+from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._n_jobs import with_n_jobs

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout
+from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag, check_bags, runs_compiled
-from sklearn_hashnlp.nn._hash_tables import (
-    AGGREGATIONS,
-    NORMS,
-    VARIANTS,
-    Aggregation,
-    HashTables,
-    Norm,
-    Variant,
-    segment_sum,
-)
+from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, HashTables, segment_sum
 
 
 class HashEmbedding(HashTables):
@@ -223,8 +217,6 @@ class HashEmbeddingBag(HashTables):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if normalize not in NORMS:
-            raise ValueError(f"normalize must be one of {NORMS}, got {normalize!r}.")
         super().__init__(
             num_embeddings,
             num_buckets,
@@ -241,6 +233,7 @@ class HashEmbeddingBag(HashTables):
             device=device,
             dtype=dtype,
         )
+        self.spec = replace(self.spec, normalize=normalize)
         self.normalize = normalize
 
     def forward(self, ids: Tensor, offsets: Tensor, per_sample_weights: Tensor | None = None) -> Tensor:
@@ -302,12 +295,7 @@ class HashEmbeddingBag(HashTables):
     @property
     def layout(self) -> BagLayout:
         """The options that the compiled kernels read."""
-        return BagLayout(
-            variant=VARIANTS.index(self.variant),
-            concat=self.aggregation == "concat",
-            append_weight=self.append_weight,
-            norm=NORMS.index(self.normalize),
-        )
+        return self.spec.layout
 
     def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:
         ids, constants = self._keys(ids).to(torch.int64), np.array(self._constants, dtype=np.uint64)

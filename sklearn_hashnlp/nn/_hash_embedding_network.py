@@ -9,8 +9,8 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
+from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
 from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
-from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.trees import SoftmaxTree
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, TypeAlias, get_args
+from collections.abc import Callable
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp._hash_specification import FOLDED, HASH_SPECIFICATION, hash_constants
+from sklearn_hashnlp._hash_specification import FOLDED
+from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, TableSpec, Variant
 from sklearn_hashnlp.nn._hashing import LOW_32_BITS, mix_ids, mix_tensor, slot_tensor, to_int64
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
@@ -38,10 +39,6 @@ def median_parts(
     return middle if k % 2 else (middle + ordered[..., k // 2, :]) / 2
 
 
-Aggregation: TypeAlias = Literal["sum", "concat", "median"]
-Variant: TypeAlias = Literal["improved", "paper", "standard"]
-Norm: TypeAlias = Literal["l1", "l2"]
-
 AGGREGATIONS: Final[dict[Aggregation, Callable[[Tensor], Tensor]]] = {
     "sum": sum_parts,
     "concat": concat_parts,
@@ -57,32 +54,9 @@ def segment_sum(
     return torch.segment_reduce(values, "sum", offsets=offsets, axis=0, unsafe=True, initial=0)
 
 
-# Saved states hold indices of these and of AGGREGATIONS: append only.
-VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
-NORMS: Final[tuple[Norm | None, ...]] = (None, *get_args(Norm))
-_MAX_SIZE = 2**31 - 1
-_IDENTITY = (0, 0, 0)  # the constants by which kernels recognize ids that are not hashed
-_UNHASHED = 2**8  # added to the variant's index in saved states
-
-
-def _name_of(names: Sequence[str | None], index: int) -> str:
-    return repr(names[index]) if 0 <= index < len(names) else f"number {index} of a later version"
-
-
-# Of the numbers in a saved state, in their order.
-_DESCRIPTIONS: Final[tuple[Callable[[int], str], ...]] = (
-    lambda number: f"hash specification {number}",
-    lambda seed: f"seed={seed} (modulo 2**64)",
-    lambda code: f"variant={_name_of(VARIANTS, code % _UNHASHED)}, hash_rows={code < _UNHASHED}",
-    lambda index: f"aggregation={_name_of(tuple(AGGREGATIONS), index)}",
-    lambda index: f"normalize={_name_of(NORMS, index)}",
-)
-
-
 class HashTables(nn.Module):
     """The base of :class:`HashEmbedding` and :class:`HashEmbeddingBag`: tables and hash functions."""
 
-    normalize: Norm | None = None  # of bags only
     importance: nn.Parameter | None  # (num_embeddings, num_hashes): p in the paper; None for ``"standard"``
 
     def __init__(
@@ -104,14 +78,18 @@ class HashTables(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        sizes = {"num_embeddings": num_embeddings, "num_buckets": num_buckets, "embedding_dim": embedding_dim}
-        for name, size in (sizes | {"num_hashes": num_hashes}).items():
-            if not 1 <= size <= _MAX_SIZE:
-                raise ValueError(f"{name} must be between 1 and {_MAX_SIZE}, got {size}.")
-        if variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {VARIANTS}, got {variant!r}.")
-        if aggregation not in AGGREGATIONS:
-            raise ValueError(f"aggregation must be one of {tuple(AGGREGATIONS)}, got {aggregation!r}.")
+        spec = TableSpec(
+            num_embeddings,
+            num_buckets,
+            embedding_dim,
+            num_hashes=num_hashes,
+            variant=variant,
+            aggregation=aggregation,
+            append_weight=append_weight,
+            hash_rows=hash_rows,
+            seed=seed,
+        )
+        self.spec = spec
         self.num_embeddings = num_embeddings
         self.num_buckets = num_buckets
         self.embedding_dim = embedding_dim
@@ -124,17 +102,13 @@ class HashTables(nn.Module):
         self.pool_std = pool_std
         self.importance_init = importance_init
         self.sparse = sparse
-        self._specification = HASH_SPECIFICATION
-        self._constants = hash_constants(seed, num_hashes + 1)
-        if not hash_rows:
-            self._constants = (_IDENTITY, *self._constants[1:])
-        standard = variant == "standard"
-        rows = num_embeddings if standard else num_buckets
-        self.pool = nn.Parameter(lazy_zeros((rows, embedding_dim), dtype=dtype, device=device))
-        if standard:
-            self.register_parameter("importance", None)
+        self._specification = spec.specification
+        self._constants = spec.constants
+        self.pool = nn.Parameter(lazy_zeros(spec.pool_shape, dtype=dtype, device=device))
+        if spec.has_importance:
+            self.importance = nn.Parameter(lazy_zeros(spec.importance_shape, dtype=dtype, device=device))
         else:
-            self.importance = nn.Parameter(lazy_zeros((num_embeddings, num_hashes), dtype=dtype, device=device))
+            self.register_parameter("importance", None)
         self._fill()
 
     def _fill(self) -> None:
@@ -154,10 +128,7 @@ class HashTables(nn.Module):
     @property
     def output_dim(self) -> int:
         """Columns of the output: d (k d for "concat"), plus k when weights are appended."""
-        if self.importance is None:
-            return self.embedding_dim
-        width = self.embedding_dim * (self.num_hashes if self.aggregation == "concat" else 1)
-        return width + (self.num_hashes if self.append_weight else 0)
+        return self.spec.output_dim
 
     def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Hash feature ids to rows of both tables.
@@ -247,11 +218,7 @@ class HashTables(nn.Module):
             ``hash_rows=False``; and the indices of the aggregation and of the norm. It is a tensor, so that formats
             which store only tensors can store it.
         """
-        seed = (self.seed + 2**63) % 2**64 - 2**63
-        variant = VARIANTS.index(self.variant) + (0 if self.hash_rows else _UNHASHED)
-        aggregation = 0 if self.importance is None else tuple(AGGREGATIONS).index(self.aggregation)
-        numbers = [self._specification, seed, variant, aggregation, NORMS.index(self.normalize)]
-        return torch.tensor(numbers, dtype=torch.int64, device="cpu")
+        return torch.tensor(self.spec.to_numbers(), dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
         """Check that a state was saved with the hash functions and the aggregation of this module.
@@ -271,15 +238,8 @@ class HashTables(nn.Module):
         """
         if state.shape != (5,):
             raise ValueError(f"The state of hash tables has 5 numbers, got the shape {tuple(state.shape)}.")
-        numbers, others = self.get_extra_state().tolist(), state.tolist()
-        numbers[0] = FOLDED if others[0] == FOLDED else HASH_SPECIFICATION
-        for describe, own, other in zip(_DESCRIPTIONS, numbers, others, strict=True):
-            if own != other:
-                raise ValueError(
-                    f"These tables were trained with {describe(other)}, this module has {describe(own)}. Build it with "
-                    "the parameters of the tables."
-                )
-        self._specification = numbers[0]
+        self.spec = self.spec.matched(state.tolist())
+        self._specification = self.spec.specification
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         # torch sets the extra state last, when the tables are already overwritten.

@@ -1,0 +1,130 @@
+"""The sizes, hash functions and options of the two tables of hash embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, Literal, Self, TypeAlias, get_args
+
+from sklearn_hashnlp._hash_specification import FOLDED, HASH_SPECIFICATION, hash_constants
+from sklearn_hashnlp.kernels.embeddings._bags import BagLayout
+
+Aggregation: TypeAlias = Literal["sum", "concat", "median"]
+Variant: TypeAlias = Literal["improved", "paper", "standard"]
+Norm: TypeAlias = Literal["l1", "l2"]
+
+# Saved states hold indices of these: append only.
+AGGREGATIONS: Final[tuple[Aggregation, ...]] = get_args(Aggregation)
+VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
+NORMS: Final[tuple[Norm | None, ...]] = (None, *get_args(Norm))
+
+_MAX_SIZE = 2**31 - 1
+_IDENTITY = (0, 0, 0)  # the constants by which kernels recognize ids that are not hashed
+_UNHASHED = 2**8  # added to the variant's index in saved states
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """The tables of a hash embedding: their shapes, and the rows that an id has in them."""
+
+    num_embeddings: int  # n in the paper
+    num_buckets: int  # B
+    embedding_dim: int  # d
+    num_hashes: int = 2  # k
+    variant: Variant = "improved"
+    aggregation: Aggregation = "sum"
+    append_weight: bool = True
+    hash_rows: bool = True
+    normalize: Norm | None = None
+    seed: int = 0
+    specification: int = HASH_SPECIFICATION
+
+    def __post_init__(self) -> None:
+        for name in ("num_embeddings", "num_buckets", "embedding_dim", "num_hashes"):
+            size = getattr(self, name)
+            if not 1 <= size <= _MAX_SIZE:
+                raise ValueError(f"{name} must be between 1 and {_MAX_SIZE}, got {size}.")
+        options = {"variant": VARIANTS, "aggregation": AGGREGATIONS, "normalize": NORMS}
+        for name, known in options.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}.")
+
+    @cached_property
+    def constants(self) -> tuple[tuple[int, ...], ...]:
+        """The constants of the hash functions: of the importance table, then of the pool."""
+        first, *others = hash_constants(self.seed, self.num_hashes + 1)
+        return (first if self.hash_rows else _IDENTITY, *others)
+
+    @property
+    def has_importance(self) -> bool:
+        """Whether there is a table of importance weights."""
+        return self.variant != "standard"
+
+    @property
+    def pool_shape(self) -> tuple[int, int]:
+        """The shape of the pool; for ``"standard"`` of the only table."""
+        return self.num_buckets if self.has_importance else self.num_embeddings, self.embedding_dim
+
+    @property
+    def importance_shape(self) -> tuple[int, int]:
+        """The shape of the importance table."""
+        return self.num_embeddings, self.num_hashes
+
+    @property
+    def output_dim(self) -> int:
+        """Columns of the output: d (k d for "concat"), plus k when weights are appended."""
+        if not self.has_importance:
+            return self.embedding_dim
+        width = self.embedding_dim * (self.num_hashes if self.aggregation == "concat" else 1)
+        return width + (self.num_hashes if self.append_weight else 0)
+
+    @property
+    def layout(self) -> BagLayout:
+        """The options that the compiled kernels read."""
+        return BagLayout(
+            variant=VARIANTS.index(self.variant),
+            concat=self.aggregation == "concat",
+            append_weight=self.append_weight,
+            norm=NORMS.index(self.normalize),
+        )
+
+    def to_numbers(self) -> list[int]:
+        """Return what identifies the hash functions and the aggregation, for saved states.
+
+        The hash specification; the seed modulo ``2**64`` in two's complement; the index of the variant, plus 256 if
+        ``hash_rows=False``; and the indices of the aggregation and of the norm.
+        """
+        seed = (self.seed + 2**63) % 2**64 - 2**63
+        variant = VARIANTS.index(self.variant) + (0 if self.hash_rows else _UNHASHED)
+        aggregation = AGGREGATIONS.index(self.aggregation) if self.has_importance else 0
+        return [self.specification, seed, variant, aggregation, NORMS.index(self.normalize)]
+
+    def matched(self, state: Sequence[int]) -> Self:
+        """Check that a saved state has these hash functions and this aggregation; return its specification.
+
+        A state of hash specification 1, which read the low 32 bits of ids alone, is matched, too.
+        """
+        specification = FOLDED if state[0] == FOLDED else HASH_SPECIFICATION
+        result = replace(self, specification=specification)
+        for describe, own, other in zip(_DESCRIPTIONS, result.to_numbers(), state, strict=True):
+            if own != other:
+                raise ValueError(
+                    f"These tables were trained with {describe(other)}, this module has {describe(own)}. Build it with "
+                    "the parameters of the tables."
+                )
+        return result
+
+
+def _name_of(names: Sequence[str | None], index: int) -> str:
+    return repr(names[index]) if 0 <= index < len(names) else f"number {index} of a later version"
+
+
+# Of the numbers in a saved state, in their order.
+_DESCRIPTIONS: Final[tuple[Callable[[int], str], ...]] = (
+    lambda number: f"hash specification {number}",
+    lambda seed: f"seed={seed} (modulo 2**64)",
+    lambda code: f"variant={_name_of(VARIANTS, code % _UNHASHED)}, hash_rows={code < _UNHASHED}",
+    lambda index: f"aggregation={_name_of(AGGREGATIONS, index)}",
+    lambda index: f"normalize={_name_of(NORMS, index)}",
+)
