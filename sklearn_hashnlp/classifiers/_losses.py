@@ -1,23 +1,24 @@
-"""Losses of the classifiers: each is a class and an entry of ``LOSSES``."""
+"""Losses of the classifiers: each is a class and an entry of ``LOSSES``. Torch is imported where a loss is computed."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
-from torch import Tensor, nn
-from torch.nn import functional
 
-from sklearn_hashnlp.nn import HierarchicalSoftmax
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from sklearn_hashnlp.nn import HierarchicalSoftmax
 
 LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid"]
 LossChoice: TypeAlias = Literal["auto", "softmax", "ova", "hinge", "hsigmoid"]
 
 
-class Loss(nn.Module):
+class Loss(ABC):
     """A loss of each row of a net's outputs, and the probabilities that the scores of such a net stand for."""
 
     name: ClassVar[LossName]  # value of the parameter ``loss`` of the classifiers
@@ -29,10 +30,13 @@ class Loss(nn.Module):
     def __init__(
         self, *, multilabel: bool = False, inverse_temperature: float = 1.0, layer: HierarchicalSoftmax | None = None
     ) -> None:
-        super().__init__()
         self.multilabel = multilabel  # whether a row may have any number of labels
         self.inverse_temperature = inverse_temperature  # factor of the logits
         self.layer = layer  # the last layer of the net, if it is a tree
+
+    @abstractmethod
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Compute the loss of each row."""
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return which rows are predicted correctly; of an indicator matrix the whole row."""
@@ -74,8 +78,10 @@ class SoftmaxLoss(Loss):
 
     name = "softmax"
 
-    def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
+    def __call__(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""
+        from torch.nn import functional
+
         return functional.cross_entropy(scores, targets, reduction="none")
 
 
@@ -86,8 +92,10 @@ class OneVsRestLoss(Loss):
     takes_several_labels = True
     link = "log_sigmoid"
 
-    def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
+    def __call__(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""
+        from torch.nn import functional
+
         indicators = _indicators(scores, targets)
         return functional.binary_cross_entropy_with_logits(scores, indicators, reduction="none").sum(dim=1)
 
@@ -98,10 +106,10 @@ class SquaredHingeLoss(Loss):
     name = "hinge"
     needs_temperature = True
 
-    def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
+    def __call__(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""
         signs = 2 * _indicators(scores, targets) - 1
-        return functional.relu(1 - signs * scores).square().sum(dim=1)
+        return (1 - signs * scores).relu().square().sum(dim=1)
 
 
 class TreeLoss(Loss):
@@ -111,7 +119,7 @@ class TreeLoss(Loss):
     has_temperature = False  # the search for the most probable classes does not compute all scores
     layer: HierarchicalSoftmax
 
-    def forward(self, hidden: Tensor, targets: Tensor) -> Tensor:
+    def __call__(self, hidden: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""
         log_probs: Tensor = self.layer(hidden, targets)[0]
         return -log_probs
@@ -142,7 +150,7 @@ def make_loss(
     name: LossName, head: nn.Sequential | None = None, *, multilabel: bool = False, inverse_temperature: float = 1.0
 ) -> Loss:
     """Build a loss; a tree loss needs the net's head, whose last layer is the tree, unless only its scores are used."""
-    layer = None if head is None or not isinstance(head[-1], HierarchicalSoftmax) else head[-1]
+    layer: Any = head[-1] if head is not None and name == TreeLoss.name else None
     return LOSSES[name](multilabel=multilabel, inverse_temperature=inverse_temperature, layer=layer)
 
 
@@ -164,4 +172,4 @@ def loss_from_values(values: dict[str, Any], head: nn.Sequential | None = None) 
 def _indicators(scores: Tensor, targets: Tensor) -> Tensor:
     if targets.dim() == 2:
         return targets.to(scores.dtype)
-    return torch.zeros_like(scores).scatter_(1, targets.unsqueeze(1), 1.0)
+    return scores.new_zeros(scores.shape).scatter_(1, targets.unsqueeze(1), 1.0)
