@@ -39,7 +39,8 @@ KERNEL_ROWS = [
 CLASSIFIER_ROWS = [
     ("_class_shares", "_losses", "_parameters"),
     ("_labels", "_net"),
-    ("_base", "_calibration", "_sample_weights"),
+    ("_base", "_sample_weights", "_temperature"),
+    ("_calibration",),
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),
     ("_make_text_classifier", "_quantized_sgnn_classifier", "_from_fasttext"),

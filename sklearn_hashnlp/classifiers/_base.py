@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
@@ -31,14 +30,14 @@ from sklearn_hashnlp.classifiers._labels import (
     unpack_labels,
 )
 from sklearn_hashnlp.classifiers._losses import Loss, LossName
-from sklearn_hashnlp.classifiers._net import ClassifierNet
 from sklearn_hashnlp.classifiers._parameters import Monitor
 from sklearn_hashnlp.text._documents import refuse_texts
-from sklearn_hashnlp.training._batches import Dataset
 from sklearn_hashnlp.training._estimator import FittedNet
-from sklearn_hashnlp.training._optimizers import OPTIMIZERS
 from sklearn_hashnlp.training._parameters import TRAINING
-from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+from sklearn_hashnlp.training._rows import Rows
+
+if TYPE_CHECKING:  # torch is imported where a net is used
+    from sklearn_hashnlp.classifiers._net import ClassifierNet
 
 _PARAMETER_OF = {  # a net's hyper-parameters that have another name in the estimator
     "num_embeddings": "n_embeddings",
@@ -264,7 +263,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 class NetClassifier(ScoringClassifier, FittedNet):
     """A classifier whose scores are computed by a trained net."""
 
-    net_: ClassifierNet
+    _net: ClassifierNet
     n_features_in_: int
     _rows_seen: int
     _class_counts: NDArray[np.float64]  # see count_classes
@@ -272,12 +271,12 @@ class NetClassifier(ScoringClassifier, FittedNet):
     _advice_if_not_diverged: ClassVar[str] = "values in X are too large: scale them down"
 
     @abstractmethod
-    def _rows(self, X: Any) -> Dataset:
+    def _rows(self, X: Any) -> Rows:
         """Check rows, and return the dataset that the net reads."""
 
     @property
     def _loss(self) -> Loss:  # type: ignore[override]  # here a property, in a quantized classifier an attribute
-        return self.net_.criterion_
+        return self._net.criterion_
 
     @property
     def loss_(self) -> LossName:
@@ -290,9 +289,14 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        rows = self._rows(X)
-        with plain_torch(torch.device(self.net_.device).type):
-            scores = self.net_.score_rows(rows)
+        return self._scores_by_net(self._rows(X))
+
+    def _scores_by_net(self, rows: Any) -> NDArray[np.float64]:
+        """Compute the scores of checked rows by torch."""
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        with plain_torch(self._net.device_type):
+            scores = self._net.score_rows(rows)
         self._check_finite(scores)
         return scores
 
@@ -308,18 +312,21 @@ class NetClassifier(ScoringClassifier, FittedNet):
             )
 
     def _keep(
-        self, net: ClassifierNet, labels: Labels, rows: Dataset, class_counts: NDArray[np.float64], *, resumes: bool
+        self, net: ClassifierNet, labels: Labels, rows: Rows, class_counts: NDArray[np.float64], *, resumes: bool
     ) -> None:
         """Set the fitted attributes."""
-        self._rows_seen = len(rows) + (self._rows_seen if resumes else 0)
-        self._class_counts = class_counts
-        self.classes_, self._label_lists = labels.classes, labels.lists
+        self._keep_labels(labels, len(rows) + (self._rows_seen if resumes else 0), class_counts)
         self._keep_net(net, self.history_ if resumes else [])
+
+    def _keep_labels(self, labels: Labels, rows_seen: int, class_counts: NDArray[np.float64]) -> None:
+        self._rows_seen, self._class_counts = rows_seen, class_counts
+        self.classes_, self._label_lists = labels.classes, labels.lists
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
-        values, arrays = self.net_.to_state()
-        step_sizes, accumulators = self.net_.to_step_sizes()
+        net = self._held()
+        values, arrays = net.to_state()
+        step_sizes, accumulators = net.to_step_sizes()
         arrays |= accumulators | {"class_counts": self._class_counts}
         values |= step_sizes | {
             "classes": pack_labels(self.classes_),
@@ -346,17 +353,20 @@ class NetClassifier(ScoringClassifier, FittedNet):
         if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
             raise ValueError(f"There must be a count for each of {n_classes} classes and one for all, at least 0.")
         self._class_counts = counts
+        self._load_net(values, arrays)
+
+    def _held(self) -> Any:
+        """Return what holds the state: the net, or what it is made of."""
+        return self._net
+
+    def _load_net(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Make the net of a saved model."""
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
         net = self._net_from_state(values, arrays, values["history"])
         with plain_torch():
             net.load_step_sizes(values, arrays)
         self._keep_net(net, [])
-
-
-def initialized(net: ClassifierNet, seed: int) -> ClassifierNet:
-    """Draw the initial weights of a net."""
-    with plain_torch(net.device), torch_seed(seed, net.device):
-        net.initialize()
-    return net
 
 
 def labels_of_partial_fit(known: Labels | None, named: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:
@@ -389,6 +399,8 @@ def refuse_balanced(class_weight: Any) -> None:
 
 def check_optimizer(estimator: Any) -> None:
     """Check that training continues with the optimizer that has the step sizes."""
+    from sklearn_hashnlp.training._optimizers import OPTIMIZERS
+
     optimizer = estimator.net_.optimizer_
     if optimizer.state and type(optimizer) is not OPTIMIZERS[estimator.optimizer]:
         raise ValueError(

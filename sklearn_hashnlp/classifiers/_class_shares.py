@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.training._batches import Dataset  # which loads torch
+    from sklearn_hashnlp.training._rows import Rows
 
 _TYPICAL_ROWS = 100  # rows of the usual shares that are added to a batch before its own shares are compared
 _LARGEST_FACTOR = 2.0
 
 
-def count_classes(rows: Dataset, n_classes: int) -> NDArray[np.float64]:
+def count_classes(rows: Rows, n_classes: int) -> NDArray[np.float64]:
     """Return the weights of the rows of each class, and of all rows: an array of shape (n_classes + 1,)."""
     weights = np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
     if rows.targets.ndim == 2:
@@ -45,7 +45,7 @@ def _log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(probabilities) - np.log1p(-probabilities))
 
 
-def weights_of_batch(rows: Dataset, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
+def weights_of_batch(rows: Rows, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
     """Return the weights of rows with which training continues, from the classes of all rows ``seen`` up to these.
 
     A class that is more frequent in this batch than among all rows counts less, as in importance weighting, so that

@@ -126,7 +126,7 @@ def _classifier(model: FastTextModel, n_rows: int) -> HashEmbeddingClassifier:
         calibrate=False,
         random_state=0,
     )
-    net = classifier._new_net(len(model.classes_), None, draw_seeds(0), "cpu", "sgd")
+    net = classifier._new_net(len(model.classes_), None, draw_seeds(0), "cpu")
     last = net.module_.head[-1]
     with plain_torch(), torch.no_grad():
         last.weight.numpy()[:] = weight

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
-from torch import nn
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, check_fitted, fit_context, literal_options
@@ -19,30 +17,43 @@ from sklearn_hashnlp.classifiers._base import (
     NetClassifier,
     check_optimizer,
     check_unchanged,
-    initialized,
     labels_of_partial_fit,
     refuse_balanced,
 )
-from sklearn_hashnlp.classifiers._calibration import (
-    OutOfBatchScores,
-    ProgressiveScores,
-    fit_temperature,
-    update_temperature,
-)
 from sklearn_hashnlp.classifiers._class_shares import count_classes, prior_scores, weights_of_batch
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, LossName, TreeLoss, make_loss, takes_several_labels
+from sklearn_hashnlp.classifiers._losses import (
+    LOSSES,
+    Loss,
+    LossChoice,
+    LossName,
+    TreeLoss,
+    make_loss,
+    takes_several_labels,
+)
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor, check_columns, check_ngram_dropout
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
+from sklearn_hashnlp.classifiers._temperature import inverse_temperature, update_temperature
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
     resolve_batch_size,
     resolve_embedding_dim,
     resolve_epochs,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._evidence import enough_evidence, evidence_of_training, evidence_shares
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, solve_dual, write_solution
-from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model, plain_rows, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._evidence import (
+    KnownColumns,
+    enough_evidence,
+    evidence_of_training,
+    evidence_shares,
+)
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import (
+    LinearProblem,
+    curvature_state,
+    solve_dual,
+    write_solution,
+)
+from sklearn_hashnlp.classifiers.hash_embedding._idf import idf_of_rows, initialize_importance, mean_idf
+from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, is_linear, spec_of
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, plain_rows, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._solvers import (
     SolverChoice,
     SolverName,
@@ -50,24 +61,32 @@ from sklearn_hashnlp.classifiers.hash_embedding._solvers import (
     choose_solver,
     warn_of_printers,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet, make_net, net_from_state
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset, canonical_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
-from sklearn_hashnlp.optim import RowwiseAdagrad
-from sklearn_hashnlp.training._batches import validation_split
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._interrupts import current_interrupt
-from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
-from sklearn_hashnlp.training._parameters import Device, Schedule, check_hidden_layers, check_schedule_and_callbacks
+from sklearn_hashnlp.training._parameters import (
+    AdaptiveOptimizer,
+    Device,
+    Schedule,
+    check_hidden_layers,
+    check_schedule_and_callbacks,
+    resolve_device,
+)
+from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
-from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
+
+if TYPE_CHECKING:  # torch is imported where a net is trained
+    from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
+    from sklearn_hashnlp.training._optimizer_state import Packed
 
 ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 
 _POOL_STD = 0.1  # as in the reference implementation
+_ROWS_TO_CHECK = 32
 # Of further training: after a fit of few rows by stochastic gradients, step sizes are still large.
 _MIN_ROWS_PER_STEP = 64
 
@@ -305,7 +324,8 @@ class HashEmbeddingClassifier(NetClassifier):
     array(['good', 'bad'], dtype='<U4')
     """
 
-    net_: SparseNet
+    _net: SparseNet
+    _linear: LinearFit | None = None  # until a net is made
     _text_classifier: ClassVar[str] = "make_text_classifier()"
     _advice_if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
     solver_: SolverName
@@ -449,7 +469,7 @@ class HashEmbeddingClassifier(NetClassifier):
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = bool(self.warm_start) and hasattr(self, "net_")
+        resumes = bool(self.warm_start) and self._is_fitted
         y, named = read_targets(y, caller=type(self).__name__)
         X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
         labels = named or Labels.of(y, caller=type(self).__name__)
@@ -462,11 +482,10 @@ class HashEmbeddingClassifier(NetClassifier):
         if not resumes:
             parameters, n_classes = self.get_params(deep=False), len(labels.classes)
             solver = choose_solver(parameters, loss, y.shape[0], n_classes, device, caller=type(self).__name__)
-        net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device, solver)
         rows = self._dataset(X, y, weights, labels)
         if solver == "dual":
-            self._solve(net, labels, rows, seeds.of_order(0), loss=loss)
-            return self
+            return self._solve(labels, rows, seeds, loss)
+        net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device)
         validation_fraction = self.validation_fraction if self.early_stopping else 0.0
         rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split, caller=type(self).__name__)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
@@ -521,7 +540,7 @@ class HashEmbeddingClassifier(NetClassifier):
         self._check_parameters()
         refuse_balanced(self.class_weight)
         device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = hasattr(self, "net_")
+        resumes = self._is_fitted
         known = self._labels if resumes else None
         y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
         X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
@@ -529,12 +548,43 @@ class HashEmbeddingClassifier(NetClassifier):
         seeds = draw_seeds(self.random_state)
         if resumes:
             self._check_unchanged()
-        net = self.net_ if resumes else self._new_net(len(labels.classes), None, seeds, device, "sgd")
+        net = self.net_ if resumes else self._new_net(len(labels.classes), None, seeds, device)
         rows = self._dataset(X, y, weights, labels)
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
         loss = self._choose_loss(labels, None, resumes=resumes)
         self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, is_batch=True)
         return self
+
+    @property
+    def net_(self) -> SparseNet:
+        """The trained net; after "dual", and of a linear model that was loaded, it is made on first access."""
+        if "_net" not in self.__dict__ and self._linear is not None:
+            from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_linear_fit
+
+            self.__dict__.setdefault("_net", net_of_linear_fit(self._linear, self.history_))
+        net: SparseNet = super().net_
+        return net
+
+    @property
+    def _is_fitted(self) -> bool:
+        return "_net" in self.__dict__ or self._linear is not None
+
+    @property
+    def _loss(self) -> Loss:  # type: ignore[override]
+        held = self._held()
+        return held.loss if isinstance(held, LinearFit) else held.criterion_
+
+    def _held(self) -> SparseNet | LinearFit:
+        net: SparseNet | None = self.__dict__.get("_net")
+        return self._linear if net is None and self._linear is not None else self._net
+
+    def _linear_model(self) -> LinearModel | None:
+        """Return the arrays of a linear model; None if torch computes the scores."""
+        net = self.__dict__.get("_net")
+        if net is None:
+            return None if self._linear is None else self._linear.model
+        model: LinearModel | None = net.module_.linear_model()
+        return model
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
@@ -558,34 +608,35 @@ class HashEmbeddingClassifier(NetClassifier):
         y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
         return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
 
-    def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> SparseDataset:
+    def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> SparseRows:
         targets = labels.encode(y)
         weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
-        return SparseDataset(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
+        return SparseRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
-    def _rows(self, X: Any) -> SparseDataset:
+    def _rows(self, X: Any) -> SparseRows:
         rows = None if hasattr(self, "feature_names_in_") else plain_rows(X, self.n_features_in_)
         if rows is not None:
             return rows
         self._refuse_texts(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=0, reset=False)
-        return SparseDataset(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
+        held = self._held()
+        spec = held.model.spec if isinstance(held, LinearFit) else held.module_.bag.spec
+        return SparseRows(canonical_rows(X, any_scale=spec.normalize is not None))
 
     def _choose_loss(self, labels: Labels, n_rows: int | None, *, resumes: bool) -> LossName:
         if self.loss != "auto":
             return self.loss
         return self._loss.name if resumes else automatic_loss(n_rows, len(labels.classes), multilabel=labels.multilabel)
 
-    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str, solver: SolverName) -> SparseNet:
+    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
         """Build an initialized net; the tree depends on the label frequencies in ``y``, if it is not None."""
+        from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
+
         tree = None
         if self.loss == TreeLoss.name:
             counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
             tree = class_tree(self.tree, counts, seed=seeds.module, caller=type(self).__name__)
-        architecture = self._architecture(n_classes, seeds.hash)
-        if solver == "dual":
-            architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
-        return initialized(make_net(architecture, device, tree), seeds.module)
+        return make_net(self._architecture(n_classes, seeds.hash), device, tree).initialized(seeds.module)
 
     def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
         """Return the arguments of the net's module."""
@@ -638,8 +689,8 @@ class HashEmbeddingClassifier(NetClassifier):
         self,
         net: SparseNet,
         labels: Labels,
-        rows: SparseDataset,
-        valid_rows: SparseDataset | None,
+        training_rows: SparseRows,
+        valid_rows: SparseRows | None,
         settings: TrainingSettings,
         *,
         loss: LossName,
@@ -647,6 +698,14 @@ class HashEmbeddingClassifier(NetClassifier):
         is_batch: bool = False,
     ) -> None:
         """Initialize the importance weights of new columns, train the net, and set the fitted attributes."""
+        from torch import nn
+
+        from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores, fit_temperature
+        from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
+        from sklearn_hashnlp.training._fit import fit_net
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        rows = SparseDataset.of(training_rows)
         bag, head = net.module_.bag, net.module_.head
         tree_name, idf_divisor = (self._tree_name, self._idf_divisor) if resumes else (None, None)
         enough = self._enough_evidence if resumes else 0.0
@@ -665,21 +724,21 @@ class HashEmbeddingClassifier(NetClassifier):
             scores = ProgressiveScores(rows, settings)
         elif calibrates and not is_batch and valid_rows is None:
             scores = OutOfBatchScores.of(rows, settings)
-        with plain_torch(torch.device(net.device).type):
+        with plain_torch(net.device_type):
             if self.importance_init == "idf" and self.variant != "standard":
                 n_seen = len(rows) + (self._rows_seen if resumes else 0)
                 if not resumes:
                     net.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
                 idf_divisor = initialize_importance(bag, rows.indices, n_seen, idf_divisor, net.document_frequencies)
                 if not resumes:
-                    enough = enough_evidence(bag, rows, idf_divisor, n_seen)
+                    enough = enough_evidence(net.known_columns(), rows, idf_divisor, n_seen)
             bag.pool.requires_grad_(bool(self.train_pool))
             if bag.importance is not None:
                 bag.importance.requires_grad_(bool(self.train_importance))
             fit_net(
                 net,
                 rows,
-                valid_rows,
+                None if valid_rows is None else SparseDataset.of(valid_rows),
                 settings,
                 optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
                 loss=make_loss(loss, head, multilabel=labels.multilabel, inverse_temperature=known),
@@ -693,69 +752,84 @@ class HashEmbeddingClassifier(NetClassifier):
                 smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
                 net.rows_per_step = max(settings.batch_size, smallest)
             if not resumes:
-                enough = evidence_of_training(bag, rows, idf_divisor, enough)
+                enough = evidence_of_training(net.known_columns(), rows, idf_divisor, enough)
             net.check_scores(rows)
             fitted = calibrates and not is_batch and fit_temperature(net, valid_rows, scores)
             if isinstance(scores, ProgressiveScores):
                 scores.update_temperature(net, known, n_known)
             elif not fitted and net.criterion_.needs_temperature:
-                update_temperature(net, rows if valid_rows is None else valid_rows, known, n_known)
+                some = rows if valid_rows is None else valid_rows
+                update_temperature(
+                    net.criterion_, net.score_rows, some, len(labels.classes), known=known, n_known=n_known
+                )
         self._tree_name, self._idf_divisor, self.solver_ = tree_name, idf_divisor, "sgd"
         self._enough_evidence = enough
+        self._linear = None
         self._keep(net, labels, rows, class_counts, resumes=resumes)
 
-    def _solve(self, net: SparseNet, labels: Labels, rows: SparseDataset, seed: int, *, loss: LossName) -> None:
+    def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
         """Find the weights by dual coordinate descent, and set the fitted attributes."""
         warn_of_printers(self.callbacks, caller=type(self).__name__)
-        began = clock()
-        bag, n_classes, idf_divisor, enough = net.module_.bag, len(labels.classes), None, 0.0
-        with plain_torch():
-            if self.importance_init == "idf" and self.variant != "standard":
-                idf_divisor = initialize_importance(bag, rows.indices, len(rows), None, None)
-                enough = enough_evidence(bag, rows, idf_divisor, len(rows))
-            problem = LinearProblem.of(net.module_, rows, n_classes)
-            solution = solve_dual(problem, seed, current_interrupt())
-            net.optimizer_ = net.make_optimizer("adagrad", self.learning_rate)
-            net.criterion_ = make_loss(loss, net.module_.head, multilabel=False, inverse_temperature=1.0)
-            net.rows_per_step, net.was_trained = resolve_batch_size(self.batch_size, len(rows)), True
-            rate = self.learning_rate / net.rows_per_step
-            write_solution(net.module_, cast(RowwiseAdagrad, net.optimizer_), problem, solution, rows, rate)
-            enough = evidence_of_training(bag, rows, idf_divisor, enough)
-            record = {"epoch": 1, "objective": solution.objective, "duality_gap": solution.duality_gap}
-            net.history.append({"batches": []} | record | {"dur": clock() - began})
-            net.check_scores(rows)
-            left_out = solution.left_out
-            cross_validated = None if left_out is None else (left_out.scores, rows.select(left_out.rows))
-            if self.calibrate != "auto" or not fit_temperature(net, None, None, cross_validated):
-                update_temperature(net, rows, 1.0, 0)
-        self._tree_name, self._idf_divisor, self._enough_evidence, self.solver_ = None, idf_divisor, enough, "dual"
+        began, n_classes, idf_divisor, enough = clock(), len(labels.classes), None, 0.0
+        architecture = self._architecture(n_classes, seeds.hash)
+        architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
+        spec = spec_of(architecture)
+        model = LinearModel.zeros(spec, n_classes, architecture["importance_init"])
+        known = KnownColumns(spec, model.known)
+        if model.importance is not None and self.importance_init == "idf":
+            table_rows, weights = idf_of_rows(spec, rows.indices, len(rows))
+            idf_divisor = mean_idf(weights)
+            model.importance[table_rows] = (weights / idf_divisor).astype(np.float32)[:, np.newaxis]
+            enough = enough_evidence(known, rows, idf_divisor, len(rows))
+        problem = LinearProblem.of(model, rows)
+        solution = solve_dual(problem, seeds.of_order(0), current_interrupt())
+        write_solution(model, problem, solution)
+        enough = evidence_of_training(known, rows, idf_divisor, enough)
+        rows_per_step = resolve_batch_size(self.batch_size, len(rows))
+        state = curvature_state(model, problem, rows, self.learning_rate, rows_per_step)
+        fit = LinearFit(architecture, model, make_loss(loss), rows_per_step, state)
+        if not score_rows(model, rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))[2]:
+            raise ValueError(DIVERGENCE)
+        if self.calibrate == "auto" and solution.left_out is not None:
+            some, scores = rows.select(solution.left_out.rows), solution.left_out.scores
+            fit.loss.inverse_temperature = inverse_temperature(fit.loss, scores, some, n_uniform=1)
+        else:
+            update_temperature(fit.loss, lambda some: score_rows(model, some)[0], rows, n_classes)
+        record = {"epoch": 1, "objective": solution.objective, "duality_gap": solution.duality_gap}
         if self.verbose:
             print(
                 f"Dual coordinate descent: objective {solution.objective:.6g}, duality gap {solution.duality_gap:.1e}"
             )
-        self._keep(net, labels, rows, count_classes(rows, n_classes), resumes=False)
+        self._tree_name, self._idf_divisor, self._enough_evidence, self.solver_ = None, idf_divisor, enough, "dual"
+        self._keep_labels(labels, len(rows), count_classes(rows, n_classes))
+        self._keep_linear(fit, [record | {"dur": clock() - began}])
+        return self
+
+    def _keep_linear(self, fit: LinearFit, history: list[dict[str, Any]]) -> None:
+        self.__dict__.pop("_net", None)
+        self._linear, self.n_parameters_ = fit, fit.model.n_parameters
+        self._keep_history(history, [])
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        check_fitted(self, "net_")
+        check_fitted(self, "classes_")
         rows = self._rows(X)
         return self._with_prior(self._net_scores(rows), self._evidence(rows))
 
-    def _net_scores(self, rows: SparseDataset) -> NDArray[np.float64]:
-        model = linear_model(self.net_.module_)
+    def _net_scores(self, rows: SparseRows) -> NDArray[np.float64]:
+        model = self._linear_model()
         if model is None:
-            with plain_torch(torch.device(self.net_.device).type):
-                scores = self.net_.score_rows(rows)
-            self._check_finite(scores)
-            return scores
+            return self._scores_by_net(rows)
         scores, _, finite = score_rows(model, rows)
         self._check_all_finite(finite)
         return scores
 
-    def _evidence(self, rows: SparseDataset) -> NDArray[np.float64]:
+    def _evidence(self, rows: SparseRows) -> NDArray[np.float64]:
         """Return the factors of the scores of rows, see :func:`evidence_shares`."""
         if self._class_counts[-1] <= 0:  # a model whose training rows are not known
             return np.ones(len(rows))
-        return evidence_shares(self.net_.module_.bag, rows, self._idf_divisor, self._enough_evidence)
+        model = self._linear_model()
+        known = self._net.known_columns() if model is None else KnownColumns(model.spec, model.known)
+        return evidence_shares(known, rows, self._idf_divisor, self._enough_evidence)
 
     def _with_prior(self, scores: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Move the scores of rows with little evidence towards those of the shares of the classes."""
@@ -777,7 +851,7 @@ class HashEmbeddingClassifier(NetClassifier):
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
         if isinstance(self._loss, TreeLoss):
             return self._tree_topk(X, 1)[1][:, 0]
-        model = linear_model(self.net_.module_)
+        model = self._linear_model()
         if model is None:
             return super()._most_probable(X)
         rows = self._rows(X)
@@ -798,8 +872,10 @@ class HashEmbeddingClassifier(NetClassifier):
     def _tree_topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Search the tree for the k most probable classes of each row, without a score for every class."""
         rows = self._rows(X)
-        with plain_torch(torch.device(self.net_.device).type):
-            log_probs, classes = self.net_.topk(rows, k)
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        with plain_torch(self._net.device_type):
+            log_probs, classes = self._net.topk(rows, k)
         self._check_finite(log_probs)
         evidence = self._evidence(rows)
         weak = np.flatnonzero(evidence < 1)
@@ -810,7 +886,46 @@ class HashEmbeddingClassifier(NetClassifier):
             log_probs[weak] = np.take_along_axis(scores, classes[weak], axis=1)
         return log_probs, classes
 
-    _net_from_state = staticmethod(net_from_state)
+    @staticmethod
+    def _net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[Any]) -> SparseNet:
+        from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_from_state
+
+        return net_from_state(values, arrays, history)
+
+    def _load_net(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        if not is_linear(values["architecture"], arrays, values["device"]):
+            super()._load_net(values, arrays)
+            return
+        fit = LinearFit.from_state(values, arrays)
+        fit.load_step_sizes(values, arrays)
+        self._keep_linear(fit, values["history"])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        fit = state.pop("_linear", None)
+        return state if fit is None or "_net" in self.__dict__ else state | self._packed(fit)
+
+    def _unpack(self, net_state: Packed, step_sizes: Packed | None, optimizer_state: Packed | None) -> None:
+        values, arrays = net_state
+        if not is_linear(values["architecture"], arrays, values["device"]):
+            super()._unpack(net_state, step_sizes, optimizer_state)
+            return
+        fit = LinearFit.from_state(values, arrays)
+        if step_sizes is not None:
+            fit.load_step_sizes(*step_sizes)
+        if optimizer_state is not None:
+            fit.load_training_state(*optimizer_state)
+        self._keep_linear(fit, list(self.history_))
+
+    def _get_training_state(self) -> Packed | None:
+        held = self._held()
+        return held.to_training_state() if held.has_training_state else None
+
+    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        if self._linear is None:
+            super()._set_training_state(values, arrays)
+        else:
+            self._linear.load_training_state(values, arrays)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         values, arrays = super()._get_model_state()

@@ -18,8 +18,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice
 from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
 from sklearn_hashnlp.text._token_patterns import TOKENS
-from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
-from sklearn_hashnlp.training._parameters import Device, Schedule
+from sklearn_hashnlp.training._parameters import AdaptiveOptimizer, Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
 from skorch.callbacks import PassthroughScoring
@@ -13,9 +14,11 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_values, loss_to_values
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
-from sklearn_hashnlp.training._batches import Batches, Dataset
+from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
 from sklearn_hashnlp.training._loop import Net
+from sklearn_hashnlp.training._rows import Rows
+from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 PREDICT_ROWS = 1024
 _ROWS_TO_CHECK = 32
@@ -54,6 +57,17 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             device=device,
             **options,
         )
+
+    @property
+    def device_type(self) -> str:
+        """The kind of the device, such as "cuda"."""
+        return torch.device(self.device).type
+
+    def initialized(self, seed: int) -> Self:
+        """Draw the initial weights."""
+        with plain_torch(self.device), torch_seed(seed, self.device):
+            self.initialize()
+        return self
 
     validation: ClassVar[str] = "Set early_stopping=True."
 
@@ -123,7 +137,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         correct = self.criterion_.correct(step["y_pred"], batch[1].to(step["y_pred"].device))
         return step | {"acc": correct.double().mean()}
 
-    def check_scores(self, rows: Dataset) -> None:
+    def check_scores(self, rows: Rows) -> None:
         """Check that scores are finite after the last training step, whose loss is not in the history."""
         if not np.isfinite(self.score_rows(rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))).all():
             raise ValueError(self.divergence)

@@ -17,7 +17,6 @@ from sklearn_hashnlp.classifiers._base import (
     NetClassifier,
     check_optimizer,
     check_unchanged,
-    initialized,
     labels_of_partial_fit,
     refuse_balanced,
 )
@@ -29,13 +28,19 @@ from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Moni
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
-from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
-from sklearn_hashnlp.training._parameters import Device, Schedule, check_hidden_layers, check_schedule_and_callbacks
+from sklearn_hashnlp.training._parameters import (
+    AdaptiveOptimizer,
+    Device,
+    Schedule,
+    check_hidden_layers,
+    check_schedule_and_callbacks,
+    resolve_device,
+)
+from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
-from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
+from sklearn_hashnlp.training._torch_scope import plain_torch
 
 SGNNLoss: TypeAlias = Literal["softmax", "ova"]
 
@@ -209,7 +214,7 @@ class SGNNClassifier(NetClassifier):
     8
     """
 
-    net_: DenseNet
+    _net: DenseNet
     _text_classifier: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
         "packed": ["boolean"],
@@ -431,7 +436,7 @@ class SGNNClassifier(NetClassifier):
             )
 
     def _new_net(self, n_classes: int, seeds: Seeds, device: str) -> DenseNet:
-        return initialized(make_dense_net(self._architecture(n_classes), device), seeds.module)
+        return make_dense_net(self._architecture(n_classes), device).initialized(seeds.module)
 
     def _architecture(self, n_classes: int) -> dict[str, Any]:
         """Return the arguments of the net's module."""

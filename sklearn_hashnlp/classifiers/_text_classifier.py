@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,17 +21,18 @@ from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, takes_seve
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice, SolverName
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._n_jobs import with_n_jobs
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
 from sklearn_hashnlp.training._history import History
-from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
-from sklearn_hashnlp.training._parameters import Device, Schedule
+from sklearn_hashnlp.training._parameters import AdaptiveOptimizer, Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree
+
+if TYPE_CHECKING:  # torch is imported where a net is trained
+    from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -642,7 +643,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def _keep(self, pipeline: Pipeline) -> None:
         """Keep the pipeline if it is fitted, as it is also after an interrupt by the user."""
-        if hasattr(pipeline[-1], "net_"):
+        if hasattr(pipeline[-1], "classes_"):
             self.pipeline_ = pipeline
             self._fitted_features = self._features()
 

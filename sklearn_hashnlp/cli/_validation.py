@@ -88,6 +88,6 @@ def _dataset(net: Any, rows: Any) -> Any:
         from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
 
         return DenseDataset(rows)
-    from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset, canonical_rows
+    from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 
-    return SparseDataset(canonical_rows(rows, any_scale=net.module_.bag.normalize is not None))
+    return SparseRows(canonical_rows(rows, any_scale=net.module_.bag.normalize is not None))

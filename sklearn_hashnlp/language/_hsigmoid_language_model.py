@@ -28,10 +28,16 @@ from sklearn_hashnlp.training._callbacks import StepLog
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, Keep, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._optimizers import OptimizerName
-from sklearn_hashnlp.training._parameters import TRAINING, Device, Schedule, check_schedule_and_callbacks
+from sklearn_hashnlp.training._optimizer_state import OptimizerName
+from sklearn_hashnlp.training._parameters import (
+    TRAINING,
+    Device,
+    Schedule,
+    check_schedule_and_callbacks,
+    resolve_device,
+)
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
-from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
+from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.training._undo import undone_on_error
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -554,7 +560,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         vocabulary, name = corpus.tokenizer.vocabulary, type(self).__name__
         if resumes:
             check_same_network(self, self.net_, self._tokenizer)
-            return self.net_
+            return self._net
         tree = None
         if self.output == "hsigmoid" and self.tree == "learned":
             tree = self._learn_tree(corpus, seeds, device)

@@ -31,7 +31,7 @@ _MAX_WORDS = 2**12  # in one batch: unpacked projections take a thousand times t
 class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     """The part of :class:`HsigmoidLanguageModel` that needs a trained net; ``fit`` calls :meth:`_hold`."""
 
-    net_: LanguageNet
+    _net: LanguageNet
     log_: list[dict[str, float]]
     _seeds: Seeds
     _first_epoch: int
@@ -157,7 +157,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
 
     def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
         with self._inference():
-            return self.net_.score_windows(windows)
+            return self._net.score_windows(windows)
 
     def _batch_size(self) -> int:
         return BATCH_SIZE  # it searches in blocks of its own

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
+from sklearn_hashnlp.nn._autograd import kernels_apply
 from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -139,6 +141,24 @@ class HashEmbeddingNetwork(nn.Module):
         """Compute the input of the loss."""
         outputs: Tensor = self.head(self.bag(ids, offsets, weights))
         return outputs
+
+    def linear_model(self) -> LinearModel | None:
+        """Return the arrays of a linear network, which share its memory; None if kernels cannot compute its scores."""
+        bag, head = self.bag, self.head
+        if len(head) != 1 or (bag.aggregation == "median" and bag.importance is not None):
+            return None
+        layer = head[0]
+        modules = (self, bag, head, layer)
+        tensors = [*bag.parameters(), *layer.parameters()]
+        if (
+            type(layer) is not nn.Linear
+            or not all(kernels_apply(one) and one.dtype == torch.float32 and one.is_contiguous() for one in tensors)
+            or any(module._forward_hooks or module._forward_pre_hooks for module in modules)
+        ):
+            return None
+        importance = None if bag.importance is None else bag.importance.detach().numpy()
+        weight, bias = (parameter.detach().numpy() for parameter in layer.parameters())
+        return LinearModel(bag.spec, bag.pool.detach().numpy(), importance, weight, bias)
 
     @property
     def tables(self) -> dict[str, float]:

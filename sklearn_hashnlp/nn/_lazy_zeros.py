@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import math
-import mmap
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp._posix import zero_pages
+from sklearn_hashnlp.kernels.embeddings._lazy_table import lazy_bytes
 
 
 def lazy_zeros(
     shape: tuple[int, ...], *, dtype: torch.dtype | None = None, device: torch.device | str | None = None
 ) -> Tensor:
     """Return a tensor of zeros; on the CPU the system commits its memory only where it is written."""
-    # torch.zeros writes the zeros, which for 200,000,000 parameters takes time and 800 MB. numpy.zeros does not, but
-    # asks for huge pages whatever the size.
+    # torch.zeros writes the zeros, which for 200,000,000 parameters takes time and 800 MB.
     device = torch.empty(0, device=device).device  # which the user's default or a mode may decide
     dtype = torch.get_default_dtype() if dtype is None else dtype
     n_values = math.prod(shape)
     if device.type != "cpu" or not n_values:
         return torch.zeros(shape, dtype=dtype, device=device)
-    return torch.frombuffer(_zero_bytes(n_values * dtype.itemsize), dtype=dtype, count=n_values).reshape(shape)
-
-
-def _zero_bytes(n_bytes: int) -> mmap.mmap | NDArray[np.uint8]:
-    try:
-        pages = zero_pages(n_bytes)
-        return np.zeros(n_bytes, dtype=np.uint8) if pages is None else pages
-    except (MemoryError, OSError, OverflowError, ValueError) as error:
-        raise MemoryError(f"A table of {n_bytes} bytes does not fit into memory.") from error
+    return torch.frombuffer(lazy_bytes(n_values * dtype.itemsize), dtype=dtype, count=n_values).reshape(shape)

@@ -47,7 +47,7 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
     vector_weight: float
     n_jobs: int | None
     max_words: int
-    net_: SentenceNet
+    _net: SentenceNet
     log_: list[dict[str, Any]]
     waiting_share_: float
     _reader: SentenceReader

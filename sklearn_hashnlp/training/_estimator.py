@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.training._history import History
 from sklearn_hashnlp.training._interrupts import deferred_interrupt
-from sklearn_hashnlp.training._loop import Net
-from sklearn_hashnlp.training._torch_scope import plain_torch
+from sklearn_hashnlp.training._optimizer_state import Packed
+
+if TYPE_CHECKING:  # torch is imported where a net is made
+    from sklearn_hashnlp.training._loop import Net
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -25,11 +27,18 @@ _NO_MEASURES = frozenset({"epoch", "train_batch_count", "valid_batch_count"})  #
 class FittedNet(BaseEstimator):
     """An estimator's net and history: kept after training, pickled, and saved as values and arrays."""
 
-    net_: Any  # a Net
+    _net: Any  # a Net
     history_: list[dict[str, Any]]
     n_parameters_: int
     _keeps_step_sizes: ClassVar[bool] = False  # whether they are a part of every saved model
     _measures: ClassVar[tuple[str, ...]] = ("train_loss", "valid_loss", "valid_acc", "dur")  # in ``history_``
+
+    @property
+    def net_(self) -> Any:
+        """The trained net, a skorch.NeuralNet."""
+        if "_net" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} has no net_: it is not fitted yet.")
+        return self._net
 
     @staticmethod
     @abstractmethod
@@ -49,8 +58,8 @@ class FittedNet(BaseEstimator):
         """Put all attributes back if an error is raised, and end all lists of them where they did."""
         before = self.__dict__.copy()
         lists = [value for name, value in before.items() if name.endswith("_") and isinstance(value, list)]
-        if "net_" in before:
-            lists.append(self.net_.history)
+        if "_net" in before:
+            lists.append(self._net.history)
         lengths = [len(values) for values in lists]
         try:
             yield
@@ -66,21 +75,27 @@ class FittedNet(BaseEstimator):
 
     def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Load what :meth:`_get_training_state` returned, after the model state."""
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
         with plain_torch():
             self.net_.load_training_state(values, arrays)
 
     def _keep_net(self, net: Net, history: list[dict[str, Any]]) -> None:
         """Set the net, its number of parameters and its history, whose new entries are appended to the old."""
         net.module_.eval()
-        self.net_ = net
-        new = (entry for entry in net.history[len(history) :] if "dur" in entry)
+        self._net = net
+        self._keep_history(net.history[len(history) :], history)
+        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
+
+    def _keep_history(self, epochs: list[dict[str, Any]], history: list[dict[str, Any]]) -> None:
+        """Set the history, to which epochs are appended."""
         history = history if isinstance(history, History) else History(history)
         history += [
             {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in self._names_in(entry)}
-            for entry in new
+            for entry in epochs
+            if "dur" in entry
         ]
         self.history_ = history  # extended and not copied: a stream has many calls
-        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
 
     def _names_in(self, epoch: dict[str, Any]) -> list[str]:
         """Return the names of the measures of an epoch, and of the numbers that callbacks recorded."""
@@ -91,24 +106,32 @@ class FittedNet(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        if "net_" in state:  # as arrays: a table that is mostly untouched is not written out
-            net = state.pop("net_")
-            state["_net_state"] = net.to_state()
-            state["_step_sizes"] = net.to_step_sizes() if self._keeps_step_sizes else None
-            state["_optimizer_state"] = net.to_training_state() if net.has_training_state else None
-        return state
+        net = state.pop("_net", None)
+        return state if net is None else state | self._packed(net)
+
+    def _packed(self, net: Any) -> dict[str, Any]:
+        """Return a net as arrays: a table that is mostly untouched is not written out."""
+        return {
+            "_net_state": net.to_state(),
+            "_step_sizes": net.to_step_sizes() if self._keeps_step_sizes else None,
+            "_optimizer_state": net.to_training_state() if net.has_training_state else None,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        net_state, optimizer_state = state.pop("_net_state", None), state.pop("_optimizer_state", None)
-        step_sizes = state.pop("_step_sizes", None)
+        packed = [state.pop(name, None) for name in ("_net_state", "_step_sizes", "_optimizer_state")]
         super().__setstate__(state)
-        if net_state is not None:
-            self._keep_net(self._net_from_state(net_state[0], net_state[1], self.history_), list(self.history_))
-        if step_sizes is not None:
-            with plain_torch():
+        if packed[0] is not None:
+            self._unpack(*packed)
+
+    def _unpack(self, net_state: Packed, step_sizes: Packed | None, optimizer_state: Packed | None) -> None:
+        """Load what :meth:`_packed` returned; the history is there already."""
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        self._keep_net(self._net_from_state(net_state[0], net_state[1], self.history_), list(self.history_))
+        with plain_torch():
+            if step_sizes is not None:
                 self.net_.load_step_sizes(*step_sizes)
-        if optimizer_state is not None:
-            with plain_torch():
+            if optimizer_state is not None:
                 self.net_.load_training_state(*optimizer_state)
 
 

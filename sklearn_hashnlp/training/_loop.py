@@ -20,8 +20,15 @@ from torch.optim import Optimizer
 
 from sklearn_hashnlp.optim import clip_grad_norm_
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
-from sklearn_hashnlp.training._optimizers import OPTIMIZERS, OptimizerName, optimizer_from_arrays, optimizer_to_arrays
-from sklearn_hashnlp.training._step_sizes import step_sizes_from_arrays, step_sizes_to_arrays
+from sklearn_hashnlp.training._optimizer_state import OptimizerName, pack_step_sizes, unpack_step_sizes
+from sklearn_hashnlp.training._optimizers import (
+    OPTIMIZERS,
+    make_with_state,
+    optimizer_from_arrays,
+    optimizer_to_arrays,
+    read_state,
+    shapes_of,
+)
 from sklearn_hashnlp.training._torch_scope import plain_torch, shapes_only, torch_seed
 from sklearn_hashnlp.training._weights import check_shapes, load_arrays, module_to_arrays
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -31,7 +38,7 @@ _CHECKED_EVERY = 200  # batches, a multiple of the others: a shorter rise of the
 
 Step = Callable[[], dict[str, Any]]
 
-_TREE, _STEP_SIZES = "tree.", "step_sizes."  # begin the names of their arrays
+_TREE = "tree."  # begins the names of its arrays
 
 
 class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
@@ -263,20 +270,15 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
     def to_step_sizes(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what further training needs at least; it is saved with every model."""
-        values, arrays = step_sizes_to_arrays(self.module_, self.optimizer_, self.tables())
-        named = {f"{_STEP_SIZES}{name}": array for name, array in arrays.items()}
-        return {"step_sizes": values | {"rows_per_step": self.rows_per_step}}, named
+        state = read_state(self.module_, self.optimizer_)
+        return pack_step_sizes(state, self.rows_per_step, shapes_of(self.module_), self.tables())
 
     def load_step_sizes(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Load what :meth:`to_step_sizes` returned; a model that was converted or not trained has none."""
-        values = values.get("step_sizes", {})
-        self.rows_per_step = values.get("rows_per_step")
-        if "optimizer" in values:
-            named = {
-                name.removeprefix(_STEP_SIZES): array for name, array in arrays.items() if name.startswith(_STEP_SIZES)
-            }
+        state, self.rows_per_step = unpack_step_sizes(values, arrays, shapes_of(self.module_))
+        if state is not None:
             self.has_only_step_sizes = True
-            self.optimizer_ = step_sizes_from_arrays(self.module_, values, named, self.make_optimizer)
+            self.optimizer_ = make_with_state(self.module_, state, self.make_optimizer)
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the state of the optimizer, to continue training as if the net had never been saved."""

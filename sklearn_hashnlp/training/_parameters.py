@@ -6,12 +6,10 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Final, Literal, TypeAlias
 
-from skorch.callbacks import Callback
-
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
-from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.trees._counts import is_integer
 
+AdaptiveOptimizer: TypeAlias = Literal["adagrad", "adam"]
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]
 Schedule: TypeAlias = Literal["constant", "linear"]
 
@@ -59,6 +57,22 @@ def check_schedule_and_callbacks(estimator: Any) -> None:
     check_callbacks(estimator)
 
 
+def resolve_device(device: str, *, caller: str) -> str:
+    """Turn the ``device`` parameter of an estimator into a device that exists."""
+    if device == "cpu":
+        return "cpu"
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    if device == "auto":
+        return "cpu"
+    raise RuntimeError(
+        f"{caller}(device='cuda') needs a CUDA device, and torch {torch.__version__} finds none. "
+        "Set device='auto' to use one only where there is one, or device='cpu'."
+    )
+
+
 def check_callbacks(estimator: Any) -> None:
     """Check callbacks."""
     for place, item in enumerate(estimator.callbacks or []):
@@ -70,6 +84,8 @@ def check_callbacks(estimator: Any) -> None:
 
 
 def _is_callback(item: Any) -> bool:
+    from skorch.callbacks import Callback  # which imports torch
+
     if isinstance(item, tuple | list):
         if len(item) != 2 or not isinstance(item[0], str):
             return False

@@ -119,17 +119,3 @@ class _OnMeta(TorchFunctionMode):
         if getattr(function, "__module__", None) == "torch.nn.init" or function.__name__ in {"normal_", "uniform_"}:
             return kwargs["tensor"] if "tensor" in kwargs else args[0]  # on meta, torch takes seconds to import them
         return function(*args, **kwargs | ({"device": "meta"} if kwargs.get("device") is not None else {}))
-
-
-def resolve_device(device: str, *, caller: str) -> str:
-    """Turn the ``device`` parameter of an estimator into a device that exists."""
-    if device == "cpu":
-        return "cpu"
-    if torch.cuda.is_available():
-        return "cuda"
-    if device == "auto":
-        return "cpu"
-    raise RuntimeError(
-        f"{caller}(device='cuda') needs a CUDA device, and torch {torch.__version__} finds none. "
-        "Set device='auto' to use one only where there is one, or device='cpu'."
-    )

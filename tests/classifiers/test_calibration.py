@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax as scipy_softmax
 
-from sklearn_hashnlp.classifiers import _calibration
+from sklearn_hashnlp.classifiers import _temperature
 
 RNG = np.random.default_rng(0)
 OTHER_SCORES = RNG.normal(0, 2, (50, 4))
@@ -15,7 +15,7 @@ OTHER_SCORES = RNG.normal(0, 2, (50, 4))
 
 def fit_inverse_temperature(scores, targets, weights, **options):
     """Fit with the targets smoothed by a row per class."""
-    return _calibration.fit_inverse_temperature(scores, targets, weights, **{"n_uniform": scores.shape[1]} | options)
+    return _temperature.fit_inverse_temperature(scores, targets, weights, **{"n_uniform": scores.shape[1]} | options)
 
 
 def softmax(scores):

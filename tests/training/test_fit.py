@@ -15,8 +15,8 @@ from skorch.callbacks import Callback, EpochScoring
 from torch import nn
 
 from sklearn_hashnlp.classifiers._losses import make_loss
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatches, SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseBatches, SparseDataset
 from sklearn_hashnlp.optim import RowwiseAdam
 from sklearn_hashnlp.training import _loop
 from sklearn_hashnlp.training._checkpoints import read_weights

@@ -8,7 +8,8 @@ from threading import Barrier, Event
 import pytest
 import torch
 
-from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, resolve_device, torch_seed
+from sklearn_hashnlp.training._parameters import resolve_device
+from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
 from sklearn_hashnlp._threads import prefetch
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseBatch, SparseBatches
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches
 from sklearn_hashnlp.kernels.embeddings._bags import BagGroups, RowGradients, bag_gradients, embed_bags, group_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.kernels.linear._softmax_head import softmax_head

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import map_row_blocks
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
+from sklearn_hashnlp.kernels.embeddings._table_spec import TableSpec
 from sklearn_hashnlp.kernels.linear._evidence import row_evidence
-from sklearn_hashnlp.nn import HashEmbeddingBag
 
 _QUANTILE = 0.02  # of the training rows have less evidence than what is enough
 _UNMARKED = 0.3  # of it where texts have no marks: only those of the most frequent n-grams have less
@@ -20,24 +21,47 @@ _REPEATED, _OTHER_SHARE = 5, 0.15  # training rows of one text, and how much a s
 _LEAST = 0.05  # of that quantile with n-grams of a single row: a few rows may share none
 
 
+class KnownColumns(NamedTuple):
+    """The table by which columns are known: importance weights or, without them, the pool."""
+
+    spec: TableSpec
+    table: NDArray[np.float32]
+
+    def evidence(
+        self, rows: SparseRows, *, common: float = np.inf, rare: float = np.inf, enough: float = np.inf
+    ) -> NDArray[np.float64]:
+        """Return the evidence of rows, see :func:`row_evidence`."""
+        constants = np.array(self.spec.constants, dtype=np.uint64)
+        counts = rows.data.astype(np.float32, copy=False)
+        evidence = np.empty(len(rows))
+
+        def compute(block: slice) -> None:
+            indptr = rows.indptr[block.start : block.stop + 1]
+            limits = common * (1 + 1e-6), rare, enough
+            evidence[block] = row_evidence(rows.indices, indptr, counts, self.table, constants, *limits)
+
+        map_row_blocks(compute, len(rows), len(counts))
+        return evidence
+
+
 def evidence_shares(
-    bag: HashEmbeddingBag, rows: SparseDataset, divisor: float | None, enough: float
+    known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float
 ) -> NDArray[np.float64]:  # (n_rows,)
     """Return the factor of the scores of each row: 0 without a known column, 1 with enough evidence.
 
     A row of the text "the" has length one as any other, all of it from n-grams that most training rows have. Its scores
     are an extrapolation. Without inverse document frequencies nothing is known of its columns but that they occurred.
     """
-    if bag.importance is None:
-        return (_evidence(bag.pool, bag, rows, np.inf, np.inf, np.inf) >= 0).astype(np.float64)
+    if not known.spec.has_importance:
+        return (known.evidence(rows) >= 0).astype(np.float64)
     if divisor is None:
         return (np.diff(rows.indptr) > 0).astype(np.float64)
-    evidence = _evidence(bag.importance, bag, rows, 1 / divisor, np.inf, enough)
-    known = (evidence >= 0).astype(np.float64)
-    return known if enough == 0 else known * np.minimum(evidence / enough, 1.0) ** 2
+    evidence = known.evidence(rows, common=1 / divisor, enough=enough)
+    shares = (evidence >= 0).astype(np.float64)
+    return shares if enough == 0 else shares * np.minimum(evidence / enough, 1.0) ** 2
 
 
-def enough_evidence(bag: HashEmbeddingBag, rows: SparseDataset, divisor: float, n_rows: int) -> float:
+def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_rows: int) -> float:
     """Return the evidence from which on a row tells enough, by training rows with initial importance weights.
 
     N-grams of a single training row are left out: the row itself is the only reason that they are known. 0 without
@@ -46,17 +70,17 @@ def enough_evidence(bag: HashEmbeddingBag, rows: SparseDataset, divisor: float, 
     rows = _sample(rows)
     is_marked = _are_marked(rows)
     are_counts = is_marked or (len(rows) >= _MIN_UNMARKED and rows.data.min(initial=1.0) >= 0.5)
-    if bag.normalize is None or not are_counts:
+    if known.spec.normalize is None or not are_counts:
         return 0.0
     common, once = 1 / divisor, (np.log((1 + n_rows) / 2) + 1) / divisor
     alone, whole = (
-        float(np.quantile(np.maximum(_evidence(bag.importance, bag, rows, common, rare, np.inf), 0.0), _QUANTILE))
+        float(np.quantile(np.maximum(known.evidence(rows, common=common, rare=rare), 0.0), _QUANTILE))
         for rare in (once * (1 - 1e-4), np.inf)
     )
     return max(alone, _LEAST * whole) * (1.0 if is_marked else _UNMARKED)
 
 
-def evidence_of_training(bag: HashEmbeddingBag, rows: SparseDataset, divisor: float | None, enough: float) -> float:
+def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float) -> float:
     """Lower what is enough to the evidence that training rows have by trained importance weights.
 
     It is also at most that of a text which several training rows have, with other labels than all rows: its scores are
@@ -65,7 +89,7 @@ def evidence_of_training(bag: HashEmbeddingBag, rows: SparseDataset, divisor: fl
     if divisor is None or enough == 0:
         return 0.0
     rows = _sample(rows)
-    evidence = _evidence(bag.importance, bag, rows, 1 / divisor, np.inf, np.inf)
+    evidence = known.evidence(rows, common=1 / divisor)
     enough = min(enough, float(np.quantile(np.maximum(evidence, 0.0), _QUANTILE)))
     values, group, counts = np.unique(evidence, return_inverse=True, return_counts=True)
     repeated = (counts >= _REPEATED) & (values >= 0)
@@ -80,7 +104,7 @@ def evidence_of_training(bag: HashEmbeddingBag, rows: SparseDataset, divisor: fl
     return min(enough, float(values[repeated][differ].min(initial=np.inf)))
 
 
-def _sample(rows: SparseDataset) -> SparseDataset:
+def _sample(rows: SparseRows) -> SparseRows:
     """Return as many rows as a quantile needs, evenly spaced."""
     step = -(-len(rows) // _MAX_ROWS)
     return rows if step <= 1 else rows.select(np.arange(0, len(rows), step))
@@ -90,16 +114,7 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
     return np.asarray(matrix.toarray() if issparse(matrix) else matrix, dtype=np.float64)
 
 
-def _evidence(
-    table: Any, bag: HashEmbeddingBag, rows: SparseDataset, common: float, rare: float, enough: float
-) -> NDArray[np.float64]:
-    weights = table.detach().cpu().numpy()
-    constants = np.array(bag._constants, dtype=np.uint64)
-    counts = rows.data.astype(np.float32, copy=False)
-    return row_evidence(rows.indices, rows.indptr, counts, weights, constants, common * (1 + 1e-6), rare, enough)
-
-
-def _are_marked(rows: SparseDataset) -> bool:
+def _are_marked(rows: SparseRows) -> bool:
     """Return whether there are columns that all rows have, with one value."""
     first = rows.indices[: rows.indptr[1]]  # a column of all rows is one of the first row
     if not len(first):

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from torch import Tensor, nn
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels._rows import gather_rows
+from sklearn_hashnlp.kernels.embeddings._bags import embed_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
+from sklearn_hashnlp.kernels.embeddings._lazy_table import lazy_table
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     LinearRows,
     descend,
@@ -29,10 +29,9 @@ from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     normalize_rows,
     squared_norms,
 )
-from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
-from sklearn_hashnlp.optim import RowwiseAdagrad
-from sklearn_hashnlp.optim._rowwise_optimizer import row_state
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._interrupts import Interrupt
+from sklearn_hashnlp.training._optimizer_state import OptimizerState
 
 _MANY_ROWS = 20_000
 _EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # numbers of rows, and the epochs of fewer rows
@@ -80,16 +79,14 @@ class LinearProblem:
         return 1 if self.n_classes == 2 else self.n_classes
 
     @classmethod
-    def of(cls, module: HashEmbeddingNetwork, dataset: SparseDataset, n_classes: int) -> LinearProblem:
-        """Locate the features of rows in the tables of a module with one hash function."""
-        bag = module.bag
-        constants = np.array(bag._constants, dtype=np.uint64)
-        ids = dataset.indices.astype(np.int64, copy=False)
-        rows, slots = locate_ids(ids, constants, bag.num_embeddings, len(bag.pool), bag.layout.variant)
+    def of(cls, model: LinearModel, dataset: SparseRows) -> LinearProblem:
+        """Locate the features of rows in the tables of a model with one hash function."""
+        n_classes = len(model.bias)
+        rows, slots = _locate(model, dataset)
         values = dataset.data.astype(np.float32)
-        if bag.importance is not None:
-            values *= bag.importance.detach().numpy()[rows, 0]
-        used = np.zeros(len(bag.pool), dtype=np.bool_)
+        if model.importance is not None:
+            values *= model.importance[rows, 0]
+        used = np.zeros(len(model.pool), dtype=np.bool_)
         used[slots[:, 0]] = True
         column_of = np.cumsum(used, dtype=np.int32) - np.int32(1)
         offsets = dataset.indptr.astype(np.int64)
@@ -280,46 +277,46 @@ def solve_dual(problem: LinearProblem, seed: int, interrupt: Interrupt) -> DualS
     return DualSolution(weights, bias, left_out, objective, gap)
 
 
-def write_solution(
-    module: HashEmbeddingNetwork,
-    optimizer: RowwiseAdagrad,
-    problem: LinearProblem,
-    solution: DualSolution,
-    rows: SparseDataset,
-    rate: float,
-) -> None:
-    """Write a solution into the pool, each class in a separate column, and the step sizes of further training.
+def write_solution(model: LinearModel, problem: LinearProblem, solution: DualSolution) -> None:
+    """Write a solution into a model: into the pool, each class in a separate column, below an identity matrix."""
+    n_classes = problem.n_classes
+    model.weight[:, :n_classes] = np.eye(n_classes, dtype=np.float32)
+    model.bias[:] = solution.bias
+    model.pool[problem.slots, :n_classes] = solution.weights
 
-    AdaGrad continues with steps inversely proportional to the curvature of the loss that was fitted. A row of the pool
-    that occurs in no training row takes half the step that would fit one new text exactly; any other the less, the more
-    training rows have it. ``rate`` is the learning rate of a single row.
+
+def curvature_state(
+    model: LinearModel, problem: LinearProblem, rows: SparseRows, learning_rate: float, rows_per_step: int
+) -> OptimizerState:
+    """Return the state by which AdaGrad continues, with steps inversely proportional to the curvature of the loss.
+
+    A row of the pool that occurs in no training row takes half the step that would fit one new text exactly; any other
+    the less, the more training rows have it.
     """
-    bag, head, n_classes = module.bag, cast(nn.Linear, module.head[0]), problem.n_classes
     (offsets, columns, values, _), costs = problem.rows, problem.costs
-    eps = rate / _NEW_STEP
+    eps = learning_rate / rows_per_step / _NEW_STEP
     squares = values.astype(np.float64) ** 2 * np.repeat(costs, np.diff(offsets))
 
-    def accumulated(curvature: Any) -> Tensor:
-        return torch.from_numpy(((eps * _STIFFNESS * curvature) ** 2).astype(np.float32))
+    def accumulated(curvature: Any) -> NDArray[np.float32]:
+        return np.asarray(((eps * _STIFFNESS * curvature) ** 2).astype(np.float32))
 
-    with torch.no_grad():
-        head.weight.zero_()
-        head.weight[:, :n_classes].fill_diagonal_(1.0)
-        head.bias.copy_(torch.from_numpy(solution.bias))
-        slots = torch.from_numpy(problem.slots)
-        bag.pool[slots, :n_classes] = torch.from_numpy(solution.weights)
-        for group in optimizer.param_groups:
-            group["eps"] = eps
-        sums = row_state(optimizer.state[bag.pool], "sum", bag.pool, per_row=True)
-        sums[slots] = accumulated(np.bincount(columns, squares, len(slots)))
-        batch = rows.take(slice(0, len(rows)))[0]
-        if bag.importance is not None:
-            constants = np.array(bag._constants, dtype=np.uint64)
-            used, _ = locate_ids(batch.ids.numpy(), constants, bag.num_embeddings, len(bag.pool), bag.layout.variant)
-            distinct, inverse = np.unique(used, return_inverse=True)
-            sums = row_state(optimizer.state[bag.importance], "sum", bag.importance, per_row=True)
-            sums[torch.from_numpy(distinct.astype(np.int64))] = accumulated(np.bincount(inverse, squares))
-        documents = np.square(bag(batch.ids, batch.offsets, batch.weights).numpy())
-        by_column = (documents * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
-        optimizer.state[head.weight]["sum"] = accumulated(by_column).expand_as(head.weight).clone()
-        optimizer.state[head.bias]["sum"] = accumulated(np.full(len(head.bias), costs.sum(dtype=np.float64)))
+    sums = {"bag.pool": lazy_table((len(model.pool),))}
+    sums["bag.pool"][problem.slots] = accumulated(np.bincount(columns, squares, len(problem.slots)))
+    located, slots = _locate(model, rows)
+    if model.importance is not None:
+        distinct, inverse = np.unique(located, return_inverse=True)
+        sums["bag.importance"] = lazy_table((len(model.importance),))
+        sums["bag.importance"][distinct] = accumulated(np.bincount(inverse, squares))
+    offsets = rows.indptr.astype(np.int64)
+    counts = rows.data.astype(np.float32, copy=False)
+    bags = embed_bags(located, slots, offsets, counts, model.pool, model.importance, model.spec.layout)
+    by_column = (np.square(bags.documents) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
+    sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()
+    sums["head.0.bias"] = accumulated(np.full(len(model.bias), costs.sum(dtype=np.float64)))
+    parameters = {name: {"sum": array} for name, array in sums.items()}
+    return OptimizerState("adagrad", [eps, eps], parameters, learning_rates=[learning_rate] * 2)
+
+
+def _locate(model: LinearModel, rows: SparseRows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    ids = rows.indices.astype(np.int64, copy=False)
+    return locate_ids(ids, model.constants, len(model.known), len(model.pool), model.spec.layout.variant)

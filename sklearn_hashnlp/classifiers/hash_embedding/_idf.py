@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
-from sklearn_hashnlp.nn import HashEmbeddingBag
+from sklearn_hashnlp.kernels.embeddings._table_spec import TableSpec
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.nn import HashEmbeddingBag
 
 _MAX_FREQUENCY = np.iinfo(np.int32).max
+
+
+def idf_of_rows(
+    spec: TableSpec, columns: NDArray[Any], n_rows: int, frequencies: NDArray[np.int32] | None = None
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the importance rows of columns, ascending, and their inverse document frequencies.
+
+    The document frequencies are added to ``frequencies``, shape (num_embeddings,), for the merging of models.
+    """
+    rows, counts = count_rows(columns, spec.constants[0], spec.num_embeddings)
+    if frequencies is not None:
+        frequencies[rows] = np.minimum(frequencies[rows] + counts.astype(np.int64), _MAX_FREQUENCY)
+    return rows, smoothed_idf(counts, n_rows)
+
+
+def mean_idf(weights: NDArray[np.float64]) -> float:
+    """Return the divisor of inverse document frequencies."""
+    return float(weights.mean()) if len(weights) else 1.0
 
 
 def initialize_importance(
@@ -20,22 +40,18 @@ def initialize_importance(
     columns: NDArray[Any],
     n_rows: int,
     divisor: float | None = None,
-    frequencies: NDArray[np.int32] | None = None,  # (num_embeddings,)
+    frequencies: NDArray[np.int32] | None = None,
 ) -> float:
-    """Write inverse document frequencies into those importance rows that are still zero; return their divisor.
+    """Write inverse document frequencies into those importance rows that are still zero; return their divisor."""
+    import torch
 
-    The document frequencies are added to ``frequencies``, for the merging of models.
-    """
     if bag.importance is None:
         raise ValueError(f"A bag of variant {bag.variant!r} has no importance weights to initialize.")
-    rows, counts = count_rows(columns, bag._constants[0], bag.num_embeddings)
-    weights = smoothed_idf(counts, n_rows)
-    if frequencies is not None:
-        frequencies[rows] = np.minimum(frequencies[rows] + counts.astype(np.int64), _MAX_FREQUENCY)
+    rows, weights = idf_of_rows(bag.spec, columns, n_rows, frequencies)
     table = bag.importance.detach()
     indices = torch.from_numpy(rows).to(table.device)
     if divisor is None:
-        divisor = float(weights.mean()) if len(weights) else 1.0
+        divisor = mean_idf(weights)
     else:
         untouched = ~table[indices].any(dim=1)
         indices, weights = indices[untouched], weights[untouched.cpu().numpy()]

@@ -1,7 +1,8 @@
-"""Scores of nets without hidden layers on the CPU: one compiled pass over sparse rows, without torch."""
+"""Scores of linear models: one compiled pass over sparse rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -9,61 +10,23 @@ import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from torch import Tensor, nn
 
 from sklearn_hashnlp._posix import usable_cores
 from sklearn_hashnlp._threads import map_blocks
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import LARGE, MAX_COLUMNS, SMALL, SparseDataset
-from sklearn_hashnlp.kernels.embeddings._hash_ids import STANDARD
-from sklearn_hashnlp.kernels.linear._score_bags import LinearModel, inspect_rows, score_bags
-from sklearn_hashnlp.nn._autograd import kernels_apply
-from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork, ScoreHead
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import LARGE, MAX_COLUMNS, SMALL, SparseRows
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
+from sklearn_hashnlp.kernels.linear._score_bags import inspect_rows, score_bags
 
+DIVERGENCE = (
+    "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
+    "normalize=None scale X down, or set normalize='l2'."
+)
 _MIN_VALUES = 2**15  # of a thread: fewer take less time than its start
 _MAX_BLOCK_ROWS = 1024  # of a thread at once
 
 
-def linear_model(module: nn.Module) -> LinearModel | None:
-    """Return the arrays of a network, which share its memory, or None if kernels cannot compute its scores."""
-    if type(module) is not HashEmbeddingNetwork:
-        return None
-    bag, head = module.bag, module.head
-    layout = bag.layout
-    if type(head) is not ScoreHead or len(head) != 1 or (bag.aggregation == "median" and layout.variant != STANDARD):
-        return None
-    layer: Any = head[0]
-    tensors: list[Tensor] = [bag.pool, layer.weight, layer.bias, *([] if bag.importance is None else [bag.importance])]
-    if (
-        type(layer) is not nn.Linear
-        or not all(_is_readable(tensor) for tensor in tensors)
-        or _has_hooks(module, bag, head, layer)
-    ):
-        return None
-    return LinearModel(
-        pool=_as_array(bag.pool),
-        importance=None if bag.importance is None else _as_array(bag.importance),
-        constants=np.array(bag._constants, dtype=np.uint64),
-        layout=layout,
-        weight=np.ascontiguousarray(_as_array(layer.weight).T, dtype=np.float64),
-        bias=_as_array(layer.bias).astype(np.float64),
-    )
-
-
-def _is_readable(tensor: Tensor) -> bool:
-    return kernels_apply(tensor) and tensor.dtype.itemsize == 4 and tensor.is_contiguous()
-
-
-def _has_hooks(*modules: nn.Module) -> bool:
-    return any(module._forward_hooks or module._forward_pre_hooks for module in modules)
-
-
-def _as_array(tensor: Tensor) -> NDArray[np.float32]:
-    array: NDArray[np.float32] = tensor.detach().numpy()
-    return array
-
-
 def score_rows(
-    model: LinearModel, rows: SparseDataset, *, with_scores: bool = True
+    model: LinearModel, rows: SparseRows, *, with_scores: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], bool]:
     """Return the scores of rows (none without ``with_scores``), the index of the largest, and whether all are finite.
 
@@ -75,13 +38,19 @@ def score_rows(
     labels = np.empty(n_rows, dtype=np.int64)
     data = rows.data.astype(np.float32, copy=False)
     arrays = (rows.indices, rows.indptr, data)
-    work = partial(score_bags, model, *arrays, scores=scores, labels=labels)
-    n_threads = 1 if len(data) < 2 * _MIN_VALUES else min(_n_processors(), len(data) // _MIN_VALUES)
-    if n_threads == 1:
-        return scores, labels, work(slice(0, n_rows))
+    work = partial(score_bags, model.scorer(), *arrays, scores=scores, labels=labels)
     finite: list[bool] = []
-    map_blocks(lambda block: finite.append(work(block)), n_rows, n_threads, max_rows=_MAX_BLOCK_ROWS)
+    map_row_blocks(lambda block: finite.append(work(block)), n_rows, len(data))
     return scores, labels, all(finite)
+
+
+def map_row_blocks(work: Callable[[slice], None], n_rows: int, n_values: int) -> None:
+    """Call a function for blocks of rows, on all processors if there are enough values."""
+    n_threads = 1 if n_values < 2 * _MIN_VALUES else min(_n_processors(), n_values // _MIN_VALUES)
+    if n_threads == 1:
+        work(slice(0, n_rows))
+    else:
+        map_blocks(work, n_rows, n_threads, max_rows=_MAX_BLOCK_ROWS)
 
 
 def _n_processors() -> int:
@@ -94,7 +63,7 @@ def _n_processors_of_process() -> int:
     return int(cpu_count())  # which takes time: it reads the limits of containers
 
 
-def plain_rows(X: Any, n_columns: int) -> SparseDataset | None:
+def plain_rows(X: Any, n_columns: int) -> SparseRows | None:
     """Return the rows of a matrix that needs neither checks nor conversions; None of any other, for the full checks.
 
     These are CSR matrices of float32 and of the right shape, with sorted columns and without zeros or extreme values,
@@ -105,4 +74,4 @@ def plain_rows(X: Any, n_columns: int) -> SparseDataset | None:
     if X.shape[1] != n_columns or n_columns > MAX_COLUMNS:
         return None
     facts = inspect_rows(X.indices, X.indptr, X.data, n_columns)
-    return SparseDataset(X) if facts.is_valid and facts.smallest >= SMALL and facts.largest <= LARGE else None
+    return SparseRows(X) if facts.is_valid and facts.smallest >= SMALL and facts.largest <= LARGE else None

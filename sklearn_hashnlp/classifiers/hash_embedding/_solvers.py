@@ -6,18 +6,14 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-from skorch.callbacks import PrintLog, ProgressBar
-
 from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.classifiers._losses import LossName, SquaredHingeLoss
-from sklearn_hashnlp.training._callbacks import EpochProgress
 
 SolverName: TypeAlias = Literal["dual", "sgd"]
 SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
 
 _MANY_ROWS, _MANY_ROWS_OF_TWO_CLASSES = 20_000, 30_000  # cross-entropy is as accurate then, and faster
 _MAX_CLASSES = 256
-_PRINTERS = (PrintLog, ProgressBar)  # callbacks that only print what stochastic gradients do
 _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their defaults
     "warm_start": False,
     "early_stopping": False,
@@ -61,7 +57,7 @@ def choose_solver(
 
 def warn_of_printers(callbacks: Iterable[Any] | None, caller: str) -> None:
     """Warn that callbacks which print epochs are ignored; the package's own progress bar is without a warning."""
-    if any(_is_a(one, _PRINTERS) for one in callbacks or ()):
+    if any(_is_printer(one) for one in callbacks or ()):
         warnings.warn(
             f"{caller} ignores callbacks that print epochs: its solver is dual coordinate descent. Set solver='sgd' to "
             "train by epochs of stochastic gradients.",
@@ -94,11 +90,24 @@ def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, de
     for name, value in _OFF.items():
         if parameters[name] != value:
             yield name, "it does not train by stochastic gradients"
-    if not all(_is_a(callback, (*_PRINTERS, EpochProgress)) for callback in parameters["callbacks"] or ()):
+    if not all(_is_printer(one) or _is_progress(one) for one in parameters["callbacks"] or ()):
         yield "callbacks", "it calls none but those that show progress"
 
 
-def _is_a(callback: Any, classes: tuple[type, ...]) -> bool:
-    """Return whether a callback is of one of the classes; it may be a class, or a pair of a name and either."""
+def _is_printer(callback: Any) -> bool:
+    """Return whether a callback only prints the epochs of stochastic gradients."""
+    from skorch.callbacks import PrintLog, ProgressBar  # which import torch, as who made the callback did
+
+    return issubclass(_class_of(callback), (PrintLog, ProgressBar))
+
+
+def _is_progress(callback: Any) -> bool:
+    from sklearn_hashnlp.training._callbacks import EpochProgress
+
+    return issubclass(_class_of(callback), EpochProgress)
+
+
+def _class_of(callback: Any) -> type:
+    """Return the class of a callback, which may be a class itself, or a pair of a name and either."""
     callback = callback[1] if isinstance(callback, tuple) else callback
-    return issubclass(callback if isinstance(callback, type) else type(callback), classes)
+    return callback if isinstance(callback, type) else type(callback)

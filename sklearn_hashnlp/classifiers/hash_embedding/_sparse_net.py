@@ -16,16 +16,19 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows as score_linear_rows
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseBatch, SparseBatches, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._evidence import KnownColumns
+from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES
-from sklearn_hashnlp.training._loop import Step, stored_tree
-from sklearn_hashnlp.training._torch_scope import one_torch_thread
-from sklearn_hashnlp.training._weights import pack_table, unpack_table
+from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
+from sklearn_hashnlp.training._loop import EpochHistory, Step, stored_tree
+from sklearn_hashnlp.training._optimizers import make_with_state
+from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
 PREDICT_VALUES = 2**18  # limits batches of long rows: some 40 MB of component vectors at the default sizes
@@ -38,15 +41,23 @@ class SparseNet(ClassifierNet):
 
     has_sparse_gradients = True
     document_frequencies: NDArray[np.int32] | None = None  # of the importance rows, which merging models adds up
-    divergence: ClassVar[str] = (
-        "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
-        "normalize=None scale X down, or set normalize='l2'."
-    )
+    divergence: ClassVar[str] = DIVERGENCE
 
     def tables(self) -> dict[str, float]:
         """Return the names of the bag's tables and the initial values of their rows."""
         tables: dict[str, float] = self.module_.tables
         return tables
+
+    def get_dataset(self, X: Any, y: Any = None) -> Any:
+        """Return rows as a dataset that skorch knows."""
+        is_rows = isinstance(X, SparseRows) and not isinstance(X, SparseDataset)
+        return SparseDataset.of(X) if is_rows else super().get_dataset(X, y)
+
+    def known_columns(self) -> KnownColumns:
+        """Return the table by which columns are known, on the CPU."""
+        bag = self.module_.bag
+        table = bag.pool if bag.importance is None else bag.importance
+        return KnownColumns(bag.spec, table.detach().cpu().numpy())
 
     def infer(self, x: SparseBatch) -> Tensor:
         """Compute the outputs of one batch, which the loss is computed from."""
@@ -55,17 +66,17 @@ class SparseNet(ClassifierNet):
         outputs: Tensor = self.module_(ids, x.offsets, x.weights)
         return outputs
 
-    def score_rows(self, rows: SparseDataset) -> NDArray[np.float64]:
-        """Compute the scores of all rows of a dataset."""
-        model = linear_model(self.module_)
+    def score_rows(self, rows: SparseRows) -> NDArray[np.float64]:
+        """Compute the scores of all rows."""
+        model = self.module_.linear_model()
         if model is not None:
-            return score_linear_rows(model, rows)[0]
+            return score_rows(model, rows)[0]
         head = self.module_.head.in_double()
         with torch.inference_mode():
             scores = [head.scores(block).float().cpu().numpy() for block in self._document_vectors(rows)]
         return np.concatenate(scores).astype(np.float64)
 
-    def score_unseen(self, rows: SparseDataset) -> NDArray[np.float64]:
+    def score_unseen(self, rows: SparseRows) -> NDArray[np.float64]:
         """Compute the scores of rows as if those features were new that the net was not trained on yet."""
         bag = self.module_.bag
         trained = None if bag.importance is None else self.optimizer_.state[bag.importance]
@@ -82,7 +93,7 @@ class SparseNet(ClassifierNet):
         finally:
             table[new] = importance
 
-    def topk(self, rows: SparseDataset, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def topk(self, rows: SparseRows, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Search the tree for the k most probable classes of each row, without a score for every class."""
         head = self.module_.head.in_double()
         log_probs, classes = [], []
@@ -103,7 +114,8 @@ class SparseNet(ClassifierNet):
                 classes.append(indices)
         return np.concatenate(log_probs).astype(np.float64), np.concatenate(classes)
 
-    def _document_vectors(self, rows: SparseDataset) -> Iterator[Tensor]:
+    def _document_vectors(self, rows: SparseRows) -> Iterator[Tensor]:
+        rows = SparseDataset.of(rows)
         documents: list[Tensor] = []
         n_documents = 0
         parts = SparseBatches(rows, PREDICT_ROWS, max_values=PREDICT_VALUES).parts() or [slice(0)]  # of no rows
@@ -162,3 +174,27 @@ def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None
 def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> SparseNet:
     """Build a trained net from the state that its ``to_state`` returned."""
     return make_net(values["architecture"], "cpu", stored_tree(arrays)).load_state(values, arrays, history)
+
+
+def net_of_linear_fit(fit: LinearFit, history: list[dict[str, Any]]) -> SparseNet:
+    """Build a net whose tables and layer share the memory of a linear model."""
+    net, model = make_net(fit.architecture, "cpu"), fit.model
+    with plain_torch():
+        with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
+            net.initialize()
+        bag, layer = net.module_.bag, net.module_.head[0]
+        bag.set_extra_state(torch.tensor(model.spec.to_numbers()))
+        bag.pool.data, layer.weight.data, layer.bias.data = map(
+            torch.from_numpy, (model.pool, model.weight, model.bias)
+        )
+        if model.importance is not None:
+            bag.importance.data = torch.from_numpy(model.importance)
+        net.module_.eval()
+        net.criterion_, net.rows_per_step = fit.loss, fit.rows_per_step
+        if fit.training_state is not None:
+            net.load_training_state(*fit.training_state)
+        elif fit.optimizer is not None:
+            net.optimizer_ = make_with_state(net.module_, fit.optimizer, net.make_optimizer)
+            net.was_trained, net.has_only_step_sizes = fit.has_training_state, not fit.has_training_state
+    net.history = EpochHistory({"batches": []} | entry for entry in history)
+    return net

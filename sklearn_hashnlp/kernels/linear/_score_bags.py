@@ -17,8 +17,8 @@ _AHEAD = 32  # values between the prefetch of a row and its use
 _BLOCK_VALUES = 4096  # of the documents that are computed together: what is kept of them stays in the first caches
 
 
-class LinearModel(NamedTuple):
-    """The tables of a bag, and the linear layer above it."""
+class BagScorer(NamedTuple):
+    """The tables of a bag, and the linear layer above it, as the compiled pass reads them."""
 
     pool: NDArray[np.float32]  # (n_buckets, d)
     importance: NDArray[np.float32] | None  # (n_embeddings, k); None for ``STANDARD``
@@ -45,7 +45,7 @@ class _Bags(NamedTuple):
 
 
 def score_bags(
-    model: LinearModel,
+    model: BagScorer,
     indices: NDArray[Any],  # (n_values,): columns of all documents, below 2**32
     indptr: NDArray[Any],  # (n_documents + 1,)
     counts: NDArray[np.float32],  # (n_values,)

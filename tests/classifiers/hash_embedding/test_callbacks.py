@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from skorch.callbacks import Callback, Checkpoint, EarlyStopping, EpochScoring, LRScheduler
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((200, 60)) < 0.1) * RNG.random((200, 60)), dtype=np.float32)

@@ -11,8 +11,8 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers.hash_embedding import _sparse_net
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from tests.training.test_fit import ARCHITECTURE, PLAN, SEVERAL, WEIGHTS, X, Y, train
 

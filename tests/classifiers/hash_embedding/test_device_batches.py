@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.sparse import csr_array, random_array
 
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import DeviceDataset, SparseBatches, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import DeviceDataset, SparseBatches, SparseDataset
 
 RNG = np.random.default_rng(0)
 MATRIX = csr_array(random_array((700, 50), density=0.1, rng=RNG, dtype=np.float32))

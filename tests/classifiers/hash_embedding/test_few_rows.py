@@ -15,7 +15,7 @@ from skorch.callbacks import Callback, PrintLog, ProgressBar
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier, load_model, make_text_classifier, save_model
 from sklearn_hashnlp.classifiers.hash_embedding import _few_rows, _solvers
 from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
 from sklearn_hashnlp.training._callbacks import EpochProgress
 
@@ -164,7 +164,7 @@ def test_the_history_has_the_objective_and_its_distance_from_the_lowest(capsys):
 def test_the_objective_is_that_of_plain_formulas(n_classes):
     X, y = counts(n_classes=n_classes)
     model = classifier().fit(X, y)
-    problem = LinearProblem.of(model.net_.module_, SparseDataset(X, y), n_classes)
+    problem = LinearProblem.of(model._linear_model(), SparseDataset(X, y))
     gaps = []
     for n_epochs in (1, 5, 50):
         solver = _few_rows.DualSolver(problem, 3.0, 0, n_epochs)

@@ -12,9 +12,9 @@ import torch
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier
-from sklearn_hashnlp.classifiers import _hash_embedding_classifier
-from sklearn_hashnlp.classifiers.hash_embedding import _linear_scores, _sparse_net
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model, plain_rows
+from sklearn_hashnlp.classifiers.hash_embedding import _linear_scores
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import plain_rows
+from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 
 N_COLUMNS = 500
 
@@ -34,8 +34,7 @@ def trained(**parameters: Any) -> HashEmbeddingClassifier:
 
 def by_torch(model: HashEmbeddingClassifier, X: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
     with monkeypatch.context() as patch:
-        for module in (_hash_embedding_classifier, _sparse_net):
-            patch.setattr(module, "linear_model", lambda module: None)
+        patch.setattr(HashEmbeddingNetwork, "linear_model", lambda _: None)
         return model._scores(X), model.predict(X)
 
 
@@ -44,7 +43,7 @@ def by_torch(model: HashEmbeddingClassifier, X: Any, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("options", [{}, {"normalize": None, "n_hashes": 1}, {"loss": "ova", "append_weight": False}])
 def test_the_bits_of_torch(variant, aggregation, options, monkeypatch):
     model = trained(variant=variant, aggregation=aggregation, **options)
-    assert linear_model(model.net_.module_) is not None
+    assert model.net_.module_.linear_model() is not None
     X = rows(80, seed=1)
     scores, labels = by_torch(model, X, monkeypatch)
     assert np.array_equal(model._scores(X), scores)
@@ -53,16 +52,15 @@ def test_the_bits_of_torch(variant, aggregation, options, monkeypatch):
 
 
 def test_other_nets_are_left_to_torch():
-    assert linear_model(trained(hidden_layer_sizes=(4,)).net_.module_) is None
-    assert linear_model(trained(loss="hsigmoid").net_.module_) is None
-    assert linear_model(trained(aggregation="median").net_.module_) is None
-    assert linear_model(trained(aggregation="median", variant="standard").net_.module_) is not None
+    assert trained(hidden_layer_sizes=(4,)).net_.module_.linear_model() is None
+    assert trained(loss="hsigmoid").net_.module_.linear_model() is None
+    assert trained(aggregation="median").net_.module_.linear_model() is None
+    assert trained(aggregation="median", variant="standard").net_.module_.linear_model() is not None
     model = trained()
-    assert linear_model(torch.nn.Linear(1, 1)) is None
-    assert linear_model(trained().net_.module_.double()) is None
+    assert trained().net_.module_.double().linear_model() is None
     seen = []
     model.net_.module_.bag.register_forward_hook(lambda *_: seen.append(1))
-    assert linear_model(model.net_.module_) is None
+    assert model.net_.module_.linear_model() is None
     model.predict(rows())
     assert seen
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseBatches, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatches, SparseDataset
 
 MATRIX = csr_array(random_array((37, 50), density=0.2, rng=np.random.default_rng(0), dtype=np.float32))
 

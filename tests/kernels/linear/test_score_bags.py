@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout, embed_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import STANDARD, locate_ids
-from sklearn_hashnlp.kernels.linear._score_bags import LinearModel, inspect_rows, score_bags
+from sklearn_hashnlp.kernels.linear._score_bags import BagScorer, inspect_rows, score_bags
 
 from ...oracles import bags as plain
 from ..embeddings.test_bags import NORMS
@@ -26,7 +26,7 @@ def make_model(layout, *, n_hashes=2, width=6, n_classes=3):
     output_dim += n_hashes if layout.append_weight and not standard else 0
     weight, bias = rng.normal(size=(output_dim, n_classes)), rng.normal(size=n_classes)
     constants = np.array(constants_of(n_hashes), dtype=np.uint64)
-    return LinearModel(pool, importance, constants, layout, weight, bias)
+    return BagScorer(pool, importance, constants, layout, weight, bias)
 
 
 def make_rows(n_rows=40, longest=30):

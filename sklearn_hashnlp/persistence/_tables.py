@@ -1,0 +1,74 @@
+"""Mostly untouched tables as arrays, by the rows that were trained, and back again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.persistence._precision import TABLE_VALUES
+
+_BLOCK = 2**18
+
+
+def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray[Any]]:
+    """Store a table by the rows that differ from its initial value, or whole if that is smaller."""
+    # Bits are compared, so that -0.0 and NaN come back as they were; in blocks, so that nothing table-sized is made.
+    unsigned = np.dtype(f"u{table.dtype.itemsize}")
+    bits, untouched = table.view(unsigned), np.asarray(fill, dtype=table.dtype).view(unsigned)
+    changed = [np.empty(0, dtype=np.uint32)]
+    for start in range(0, len(table), _BLOCK):
+        block = bits[start : start + _BLOCK]
+        differs = (block != untouched).reshape(len(block), -1).any(axis=1)
+        changed.append((start + np.flatnonzero(differs)).astype(np.uint32))
+    rows = np.concatenate(changed)
+    bitmap_bytes = -(-len(table) // 8)
+    if len(rows) * table[:1].nbytes + min(rows.nbytes, bitmap_bytes) >= table.nbytes:
+        return {f"{name}{TABLE_VALUES}": table.copy()}
+    if rows.nbytes <= bitmap_bytes:
+        which: dict[str, NDArray[Any]] = {f"{name}.rows": rows}
+    else:
+        touched = np.zeros(len(table), dtype=bool)
+        touched[rows] = True
+        which = {f"{name}.bitmap": np.packbits(touched)}
+    return which | {f"{name}{TABLE_VALUES}": table[rows]}
+
+
+def unpack_table(name: str, arrays: Mapping[str, NDArray[Any]], table: NDArray[Any]) -> None:
+    """Write a stored table over a fresh one."""
+    stored = arrays[name] if name in arrays else arrays[f"{name}{TABLE_VALUES}"]
+    rows: Any = slice(None)
+    n_rows = len(table)
+    if f"{name}.bitmap" in arrays:
+        bitmap = arrays[f"{name}.bitmap"]
+        if bitmap.dtype != np.uint8 or bitmap.shape != (-(-n_rows // 8),):
+            raise ValueError(f"The bitmap of {name!r} must hold a bit for each of {n_rows} rows.")
+        rows = np.flatnonzero(np.unpackbits(bitmap, count=n_rows))
+        n_rows = len(rows)
+    elif f"{name}.rows" in arrays:
+        rows = arrays[f"{name}.rows"]
+        n_rows = len(rows)
+    check_shape(name, stored, (n_rows, *table.shape[1:]))
+    if stored.dtype != table.dtype:
+        raise ValueError(f"The table {name!r} must be of {table.dtype}, the stored one is of {stored.dtype}.")
+    table[rows] = stored
+
+
+def check_shape(name: str, stored: NDArray[Any], expected: tuple[int, ...]) -> None:
+    """Compare the shape of a stored array with the expected one."""
+    if stored.shape != expected:
+        raise ValueError(f"The array {name!r} must have shape {expected}, the stored one has {stored.shape}.")
+
+
+def check_stored(name: str, arrays: Mapping[str, NDArray[Any]], shape: tuple[int, ...]) -> None:
+    """Compare a stored array, or a table by its rows, with the shape that a model promises."""
+    if name in arrays:
+        check_shape(name, arrays[name], shape)
+    values = arrays.get(f"{name}{TABLE_VALUES}")
+    if values is not None:
+        by_rows = f"{name}.rows" in arrays or f"{name}.bitmap" in arrays
+        check_shape(name, values, (len(values), *shape[1:]) if by_rows else shape)
+    if f"{name}.bitmap" in arrays:
+        check_shape(f"{name}.bitmap", arrays[f"{name}.bitmap"], (-(-shape[0] // 8),))

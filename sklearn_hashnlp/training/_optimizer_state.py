@@ -1,0 +1,166 @@
+"""The state of an optimizer as arrays: exact to resume training, or rounded to its step sizes. Without torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels.embeddings._lazy_table import lazy_table
+from sklearn_hashnlp.persistence._precision import TABLE_VALUES
+from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
+
+OptimizerName: TypeAlias = Literal["adagrad", "adam", "sgd"]
+Packed: TypeAlias = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # of the parameters, by name
+
+_NAMES: Final = get_args(OptimizerName)
+_ACCUMULATORS = ("sum", "square", "step", "steps")  # of the row-wise optimizers; Adam's mean starts at zero again
+_STEP_SIZES = "step_sizes."  # begins the names of their arrays in a model
+_ONE = 128  # the code of 1; each further code is a factor of the square root of 2, and 0 is 0
+
+
+@dataclass
+class OptimizerState:
+    """What an optimizer has accumulated for each parameter."""
+
+    optimizer: str
+    eps: list[float | None]  # of each parameter group
+    parameters: dict[str, dict[str, Any]]  # arrays and numbers, by the name of a parameter
+    learning_rates: list[float] | None = None  # of each parameter group; None of step sizes
+
+    def to_training_state(self, tables: Container[str]) -> Packed:
+        """Return JSON values and arrays: of tables only the rows that were trained."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, key, value in self._items():
+            is_table = isinstance(value, np.ndarray) and name in tables
+            full_name = f"{name}.{key}"
+            arrays |= pack_table(full_name, value, 0.0) if is_table else {full_name: np.array(value)}
+        return {"optimizer": self.optimizer, "learning_rates": self.learning_rates, "eps": self.eps}, arrays
+
+    @classmethod
+    def from_training_state(cls, shapes: Shapes, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_training_state` returned."""
+        if values["optimizer"] not in _NAMES:
+            raise ValueError(f"The optimizer must be one of {_NAMES}, got {values['optimizer']!r}.")
+        parameters = unpack_parameters(shapes, arrays)
+        return cls(values["optimizer"], list(values["eps"]), parameters, list(values["learning_rates"]))
+
+    def to_step_sizes(self, shapes: Shapes, tables: Container[str]) -> Packed:
+        """Return the accumulators as codes of eight bits: of a matrix of a dense layer, one for each column.
+
+        Without them the next training step would move every weight by the whole learning rate.
+        """
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, key, value in self._items():
+            if key not in _ACCUMULATORS or self.optimizer not in _NAMES:
+                continue
+            value = np.asarray(value, dtype=np.float32)
+            if name not in tables and value.ndim > 1 and value.shape == shapes[name]:
+                value = value.mean(axis=0, keepdims=True)
+            full_name, codes = f"{name}.{key}", _encode(value)
+            arrays |= pack_table(full_name, codes, 0) if name in tables else {full_name: codes}
+        return ({"optimizer": self.optimizer, "eps": self.eps} if arrays else {}), arrays
+
+    @classmethod
+    def from_step_sizes(cls, shapes: Shapes, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_step_sizes` returned."""
+        if values["optimizer"] not in _NAMES:
+            raise ValueError(f"The optimizer must be one of {_NAMES}, got {values['optimizer']!r}.")
+        parameters: dict[str, dict[str, Any]] = {}
+        for name, shape in shapes.items():
+            keys = _keys_of(name, arrays) & set(_ACCUMULATORS)
+            state: dict[str, Any] = {key: _decoded(f"{name}.{key}", arrays, shape) for key in keys}
+            if "step" in state:
+                state |= {"mean": lazy_table(shape), "step": round(float(state["step"]))}
+            if state:
+                parameters[name] = state
+        return cls(values["optimizer"], [float(eps) for eps in values["eps"]], parameters)
+
+    def _items(self) -> Iterator[tuple[str, str, Any]]:
+        return ((name, key, value) for name, state in self.parameters.items() for key, value in state.items())
+
+
+def pack_step_sizes(
+    state: OptimizerState | None, rows_per_step: int | None, shapes: Shapes, tables: Container[str]
+) -> Packed:
+    """Return the step sizes of a model as the values and arrays that are saved with it."""
+    values, arrays = ({}, {}) if state is None else state.to_step_sizes(shapes, tables)
+    named = {f"{_STEP_SIZES}{name}": array for name, array in arrays.items()}
+    return {"step_sizes": values | {"rows_per_step": rows_per_step}}, named
+
+
+def unpack_step_sizes(
+    values: Mapping[str, Any], arrays: Mapping[str, Any], shapes: Shapes
+) -> tuple[OptimizerState | None, int | None]:
+    """Return what :func:`pack_step_sizes` packed; a model that was converted or not trained has none."""
+    values = values.get("step_sizes", {})
+    named = {name.removeprefix(_STEP_SIZES): array for name, array in arrays.items() if name.startswith(_STEP_SIZES)}
+    state = OptimizerState.from_step_sizes(shapes, values, named) if "optimizer" in values else None
+    return state, values.get("rows_per_step")
+
+
+def unpack_parameters(shapes: Shapes, arrays: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the state of each parameter from packed arrays."""
+    states = {
+        name: {key: _accumulator(f"{name}.{key}", arrays, shape) for key in sorted(_keys_of(name, arrays))}
+        for name, shape in shapes.items()
+    }
+    return {name: state for name, state in states.items() if state}
+
+
+def _keys_of(name: str, arrays: Mapping[str, Any]) -> set[str]:
+    return {key[len(name) + 1 :].partition(".")[0] for key in arrays if key.startswith(f"{name}.")}
+
+
+def _accumulator(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
+    if f"{name}{TABLE_VALUES}" in arrays:
+        columns = arrays[f"{name}{TABLE_VALUES}"].shape[1:]
+        # Whatever the axes of a parameter are, what is accumulated for its elements has two.
+        if columns not in ((), (math.prod(shape[1:]),), shape[1:]):
+            raise ValueError(
+                f"The array '{name}{TABLE_VALUES}' must have rows of one number or of as many as the parameter's."
+            )
+        table = lazy_table((shape[0], *columns))
+        unpack_table(name, arrays, table)
+        return table
+    array = arrays[name]
+    if array.shape == ():  # a count of steps: a number of row-wise optimizers, a tensor of torch's own
+        return np.array(array) if array.dtype == np.float32 else array.item()
+    # A tree's weights, whose gradients are sparse, may have a number a row, and its biases have rows of one number.
+    shapes = [shape, shape[:1], (*shape[:1], 1)]
+    if array.shape not in shapes:
+        raise ValueError(f"The array {name!r} must have shape {shapes[0]}, it has {array.shape}.")
+    return np.array(array)
+
+
+def _decoded(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return one accumulator from its codes."""
+    stored = arrays.get(name)
+    if stored is not None and stored.dtype != np.uint8:
+        raise ValueError(f"The array {name!r} must be of uint8, it is of {stored.dtype}.")
+    if stored is not None and stored.shape != shape[:1]:
+        if stored.shape != () and (len(shape) < 2 or stored.shape != (1, *shape[1:])):
+            raise ValueError(f"The array {name!r} must have a code for each row or column, it has {stored.shape}.")
+        values = _decode(stored)
+        return values if not values.ndim else np.broadcast_to(values, shape).copy()
+    codes = np.zeros(shape[0], dtype=np.uint8)
+    unpack_table(name, arrays, codes)
+    rows = np.flatnonzero(codes)
+    table = lazy_table(shape[:1])
+    table[rows] = _decode(codes[rows])
+    return table
+
+
+def _encode(values: NDArray[np.float32]) -> NDArray[np.uint8]:
+    positive = values > 0
+    logarithms = 2 * np.log2(values, where=positive, out=np.zeros_like(values))
+    return np.where(positive, np.clip(np.rint(logarithms) + _ONE, 1, 255), 0).astype(np.uint8)
+
+
+def _decode(codes: NDArray[np.uint8]) -> NDArray[np.float32]:
+    return np.where(codes > 0, np.exp2((codes.astype(np.float32) - _ONE) / 2), 0).astype(np.float32)
