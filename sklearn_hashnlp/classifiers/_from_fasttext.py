@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers._labels import pack_labels
+from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import LossName, make_loss
+from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.persistence import FastTextModel
 from sklearn_hashnlp.persistence._fasttext_file import Quantized
 from sklearn_hashnlp.persistence._fasttext_model import huffman_children
 from sklearn_hashnlp.text import FastTextVectorizer
 from sklearn_hashnlp.text._fasttext_dictionary import MAX_LENGTH
-from sklearn_hashnlp.training._settings import draw_seeds
-from sklearn_hashnlp.training._torch_scope import plain_torch
+from sklearn_hashnlp.training._settings import Seeds, draw_seeds
 from sklearn_hashnlp.trees import SoftmaxTree
 
 _LOSSES: dict[str, LossName] = {"softmax": "softmax", "hs": "hsigmoid", "ova": "ova", "ns": "ova"}
@@ -111,13 +111,11 @@ def _vectorizer(model: FastTextModel) -> FastTextVectorizer:
 def _classifier(model: FastTextModel, n_rows: int) -> HashEmbeddingClassifier:
     file = model._file
     inputs = file.inputs.dense() if isinstance(file.inputs, Quantized) else file.inputs
-    tree, weight = None, file.output[np.argsort(model._places)]
-    if model.loss_ == "hs":
-        tree, weight = _tree(model)
-    loss = _LOSSES[model.loss_]
+    n_classes, loss = len(model.classes_), _LOSSES[model.loss_]
+    tree, weight = (None, file.output[np.argsort(model._places)]) if model.loss_ != "hs" else _tree(model)
     classifier = HashEmbeddingClassifier(
         variant="standard",
-        n_embeddings=1,
+        n_embeddings=n_rows,
         embedding_dim=inputs.shape[1],
         hash_rows=False,
         normalize="l1",
@@ -126,21 +124,36 @@ def _classifier(model: FastTextModel, n_rows: int) -> HashEmbeddingClassifier:
         calibrate=False,
         random_state=0,
     )
-    net = classifier._new_net(len(model.classes_), None, draw_seeds(0), "cpu")
-    last = net.module_.head[-1]
-    with plain_torch(), torch.no_grad():
-        last.weight.numpy()[:] = weight
-        last.bias.zero_()
-    net.criterion_ = make_loss(loss, net.module_.head)
-    values, arrays = net.to_state()
-    classifier.set_params(n_embeddings=n_rows)  # their table is copied once, into the net that is made of the state
-    values["architecture"]["num_embeddings"] = n_rows
-    arrays = {name: array for name, array in arrays.items() if not name.startswith("bag.pool")}
-    arrays["bag.pool"] = inputs[:n_rows]
-    values |= {"classes": pack_labels(model.classes_), "n_features_in": n_rows, "history": [], "label_lists": False}
-    values |= {"rows_seen": 0, "idf_divisor": 1.0, "tree_name": None}
-    classifier._set_model_state(values, arrays)  # as a model that was saved, which partial_fit continues with
+    seeds = draw_seeds(0)
+    if tree is None:
+        architecture = classifier._architecture(n_classes, seeds.hash)
+        linear = LinearModel.zeros(spec_of(architecture), n_classes)
+        linear.pool[:], linear.weight[:] = inputs[:n_rows], weight
+        classifier._keep_linear(LinearFit(architecture, linear, make_loss(loss)), [])
+    else:
+        _keep_tree_net(classifier, seeds, inputs[:n_rows], weight)
+    classifier._keep_labels(Labels(model.classes_, multilabel=False), 0, np.zeros(n_classes + 1))
+    classifier.n_features_in_ = n_rows
+    classifier._tree_name, classifier._idf_divisor, classifier._enough_evidence = None, 1.0, 0.0
+    classifier.solver_ = "sgd"
     return classifier
+
+
+def _keep_tree_net(
+    classifier: HashEmbeddingClassifier, seeds: Seeds, pool: NDArray[np.float32], weight: NDArray[np.float32]
+) -> None:
+    """Set a net whose last layer is a tree."""
+    import torch
+
+    from sklearn_hashnlp.training._torch_scope import plain_torch
+
+    net = classifier._new_net(classifier.tree.n_classes, None, seeds, "cpu")  # type: ignore[union-attr]  # a tree
+    bag, last = net.module_.bag, net.module_.head[-1]
+    with plain_torch(), torch.no_grad():
+        bag.pool.numpy()[:], last.weight.numpy()[:] = pool, weight
+        last.bias.zero_()
+    net.criterion_ = make_loss("hsigmoid", net.module_.head)
+    classifier._keep_net(net, [])
 
 
 def _tree(model: FastTextModel) -> tuple[SoftmaxTree, NDArray[np.float32]]:

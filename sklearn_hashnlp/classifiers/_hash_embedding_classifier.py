@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from numbers import Integral
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, check_fitted, fit_context, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
-    NetClassifier,
     check_optimizer,
     check_unchanged,
     labels_of_partial_fit,
     refuse_balanced,
 )
-from sklearn_hashnlp.classifiers._class_shares import count_classes, prior_scores, weights_of_batch
+from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_batch
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import (
     LOSSES,
-    Loss,
     LossChoice,
     LossName,
     TreeLoss,
@@ -40,20 +38,14 @@ from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
     resolve_epochs,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._evidence import (
-    KnownColumns,
     enough_evidence,
     evidence_of_training,
-    evidence_shares,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import (
-    LinearProblem,
-    curvature_state,
-    solve_dual,
-    write_solution,
-)
-from sklearn_hashnlp.classifiers.hash_embedding._idf import idf_of_rows, initialize_importance, mean_idf
-from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, is_linear, spec_of
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, plain_rows, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import ImportanceInit, solve_dual
+from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
+from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
+from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._solvers import (
     SolverChoice,
     SolverName,
@@ -63,7 +55,6 @@ from sklearn_hashnlp.classifiers.hash_embedding._solvers import (
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
-from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._interrupts import current_interrupt
 from sklearn_hashnlp.training._parameters import (
@@ -81,9 +72,6 @@ from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
-    from sklearn_hashnlp.training._optimizer_state import Packed
-
-ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 
 _POOL_STD = 0.1  # as in the reference implementation
 _ROWS_TO_CHECK = 32
@@ -91,7 +79,7 @@ _ROWS_TO_CHECK = 32
 _MIN_ROWS_PER_STEP = 64
 
 
-class HashEmbeddingClassifier(NetClassifier):
+class HashEmbeddingClassifier(FittedHashEmbedding):
     """Classify sparse rows, such as hashed n-gram counts, through hash embeddings.
 
     The embedding of a column combines ``n_hashes`` vectors of a shared pool, weighted by the column's own importance
@@ -324,14 +312,7 @@ class HashEmbeddingClassifier(NetClassifier):
     array(['good', 'bad'], dtype='<U4')
     """
 
-    _net: SparseNet
-    _linear: LinearFit | None = None  # until a net is made
     _text_classifier: ClassVar[str] = "make_text_classifier()"
-    _advice_if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
-    solver_: SolverName
-    _enough_evidence: float
-    _idf_divisor: float | None
-    _tree_name: str | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
         "variant": [literal_options(Variant)],
         "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
@@ -555,37 +536,6 @@ class HashEmbeddingClassifier(NetClassifier):
         self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, is_batch=True)
         return self
 
-    @property
-    def net_(self) -> SparseNet:
-        """The trained net; after "dual", and of a linear model that was loaded, it is made on first access."""
-        if "_net" not in self.__dict__ and self._linear is not None:
-            from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_linear_fit
-
-            self.__dict__.setdefault("_net", net_of_linear_fit(self._linear, self.history_))
-        net: SparseNet = super().net_
-        return net
-
-    @property
-    def _is_fitted(self) -> bool:
-        return "_net" in self.__dict__ or self._linear is not None
-
-    @property
-    def _loss(self) -> Loss:  # type: ignore[override]
-        held = self._held()
-        return held.loss if isinstance(held, LinearFit) else held.criterion_
-
-    def _held(self) -> SparseNet | LinearFit:
-        net: SparseNet | None = self.__dict__.get("_net")
-        return self._linear if net is None and self._linear is not None else self._net
-
-    def _linear_model(self) -> LinearModel | None:
-        """Return the arrays of a linear model; None if torch computes the scores."""
-        net = self.__dict__.get("_net")
-        if net is None:
-            return None if self._linear is None else self._linear.model
-        model: LinearModel | None = net.module_.linear_model()
-        return model
-
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
         name = type(self).__name__
@@ -612,16 +562,6 @@ class HashEmbeddingClassifier(NetClassifier):
         targets = labels.encode(y)
         weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
         return SparseRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
-
-    def _rows(self, X: Any) -> SparseRows:
-        rows = None if hasattr(self, "feature_names_in_") else plain_rows(X, self.n_features_in_)
-        if rows is not None:
-            return rows
-        self._refuse_texts(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=0, reset=False)
-        held = self._held()
-        spec = held.model.spec if isinstance(held, LinearFit) else held.module_.bag.spec
-        return SparseRows(canonical_rows(X, any_scale=spec.normalize is not None))
 
     def _choose_loss(self, labels: Labels, n_rows: int | None, *, resumes: bool) -> LossName:
         if self.loss != "auto":
@@ -770,174 +710,37 @@ class HashEmbeddingClassifier(NetClassifier):
     def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
         """Find the weights by dual coordinate descent, and set the fitted attributes."""
         warn_of_printers(self.callbacks, caller=type(self).__name__)
-        began, n_classes, idf_divisor, enough = clock(), len(labels.classes), None, 0.0
+        began, n_classes = clock(), len(labels.classes)
         architecture = self._architecture(n_classes, seeds.hash)
         architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
-        spec = spec_of(architecture)
-        model = LinearModel.zeros(spec, n_classes, architecture["importance_init"])
-        known = KnownColumns(spec, model.known)
-        if model.importance is not None and self.importance_init == "idf":
-            table_rows, weights = idf_of_rows(spec, rows.indices, len(rows))
-            idf_divisor = mean_idf(weights)
-            model.importance[table_rows] = (weights / idf_divisor).astype(np.float32)[:, np.newaxis]
-            enough = enough_evidence(known, rows, idf_divisor, len(rows))
-        problem = LinearProblem.of(model, rows)
-        solution = solve_dual(problem, seeds.of_order(0), current_interrupt())
-        write_solution(model, problem, solution)
-        enough = evidence_of_training(known, rows, idf_divisor, enough)
         rows_per_step = resolve_batch_size(self.batch_size, len(rows))
-        state = curvature_state(model, problem, rows, self.learning_rate, rows_per_step)
-        fit = LinearFit(architecture, model, make_loss(loss), rows_per_step, state)
+        solution = solve_dual(
+            spec_of(architecture),
+            rows,
+            n_classes,
+            importance_init=self.importance_init,
+            learning_rate=self.learning_rate,
+            rows_per_step=rows_per_step,
+            seed=seeds.of_order(0),
+            interrupt=current_interrupt(),
+        )
+        model, minimum = solution.model, solution.minimum
+        fit = LinearFit(architecture, model, make_loss(loss), rows_per_step, solution.optimizer)
         if not score_rows(model, rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))[2]:
             raise ValueError(DIVERGENCE)
-        if self.calibrate == "auto" and solution.left_out is not None:
-            some, scores = rows.select(solution.left_out.rows), solution.left_out.scores
+        if self.calibrate == "auto" and minimum.left_out is not None:
+            some, scores = rows.select(minimum.left_out.rows), minimum.left_out.scores
             fit.loss.inverse_temperature = inverse_temperature(fit.loss, scores, some, n_uniform=1)
         else:
             update_temperature(fit.loss, lambda some: score_rows(model, some)[0], rows, n_classes)
-        record = {"epoch": 1, "objective": solution.objective, "duality_gap": solution.duality_gap}
         if self.verbose:
-            print(
-                f"Dual coordinate descent: objective {solution.objective:.6g}, duality gap {solution.duality_gap:.1e}"
-            )
-        self._tree_name, self._idf_divisor, self._enough_evidence, self.solver_ = None, idf_divisor, enough, "dual"
+            print(f"Dual coordinate descent: objective {minimum.objective:.6g}, duality gap {minimum.duality_gap:.1e}")
+        self._tree_name, self._idf_divisor, self.solver_ = None, solution.idf_divisor, "dual"
+        self._enough_evidence = solution.enough_evidence
         self._keep_labels(labels, len(rows), count_classes(rows, n_classes))
+        record = {"epoch": 1, "objective": minimum.objective, "duality_gap": minimum.duality_gap}
         self._keep_linear(fit, [record | {"dur": clock() - began}])
         return self
-
-    def _keep_linear(self, fit: LinearFit, history: list[dict[str, Any]]) -> None:
-        self.__dict__.pop("_net", None)
-        self._linear, self.n_parameters_ = fit, fit.model.n_parameters
-        self._keep_history(history, [])
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        check_fitted(self, "classes_")
-        rows = self._rows(X)
-        return self._with_prior(self._net_scores(rows), self._evidence(rows))
-
-    def _net_scores(self, rows: SparseRows) -> NDArray[np.float64]:
-        model = self._linear_model()
-        if model is None:
-            return self._scores_by_net(rows)
-        scores, _, finite = score_rows(model, rows)
-        self._check_all_finite(finite)
-        return scores
-
-    def _evidence(self, rows: SparseRows) -> NDArray[np.float64]:
-        """Return the factors of the scores of rows, see :func:`evidence_shares`."""
-        if self._class_counts[-1] <= 0:  # a model whose training rows are not known
-            return np.ones(len(rows))
-        model = self._linear_model()
-        known = self._net.known_columns() if model is None else KnownColumns(model.spec, model.known)
-        return evidence_shares(known, rows, self._idf_divisor, self._enough_evidence)
-
-    def _with_prior(self, scores: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Move the scores of rows with little evidence towards those of the shares of the classes."""
-        weak = np.flatnonzero(evidence < 1)
-        if len(weak):
-            share = evidence[weak, np.newaxis]
-            scores[weak] = share * scores[weak] + (1 - share) * self._prior_scores()
-        return scores
-
-    def _prior_scores(self) -> NDArray[np.float64]:
-        loss = self._loss
-        return prior_scores(
-            self._class_counts,
-            link=loss.link,
-            multilabel=loss.multilabel,
-            inverse_temperature=loss.inverse_temperature,
-        )
-
-    def _most_probable(self, X: Any) -> NDArray[np.int64]:
-        if isinstance(self._loss, TreeLoss):
-            return self._tree_topk(X, 1)[1][:, 0]
-        model = self._linear_model()
-        if model is None:
-            return super()._most_probable(X)
-        rows = self._rows(X)
-        _, labels, finite = score_rows(model, rows, with_scores=False)
-        self._check_all_finite(finite)
-        evidence = self._evidence(rows)
-        weak = np.flatnonzero(evidence < 1)
-        if len(weak):
-            labels[weak] = self._with_prior(self._net_scores(rows.select(weak)), evidence[weak]).argmax(axis=1)
-        return labels
-
-    def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        if not isinstance(self._loss, TreeLoss):
-            return super()._topk(X, k)
-        log_probs, classes = self._tree_topk(X, k)
-        return np.exp(log_probs), classes
-
-    def _tree_topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Search the tree for the k most probable classes of each row, without a score for every class."""
-        rows = self._rows(X)
-        from sklearn_hashnlp.training._torch_scope import plain_torch
-
-        with plain_torch(self._net.device_type):
-            log_probs, classes = self._net.topk(rows, k)
-        self._check_finite(log_probs)
-        evidence = self._evidence(rows)
-        weak = np.flatnonzero(evidence < 1)
-        if len(weak):
-            scores = self._with_prior(self._net_scores(rows.select(weak)), evidence[weak])
-            scores = self._loss.log_probabilities(scores)
-            classes[weak] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            log_probs[weak] = np.take_along_axis(scores, classes[weak], axis=1)
-        return log_probs, classes
-
-    @staticmethod
-    def _net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[Any]) -> SparseNet:
-        from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_from_state
-
-        return net_from_state(values, arrays, history)
-
-    def _load_net(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        if not is_linear(values["architecture"], arrays, values["device"]):
-            super()._load_net(values, arrays)
-            return
-        fit = LinearFit.from_state(values, arrays)
-        fit.load_step_sizes(values, arrays)
-        self._keep_linear(fit, values["history"])
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        fit = state.pop("_linear", None)
-        return state if fit is None or "_net" in self.__dict__ else state | self._packed(fit)
-
-    def _unpack(self, net_state: Packed, step_sizes: Packed | None, optimizer_state: Packed | None) -> None:
-        values, arrays = net_state
-        if not is_linear(values["architecture"], arrays, values["device"]):
-            super()._unpack(net_state, step_sizes, optimizer_state)
-            return
-        fit = LinearFit.from_state(values, arrays)
-        if step_sizes is not None:
-            fit.load_step_sizes(*step_sizes)
-        if optimizer_state is not None:
-            fit.load_training_state(*optimizer_state)
-        self._keep_linear(fit, list(self.history_))
-
-    def _get_training_state(self) -> Packed | None:
-        held = self._held()
-        return held.to_training_state() if held.has_training_state else None
-
-    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        if self._linear is None:
-            super()._set_training_state(values, arrays)
-        else:
-            self._linear.load_training_state(values, arrays)
-
-    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        values, arrays = super()._get_model_state()
-        own = {"idf_divisor": self._idf_divisor, "tree_name": self._tree_name, "solver": self.solver_}
-        own["enough_evidence"] = self._enough_evidence
-        return values | own, arrays
-
-    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._set_model_state(values, arrays)
-        self._idf_divisor, self._tree_name = values["idf_divisor"], values["tree_name"]
-        self.solver_ = values.get("solver", "sgd")
-        self._enough_evidence = float(values.get("enough_evidence", 0.0))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

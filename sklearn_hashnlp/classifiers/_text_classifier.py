@@ -15,11 +15,12 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_hashnlp._sklearn import BaseEstimator, HasMethods, Pipeline, check_fitted, fit_context, literal_options
-from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
+from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import has_several_labels
 from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import ImportanceInit
 from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice, SolverName
 from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import NgramVectorUnion

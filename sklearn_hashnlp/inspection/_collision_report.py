@@ -346,10 +346,8 @@ def _embedding_kinds(
 ) -> dict[str, tuple[NDArray[np.int64], float]]:
     """Return ids that are equal where columns collide in a hash embedding, and how likely two of them do."""
     sizes = TableSizes(int(classifier.n_embeddings), int(classifier.n_buckets), int(classifier.n_hashes))
-    if hasattr(classifier, "net_"):
-        constants = np.array(classifier.net_.module_.bag._constants, dtype=np.uint64)
-    else:
-        constants = seeded_constants(sizes, 0)
+    spec = classifier._table_spec() if hasattr(classifier, "classes_") else None
+    constants = seeded_constants(sizes, 0) if spec is None else np.array(spec.constants, dtype=np.uint64)
     rows = ids_by_constants("paper", sizes, columns, constants)["embedding"], 1 / sizes.n_embeddings
     if classifier.variant == "standard":
         return {"embedding": rows}

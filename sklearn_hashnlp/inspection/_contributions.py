@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from sklearn.multiclass import OneVsRestClassifier
-from torch import Tensor, nn
-from torch.nn import functional
 
 from sklearn_hashnlp._sklearn import ConstantPredictor
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.inspection._explanation import Method, shortened
-from sklearn_hashnlp.inspection._path_gradients import integrated_gradients
-from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
-from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead
-from sklearn_hashnlp.training._torch_scope import plain_torch
+from sklearn_hashnlp.kernels.embeddings._bags import NO_BAG_NORM, Bags, embed_bags
+from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 
 
 class Contributions(NamedTuple):
@@ -118,32 +112,29 @@ def weights_of_linear_model(classifier: Any, columns: Any) -> NDArray[np.float64
 def _of_hash_embedding(
     classifier: HashEmbeddingClassifier, row: csr_matrix, outputs: NDArray[np.int64]
 ) -> Contributions:
-    module, loss = classifier.net_.module_, classifier._loss
+    loss, layer = classifier._loss, _layer(classifier)
     is_binary = len(classifier.classes_) == 2 and not loss.multilabel
-    with plain_torch(module.bag.pool.device.type):
-        vectors, norm = column_vectors(module.bag, row.indices, row.data)
-        vectors /= norm
-        head = module.head.in_double()
-        layer = head[0]
-        is_linear = isinstance(head, ScoreHead) and isinstance(layer, nn.Linear) and len(head) == 1
-        if is_linear and not (is_binary and loss.link != "identity"):
-            weights, bias = (tensor.detach().cpu().numpy() for tensor in layer.parameters())
-            if is_binary:
-                weights, bias = (loss.inverse_temperature * (part[1:] - part[:1]) for part in (weights, bias))
-            return Contributions(vectors @ weights[outputs].T, bias[outputs], "linear")
+    vectors, norm = column_vectors(classifier, row.indices, row.data)
+    vectors /= norm
+    if layer is None or (is_binary and loss.link != "identity"):
+        from sklearn_hashnlp.inspection._path_gradients import gradients_of_net
 
-        def compute(documents: Tensor) -> Tensor:
-            scores: Tensor = head.scores(documents)
-            if is_binary:
-                logits = loss.inverse_temperature * (
-                    functional.logsigmoid(scores) if loss.link == "log_sigmoid" else scores
-                )
-                return logits[:, 1:] - logits[:, :1]
-            return scores[:, torch.from_numpy(outputs).to(scores.device)]
+        gradients, bias = gradients_of_net(classifier.net_, loss, vectors.sum(axis=0), outputs, is_binary=is_binary)
+        return Contributions(vectors @ gradients.T, bias, "integrated gradients")
+    weights, bias = layer
+    if is_binary:
+        weights, bias = (loss.inverse_temperature * (part[1:] - part[:1]) for part in layer)
+    return Contributions(vectors @ weights[outputs].T, bias[outputs], "linear")
 
-        end = torch.from_numpy(vectors.sum(axis=0)).to(module.bag.pool.device)
-        gradients, bias = integrated_gradients(compute, end)
-    return Contributions(vectors @ gradients.T, bias, "integrated gradients")
+
+def _layer(classifier: HashEmbeddingClassifier) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the weights and the bias of a classifier without hidden layers."""
+    model = classifier._linear_model()
+    if model is not None:
+        return model.weight.astype(np.float64), model.bias.astype(np.float64)
+    from sklearn_hashnlp.inspection._path_gradients import layer_of_net
+
+    return layer_of_net(classifier.net_)
 
 
 def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> NDArray[np.float64]:
@@ -153,23 +144,16 @@ def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> N
         raise ValueError(f"The model has the labels {shortened(classes)}; got {label!r}.")
     output = classes.index(label)
     if isinstance(classifier, HashEmbeddingClassifier):
-        module = classifier.net_.module_
-        layer = module.head[0]
-        loss = classifier._loss
+        layer, loss = _layer(classifier), classifier._loss
         is_binary = len(classes) == 2 and not loss.multilabel
-        is_linear = isinstance(module.head, ScoreHead) and isinstance(layer, nn.Linear) and len(module.head) == 1
-        if not is_linear or (is_binary and loss.link != "identity"):
+        if layer is None or (is_binary and loss.link != "identity"):
             raise TypeError(
                 "The n-grams of a model with hidden layers, a hierarchical softmax or two classes with loss='ova' have "
                 "no fixed weights."
             )
-        with plain_torch(module.bag.pool.device.type):
-            vectors, _ = column_vectors(module.bag, columns, np.ones(len(columns), dtype=np.float32))
-            weights = layer.weight.detach().double().cpu().numpy()
-        other = weights[1 - output] if is_binary else 0.0
-        scale = loss.inverse_temperature if is_binary else 1.0
-        weights = scale * (weights[output] - other)
-        return np.asarray(vectors @ weights)
+        vectors, _ = column_vectors(classifier, columns, np.ones(len(columns), dtype=np.float32))
+        own = layer[0][output]
+        return np.asarray(vectors @ (loss.inverse_temperature * (own - layer[0][1 - output]) if is_binary else own))
     if isinstance(classifier, OneVsRestClassifier):
         if len(classifier.estimators_) == 1:
             return (1 if output else -1) * column_weights(classifier.estimators_[0], columns, 1)
@@ -183,18 +167,21 @@ def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> N
 
 
 def column_vectors(
-    bag: HashEmbeddingBag, columns: NDArray[Any], values: NDArray[Any]
+    classifier: HashEmbeddingClassifier, columns: NDArray[Any], values: NDArray[Any]
 ) -> tuple[NDArray[np.float64], float]:
     """Return the vector that each value of a row adds to its document, and the norm that divides their sum."""
-    device = bag.pool.device
-    ids = torch.from_numpy(columns.astype(np.int64)).to(device)
-    weights = torch.from_numpy(values.astype(np.float32)).to(device)
-    alone = copy(bag)  # the tables are shared
-    alone.normalize = None
-    with torch.no_grad():
-        vectors = alone(ids, torch.arange(len(ids) + 1, device=device), weights).double().cpu().numpy()
-        norm = 1.0
-        if bag.normalize is not None:
-            of_columns = bag.weights_of(bag.locate(ids)[0]) * weights.unsqueeze(1)
-            norm = float(bag._norms(of_columns, torch.tensor([0, len(ids)], device=device)))
-    return vectors, norm
+    model = classifier._linear_model()
+    if model is None:
+        from sklearn_hashnlp.inspection._path_gradients import column_vectors_of_net
+
+        return column_vectors_of_net(classifier.net_, columns, values)
+    ids, layout = columns.astype(np.int64), model.spec.layout
+    located = locate_ids(ids, model.constants, len(model.known), len(model.pool), layout.variant)
+
+    def bags(ends: NDArray[np.int64], norm: int) -> Bags:
+        return embed_bags(*located, ends, values.astype(np.float32), *tables, layout._replace(norm=norm))
+
+    tables = model.pool, model.importance
+    vectors = bags(np.arange(len(ids) + 1), NO_BAG_NORM).documents
+    norm = bags(np.array([0, len(ids)]), layout.norm).norms[0]
+    return vectors.astype(np.float64), float(norm)

@@ -1,18 +1,71 @@
-"""Integrated gradients along the straight path from zero to a vector (Sundararajan, Taly & Yan, 2017)."""
+"""Contributions to the scores of a network: integrated gradients (Sundararajan, Taly & Yan, 2017)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sklearn_hashnlp.classifiers._losses import Loss
+from sklearn_hashnlp.training._torch_scope import plain_torch
 
 _FIRST_INTERVALS = 64
 _MAX_ROUNDS = 14
 _MAX_POINTS = 4096
 _TOLERANCE = 1e-7  # of the outputs, for the whole path
+
+
+def layer_of_net(net: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the weights and the bias of a net without hidden layers and tree."""
+    head = net.module_.head
+    if len(head) != 1 or not isinstance(head[0], nn.Linear):
+        return None
+    weight, bias = (parameter.detach().double().cpu().numpy() for parameter in head[0].parameters())
+    return weight, bias
+
+
+def column_vectors_of_net(net: Any, columns: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+    """Return the vector that each value of a row adds to its document, and the norm that divides their sum."""
+    bag = net.module_.bag
+    device = bag.pool.device
+    ids = torch.from_numpy(columns.astype(np.int64)).to(device)
+    weights = torch.from_numpy(values.astype(np.float32)).to(device)
+    alone = copy(bag)  # the tables are shared
+    alone.spec = replace(bag.spec, normalize=None)
+    with plain_torch(device.type), torch.no_grad():
+        vectors = alone(ids, torch.arange(len(ids) + 1, device=device), weights).double().cpu().numpy()
+        norm = 1.0
+        if bag.normalize is not None:
+            of_columns = bag.weights_of(bag.locate(ids)[0]) * weights.unsqueeze(1)
+            norm = float(bag._norms(of_columns, torch.tensor([0, len(ids)], device=device)))
+    return vectors, norm
+
+
+def gradients_of_net(
+    net: Any, loss: Loss, document: NDArray[np.float64], outputs: NDArray[np.int64], *, is_binary: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean gradients of scores up to the vector of a document, and the scores of an empty one."""
+    device = net.module_.bag.pool.device
+
+    def compute(documents: Tensor) -> Tensor:
+        scores: Tensor = head.scores(documents)
+        if is_binary:
+            logits = loss.inverse_temperature * (
+                functional.logsigmoid(scores) if loss.link == "log_sigmoid" else scores
+            )
+            return logits[:, 1:] - logits[:, :1]
+        return scores[:, torch.from_numpy(outputs).to(scores.device)]
+
+    with plain_torch(device.type):
+        head = net.module_.head.in_double()
+        return integrated_gradients(compute, torch.from_numpy(document).to(device))
 
 
 def integrated_gradients(

@@ -234,7 +234,6 @@ class HashEmbeddingBag(HashTables):
             dtype=dtype,
         )
         self.spec = replace(self.spec, normalize=normalize)
-        self.normalize = normalize
 
     def forward(self, ids: Tensor, offsets: Tensor, per_sample_weights: Tensor | None = None) -> Tensor:
         """Embed documents.
@@ -291,6 +290,11 @@ class HashEmbeddingBag(HashTables):
         if self.normalize is None:
             return documents
         return documents / self._norms(weights, offsets).unsqueeze(-1)
+
+    @property
+    def normalize(self) -> Norm | None:
+        """The norm by which the vector of a document is divided."""
+        return self.spec.normalize
 
     @property
     def layout(self) -> BagLayout:

@@ -223,7 +223,7 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
 
     def _forget(self) -> None:
         """Remove what was learned before."""
-        for name in ("net_", "waiting_share_", "_reader", "_seeds", "_trained_on"):
+        for name in ("_net", "waiting_share_", "_reader", "_seeds", "_trained_on"):
             self.__dict__.pop(name, None)
         self.log_, self._regression = [], None
 

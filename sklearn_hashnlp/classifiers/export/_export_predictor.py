@@ -16,9 +16,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers._labels import pack_labels
-from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
-from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.classifiers.export import _standalone_common, _standalone_linear, _standalone_sgnn
 from sklearn_hashnlp.classifiers.export._linear_predictor import (
@@ -27,10 +24,8 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import (
     UnsupportedModelError,
     classifier_model,
 )
-from sklearn_hashnlp.kernels.projections._hyperplanes import QUANTILES, Hyperplanes
 from sklearn_hashnlp.persistence._atomic_files import errors_naming, replacing, replacing_files
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, Precision, to_float16, to_int8
-from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, SGNNWordProjector
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
 
@@ -143,9 +138,9 @@ def export_predictor(
             raise ValueError(
                 f"A self-governing neural network is one file: path must end with '.py', got {str(path)!r}."
             )
-        featurizer, projector, classifier, level = _find_steps(pipeline)
-        _check_steps(featurizer, projector, classifier)
-        header, content = _serialize(featurizer, projector, classifier, level)
+        from sklearn_hashnlp.classifiers.export._sgnn_predictor import sgnn_model  # which imports torch
+
+        header, content = sgnn_model(pipeline)
         kind = _standalone_sgnn
     line = json.dumps(header).encode("ascii")
     if not one_file:
@@ -257,101 +252,6 @@ def _write_folder(folder: Path, header: bytes, content: bytes) -> int:
         for name, written in files.items():
             (unfinished / name).write_bytes(written)
     return sum(map(len, files.values()))
-
-
-def _find_steps(
-    pipeline: Any,
-) -> tuple[CharNgramFeaturizer, SGNNProjector, QuantizedSGNNClassifier, str]:
-    steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
-    if steps and isinstance(steps[-1], SGNNClassifier):
-        check_is_fitted(steps[-1])
-        steps = [*steps[:-1], quantize(steps[-1])]
-    match steps:
-        case [CharNgramFeaturizer() as featurizer, SGNNProjector() as projector, QuantizedSGNNClassifier() as last]:
-            level = "document"
-        case [SGNNWordProjector() as words, QuantizedSGNNClassifier() as last]:
-            featurizer, projector, level = words.featurizer, words.projector, "word"
-        case _:
-            got = ", ".join(type(step).__name__ for step in steps) if steps else type(pipeline).__name__
-            raise TypeError(
-                "export_predictor takes a TextClassifier, a Pipeline of HashingNgramVectorizer and "
-                "HashEmbeddingClassifier, of CharNgramFeaturizer, SGNNProjector and SGNNClassifier, or of "
-                f"SGNNWordProjector and SGNNClassifier; got {got}."
-            )
-    check_is_fitted(last)
-    return featurizer, projector, last, level
-
-
-def _check_steps(
-    featurizer: CharNgramFeaturizer, projector: SGNNProjector, classifier: QuantizedSGNNClassifier
-) -> None:
-    featurizer.fit()  # only checks its parameters
-    projector._validate_params()
-    if featurizer.norm is not None:
-        raise ValueError(
-            f"export_predictor: a CharNgramFeaturizer with norm={featurizer.norm!r} cannot be exported. Set norm=None: "
-            "the sign of a projection does not depend on the norm of a row."
-        )
-    if projector.hyperplanes == "google":
-        raise ValueError(
-            "export_predictor: an SGNNProjector with hyperplanes='google' cannot be exported. Set hyperplanes to "
-            "'normal' or 'sign', and train again."
-        )
-    if projector.output == "float":
-        raise ValueError(
-            "export_predictor: an SGNNProjector with output='float' cannot be exported: its values have no "
-            "bounds. Set output to 'binary', and train again."
-        )
-    n_inputs = classifier.layers_[0].weight.shape[1]
-    n_bits = int(projector.n_projections) * int(projector.n_bits)
-    packed = projector.output == "packed"
-    if packed != classifier.packed_ or n_inputs != (-(-n_bits // 8) * 8 if packed else n_bits):
-        raise ValueError(
-            f"export_predictor: the classifier was trained on {n_inputs} {'packed ' * classifier.packed_}columns, and "
-            f"the projector has {n_bits} with output={projector.output!r}. Was a parameter changed after fit?"
-        )
-
-
-def _serialize(
-    featurizer: CharNgramFeaturizer, projector: SGNNProjector, classifier: QuantizedSGNNClassifier, level: str
-) -> tuple[dict[str, Any], bytes]:
-    """Return the header and the arrays, in the order in which the exported file reads them."""
-    n_bits = int(projector.n_projections) * int(projector.n_bits)
-    hyperplanes = Hyperplanes.of(
-        projector.hyperplanes, n_bits, density=float(projector.density), seed=int(projector.random_state)
-    )
-    header = {
-        "level": level,
-        "featurizer": {
-            "analyzer": featurizer.analyzer,
-            "split": featurizer.split,
-            "lowercase": bool(featurizer.lowercase),
-            "ngram_range": [int(n) for n in featurizer.ngram_range],
-            "max_skip": int(featurizer.max_skip),
-            "n_features": int(featurizer.n_features),
-            "alternate_sign": bool(featurizer.alternate_sign),
-            "binary": bool(featurizer.binary),
-        },
-        "projector": {
-            "n": n_bits,
-            "hyperplanes": projector.hyperplanes,
-            "sign": projector.output == "sign",
-            "keys": hyperplanes.keys.tolist(),
-            "threshold": hyperplanes.threshold,
-        },
-        "n_inputs": classifier.layers_[0].weight.shape[1],
-        "layers": [[*layer.weight.shape, layer.shift] for layer in classifier.layers_],
-        "labels": pack_labels(classifier.classes_),
-        "multilabel": classifier._loss.multilabel,
-        "link": classifier._loss.link,
-        "inverse_temperature": classifier._loss.inverse_temperature,
-    }
-    parts = [QUANTILES.tobytes()]
-    for layer in classifier.layers_:
-        last = layer is classifier.layers_[-1]
-        factor = layer.scale.astype("<f8") if last else layer.multiplier.astype("<i4")
-        parts += [layer.weight.tobytes(), layer.bias.astype("<i8").tobytes(), factor.tobytes()]
-    return header, b"".join(parts)
 
 
 def _escape(content: bytes) -> bytes:

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._threads import map_in_order
+from sklearn_hashnlp.classifiers.hash_embedding._evidence import KnownColumns, enough_evidence, evidence_of_training
+from sklearn_hashnlp.classifiers.hash_embedding._idf import idf_of_rows, mean_idf
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.kernels.embeddings._bags import embed_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.kernels.embeddings._lazy_table import lazy_table
+from sklearn_hashnlp.kernels.embeddings._table_spec import TableSpec
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     LinearRows,
     descend,
@@ -32,6 +35,8 @@ from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._interrupts import Interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
+
+ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 
 _MANY_ROWS = 20_000
 _EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # numbers of rows, and the epochs of fewer rows
@@ -249,8 +254,8 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
     return float((more * _FOLDS / (_FOLDS - 1)) ** power)
 
 
-class DualSolution(NamedTuple):
-    """The solution of a linear problem by dual coordinate descent."""
+class Minimum(NamedTuple):
+    """The minimum of the loss of a linear problem."""
 
     weights: NDArray[np.float32]  # (n_columns, n_classes), with the log-odds
     bias: NDArray[np.float32]  # (n_classes,)
@@ -259,7 +264,7 @@ class DualSolution(NamedTuple):
     duality_gap: float  # how far the objective is at most from the lowest, relative to it
 
 
-def solve_dual(problem: LinearProblem, seed: int, interrupt: Interrupt) -> DualSolution:
+def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt) -> Minimum:
     """Choose the settings and minimize the squared hinge loss; an interrupt then ends it after an epoch."""
     settings, left_out = choose_settings(problem, seed)
     interrupt.deferred = True
@@ -274,15 +279,47 @@ def solve_dual(problem: LinearProblem, seed: int, interrupt: Interrupt) -> DualS
     weights = weights + np.float32(settings.share) * problem.log_odds()
     if problem.n_classes == 2:
         weights, bias = np.concatenate([-weights, weights], axis=1), np.concatenate([-bias, bias])
-    return DualSolution(weights, bias, left_out, objective, gap)
+    return Minimum(weights, bias, left_out, objective, gap)
 
 
-def write_solution(model: LinearModel, problem: LinearProblem, solution: DualSolution) -> None:
-    """Write a solution into a model: into the pool, each class in a separate column, below an identity matrix."""
-    n_classes = problem.n_classes
+class DualSolution(NamedTuple):
+    """A linear model whose weights are those of dual coordinate descent, and what was learned beside them."""
+
+    model: LinearModel
+    optimizer: OptimizerState  # by which training continues
+    minimum: Minimum
+    idf_divisor: float | None
+    enough_evidence: float
+
+
+def solve_dual(
+    spec: TableSpec,
+    rows: SparseRows,
+    n_classes: int,
+    *,
+    importance_init: ImportanceInit,
+    learning_rate: float,
+    rows_per_step: int,
+    seed: int,
+    interrupt: Interrupt,
+) -> DualSolution:
+    """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are those of further training."""
+    model = LinearModel.zeros(spec, n_classes, float(importance_init == "ones"))
+    known, divisor, enough = KnownColumns(spec, model.known), None, 0.0
+    if model.importance is not None and importance_init == "idf":
+        table_rows, weights = idf_of_rows(spec, rows.indices, len(rows))
+        divisor = mean_idf(weights)
+        model.importance[table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
+        enough = enough_evidence(known, rows, divisor, len(rows))
+    problem = LinearProblem.of(model, rows)
+    minimum = minimize(problem, seed, interrupt)
+    # Each class is a column of the pool, below an identity matrix.
     model.weight[:, :n_classes] = np.eye(n_classes, dtype=np.float32)
-    model.bias[:] = solution.bias
-    model.pool[problem.slots, :n_classes] = solution.weights
+    model.bias[:] = minimum.bias
+    model.pool[problem.slots, :n_classes] = minimum.weights
+    enough = evidence_of_training(known, rows, divisor, enough)
+    optimizer = curvature_state(model, problem, rows, learning_rate, rows_per_step)
+    return DualSolution(model, optimizer, minimum, divisor, enough)
 
 
 def curvature_state(

@@ -1,0 +1,215 @@
+"""A fitted HashEmbeddingClassifier: what it holds, how it predicts, and how it is saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from sklearn_hashnlp._sklearn import check_fitted
+from sklearn_hashnlp.classifiers._base import NetClassifier
+from sklearn_hashnlp.classifiers._class_shares import prior_scores
+from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
+from sklearn_hashnlp.classifiers.hash_embedding._evidence import KnownColumns, evidence_shares
+from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, is_linear
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import plain_rows, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverName
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
+from sklearn_hashnlp.kernels.embeddings._table_spec import TableSpec
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
+
+if TYPE_CHECKING:  # torch is imported where a net is made
+    from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
+    from sklearn_hashnlp.training._optimizer_state import Packed
+
+
+class FittedHashEmbedding(NetClassifier):
+    """A classifier that holds a net, or the arrays of a linear model of which a net is made on first access."""
+
+    _net: SparseNet
+    _linear: LinearFit | None = None  # until a net is made
+    _advice_if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
+    solver_: SolverName
+    _enough_evidence: float
+    _idf_divisor: float | None
+    _tree_name: str | None = None
+
+    @property
+    def net_(self) -> SparseNet:
+        """The trained net; after "dual", and of a linear model that was loaded, it is made on first access."""
+        if "_net" not in self.__dict__ and self._linear is not None:
+            from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_linear_fit
+
+            self.__dict__.setdefault("_net", net_of_linear_fit(self._linear, self.history_))
+        net: SparseNet = super().net_
+        return net
+
+    @property
+    def _is_fitted(self) -> bool:
+        return "_net" in self.__dict__ or self._linear is not None
+
+    @property
+    def _loss(self) -> Loss:  # type: ignore[override]
+        held = self._held()
+        return held.loss if isinstance(held, LinearFit) else held.criterion_
+
+    def _held(self) -> SparseNet | LinearFit:
+        net: SparseNet | None = self.__dict__.get("_net")
+        return self._linear if net is None and self._linear is not None else self._net
+
+    def _table_spec(self) -> TableSpec:
+        held = self._held()
+        spec: TableSpec = held.model.spec if isinstance(held, LinearFit) else held.module_.bag.spec
+        return spec
+
+    def _linear_model(self) -> LinearModel | None:
+        """Return the arrays of a linear model; None if torch computes the scores."""
+        net = self.__dict__.get("_net")
+        if net is None:
+            return None if self._linear is None else self._linear.model
+        model: LinearModel | None = net.module_.linear_model()
+        return model
+
+    def _rows(self, X: Any) -> SparseRows:
+        rows = None if hasattr(self, "feature_names_in_") else plain_rows(X, self.n_features_in_)
+        if rows is not None:
+            return rows
+        self._refuse_texts(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=0, reset=False)
+        return SparseRows(canonical_rows(X, any_scale=self._table_spec().normalize is not None))
+
+    def _keep_linear(self, fit: LinearFit, history: list[dict[str, Any]]) -> None:
+        self.__dict__.pop("_net", None)
+        self._linear, self.n_parameters_ = fit, fit.model.n_parameters
+        self._keep_history(history, [])
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        check_fitted(self, "classes_")
+        rows = self._rows(X)
+        return self._with_prior(self._net_scores(rows), self._evidence(rows))
+
+    def _net_scores(self, rows: SparseRows) -> NDArray[np.float64]:
+        model = self._linear_model()
+        if model is None:
+            return self._scores_by_net(rows)
+        scores, _, finite = score_rows(model, rows)
+        self._check_all_finite(finite)
+        return scores
+
+    def _evidence(self, rows: SparseRows) -> NDArray[np.float64]:
+        """Return the factors of the scores of rows, see :func:`evidence_shares`."""
+        if self._class_counts[-1] <= 0:  # a model whose training rows are not known
+            return np.ones(len(rows))
+        model = self._linear_model()
+        known = self._net.known_columns() if model is None else KnownColumns(model.spec, model.known)
+        return evidence_shares(known, rows, self._idf_divisor, self._enough_evidence)
+
+    def _with_prior(self, scores: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Move the scores of rows with little evidence towards those of the shares of the classes."""
+        weak = np.flatnonzero(evidence < 1)
+        if len(weak):
+            share = evidence[weak, np.newaxis]
+            scores[weak] = share * scores[weak] + (1 - share) * self._prior_scores()
+        return scores
+
+    def _prior_scores(self) -> NDArray[np.float64]:
+        loss = self._loss
+        return prior_scores(
+            self._class_counts,
+            link=loss.link,
+            multilabel=loss.multilabel,
+            inverse_temperature=loss.inverse_temperature,
+        )
+
+    def _most_probable(self, X: Any) -> NDArray[np.int64]:
+        if isinstance(self._loss, TreeLoss):
+            return self._tree_topk(X, 1)[1][:, 0]
+        model = self._linear_model()
+        if model is None:
+            return super()._most_probable(X)
+        rows = self._rows(X)
+        _, labels, finite = score_rows(model, rows, with_scores=False)
+        self._check_all_finite(finite)
+        evidence = self._evidence(rows)
+        weak = np.flatnonzero(evidence < 1)
+        if len(weak):
+            labels[weak] = self._with_prior(self._net_scores(rows.select(weak)), evidence[weak]).argmax(axis=1)
+        return labels
+
+    def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        if not isinstance(self._loss, TreeLoss):
+            return super()._topk(X, k)
+        log_probs, classes = self._tree_topk(X, k)
+        return np.exp(log_probs), classes
+
+    def _tree_topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Search the tree for the k most probable classes of each row, without a score for every class."""
+        rows = self._rows(X)
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        with plain_torch(self._net.device_type):
+            log_probs, classes = self._net.topk(rows, k)
+        self._check_finite(log_probs)
+        evidence = self._evidence(rows)
+        weak = np.flatnonzero(evidence < 1)
+        if len(weak):
+            scores = self._with_prior(self._net_scores(rows.select(weak)), evidence[weak])
+            scores = self._loss.log_probabilities(scores)
+            classes[weak] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            log_probs[weak] = np.take_along_axis(scores, classes[weak], axis=1)
+        return log_probs, classes
+
+    @staticmethod
+    def _net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[Any]) -> SparseNet:
+        from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_from_state
+
+        return net_from_state(values, arrays, history)
+
+    def _load_net(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        if not is_linear(values["architecture"], arrays, values["device"]):
+            super()._load_net(values, arrays)
+            return
+        fit = LinearFit.from_state(values, arrays)
+        fit.load_step_sizes(values, arrays)
+        self._keep_linear(fit, values["history"])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        fit = state.pop("_linear", None)
+        return state if fit is None or "_net" in self.__dict__ else state | self._packed(fit)
+
+    def _unpack(self, net_state: Packed, step_sizes: Packed | None, optimizer_state: Packed | None) -> None:
+        values, arrays = net_state
+        if not is_linear(values["architecture"], arrays, values["device"]):
+            super()._unpack(net_state, step_sizes, optimizer_state)
+            return
+        fit = LinearFit.from_state(values, arrays)
+        if step_sizes is not None:
+            fit.load_step_sizes(*step_sizes)
+        if optimizer_state is not None:
+            fit.load_training_state(*optimizer_state)
+        self._keep_linear(fit, list(self.history_))
+
+    def _get_training_state(self) -> Packed | None:
+        held = self._held()
+        return held.to_training_state() if held.has_training_state else None
+
+    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        if self._linear is None:
+            super()._set_training_state(values, arrays)
+        else:
+            self._linear.load_training_state(values, arrays)
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        values, arrays = super()._get_model_state()
+        own = {"idf_divisor": self._idf_divisor, "tree_name": self._tree_name, "solver": self.solver_}
+        own["enough_evidence"] = self._enough_evidence
+        return values | own, arrays
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._set_model_state(values, arrays)
+        self._idf_divisor, self._tree_name = values["idf_divisor"], values["tree_name"]
+        self.solver_ = values.get("solver", "sgd")
+        self._enough_evidence = float(values.get("enough_evidence", 0.0))

@@ -1,0 +1,128 @@
+"""Linear models are trained on few texts, loaded, explained and exported by processes where torch is absent."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp import TextClassifier, load_model, save_model
+
+TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through", "warm"] * 8
+LABELS = ["good", "bad", "good", "bad", "good"] * 8
+SEVERAL = [["good", "funny"], ["bad"], ["good"], [], ["bad", "long"]] * 8
+
+MODELS = {
+    "few texts": ({}, LABELS),
+    "stochastic gradients": ({"solver": "sgd", "loss": "softmax", "n_hashes": 2}, LABELS),
+    "one table": ({"variant": "standard", "n_embeddings": 2**12, "solver": "sgd"}, LABELS),
+    "several labels": ({"features": "words+characters"}, SEVERAL),
+    "two vectors": ({"variant": "paper", "aggregation": "concat", "n_hashes": 2, "loss": "hinge"}, LABELS),
+}
+
+BEGIN = """
+import sys
+
+class Absent:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {"torch", "skorch"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name="torch")
+
+sys.meta_path.insert(0, Absent)
+"""
+
+
+def run(code: str, *arguments: str, text: str | None = None) -> str:
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", BEGIN + code, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=root, input=text)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+LOAD = """
+import pickle
+from pathlib import Path
+import numpy as np
+from sklearn_hashnlp import load_model, save_model
+from sklearn_hashnlp.classifiers import export_predictor
+from sklearn_hashnlp.inspection import NgramInverter, collision_report, explain
+
+TEXTS = ["a fine and dull film", "long", "", "nothing known 123"]
+for folder in map(Path, sys.argv[1:]):
+    expected = np.load(folder / "expected.npy")
+    models = [load_model(folder / "model"), load_model(folder / "full"), pickle.loads((folder / "pickle").read_bytes())]
+    models.append(pickle.loads(pickle.dumps(models[1])))
+    for model in models:
+        assert np.array_equal(model.predict_proba(TEXTS), expected)
+        model.predict(TEXTS), model.predict_topk(TEXTS), model.decision_function(TEXTS)
+    save_model(model, folder / "again", training_state=True)
+    explanation = explain(model, TEXTS[0])
+    label = model.classes_[0]
+    NgramInverter(model).fit(TEXTS).top_ngrams(model, label) if model.loss_ != "ova" else None
+    collision_report(TEXTS, model), export_predictor(model, folder / "model.py")
+    try:
+        model.net_
+    except ModuleNotFoundError as error:
+        print(error.name)
+"""
+
+
+def test_models_are_loaded_and_used_where_torch_is_absent(tmp_path: Path) -> None:
+    folders = []
+    for name, (parameters, labels) in MODELS.items():
+        model = TextClassifier(random_state=0, **parameters).fit(TEXTS, labels)
+        folder = tmp_path / name
+        folder.mkdir()
+        save_model(model, folder / "model")
+        save_model(model, folder / "full", training_state=True)
+        (folder / "pickle").write_bytes(pickle.dumps(model))
+        np.save(folder / "expected.npy", model.predict_proba(["a fine and dull film", "long", "", "nothing known 123"]))
+        folders.append(str(folder))
+    assert run(LOAD, *folders).split() == ["torch"] * len(MODELS)
+
+
+FIT = """
+from sklearn_hashnlp import TextClassifier
+texts, labels = ["a fine film", "so dull", "fine acting", "dull and long"] * 3, ["good", "bad"] * 6
+model = TextClassifier(random_state=0).fit(texts, labels)
+print(model.solver_, model.predict(["a fine actor"])[0], len(model.history_))
+"""
+
+
+def test_few_texts_are_trained_on_where_torch_is_absent() -> None:
+    assert run(FIT).split() == ["dual", "good", "1"]
+
+
+COMMAND = """
+from sklearn_hashnlp.cli import main
+sys.argv = ["hashnlp", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as error:
+    assert not error.code, error.code
+"""
+
+
+@pytest.mark.parametrize("command", [["predict", "--model"], ["explain", "--model"], ["info"]], ids=lambda c: c[0])
+def test_the_command_line_where_torch_is_absent(command: list[str], tmp_path: Path) -> None:
+    save_model(TextClassifier(random_state=0).fit(TEXTS, LABELS), tmp_path / "model")
+    assert "good" in run(COMMAND, *command, str(tmp_path / "model"), text="a fine film\n")
+
+
+def test_further_training_after_a_detour_where_torch_is_absent(tmp_path: Path) -> None:
+    model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    save_model(model, tmp_path / "first", training_state=True)
+    copy = "from sklearn_hashnlp import load_model, save_model\n"
+    copy += "save_model(load_model(sys.argv[1]), sys.argv[2], training_state=True)"
+    run(copy, str(tmp_path / "first"), str(tmp_path / "second"))
+    again = load_model(tmp_path / "second")
+    new = ["dull but fine"]
+    assert np.array_equal(
+        model.partial_fit(new, ["good"]).predict_proba(TEXTS), again.partial_fit(new, ["good"]).predict_proba(TEXTS)
+    )
