@@ -50,7 +50,7 @@ def test_calls_of_single_systems_stand_in_one_file() -> None:
     found = {str(path.relative_to(PACKAGE)): posix_names(path.read_text(encoding="utf-8")) for path in paths}
     assert {path: names for path, names in found.items() if names} == {
         "_posix.py": {"fcntl", "mmap", "fsync", "sched_getaffinity", "register_at_fork"},
-        "kernels/embeddings/_lazy_table.py": {"mmap"},  # the type
+        "kernels/embeddings/_tables.py": {"mmap"},  # the type
         "experiments/_results_file.py": {"fsync"},  # of a file, which every system has
         "classifiers/tuning/_trials_file.py": {"fsync"},
     }

@@ -32,29 +32,27 @@ from sklearn_hashnlp.classifiers._losses import (
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor, check_columns, check_ngram_dropout
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers._temperature import inverse_temperature, update_temperature
-from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
-    resolve_batch_size,
-    resolve_embedding_dim,
-    resolve_epochs,
-)
-from sklearn_hashnlp.classifiers.hash_embedding._evidence import (
-    enough_evidence,
-    evidence_of_training,
-)
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import ImportanceInit, solve_dual
-from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
-from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
-from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
-from sklearn_hashnlp.classifiers.hash_embedding._solvers import (
+from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     SolverChoice,
     SolverName,
     automatic_loss,
     choose_solver,
+    resolve_batch_size,
+    resolve_embedding_dim,
+    resolve_epochs,
     warn_of_printers,
 )
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import ImportanceInit, solve_dual
+from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
+from sklearn_hashnlp.classifiers.hash_embedding._idf import (
+    enough_evidence,
+    evidence_of_training,
+    initialize_importance,
+)
+from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
-from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
+from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._interrupts import current_interrupt
 from sklearn_hashnlp.training._parameters import (

@@ -14,9 +14,9 @@ from sklearn_hashnlp._sklearn import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice
 from sklearn_hashnlp.classifiers.hash_embedding._few_rows import ImportanceInit
-from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice
-from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
+from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
 from sklearn_hashnlp.text._token_patterns import TOKENS
 from sklearn_hashnlp.training._parameters import AdaptiveOptimizer, Device, Schedule

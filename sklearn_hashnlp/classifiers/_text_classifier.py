@@ -20,9 +20,9 @@ from sklearn_hashnlp.classifiers._labels import has_several_labels
 from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._few_rows import ImportanceInit
-from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice, SolverName
-from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
+from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._n_jobs import with_n_jobs

@@ -86,7 +86,7 @@ def has_gradient_steps(model: Any, n_texts: int, n_labels: int) -> bool:
     if hasattr(model, "steps"):
         return True
     from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
-    from sklearn_hashnlp.classifiers.hash_embedding._solvers import automatic_loss, choose_solver
+    from sklearn_hashnlp.classifiers.hash_embedding._automatic import automatic_loss, choose_solver
     from sklearn_hashnlp.training._parameters import resolve_device
 
     name = type(model).__name__

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.inspection._collision_statistics import CollisionCounts, TableSizes
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
-from sklearn_hashnlp.kernels.embeddings._table_spec import VARIANTS
+from sklearn_hashnlp.kernels.embeddings._tables import VARIANTS
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 N_COLUMNS = 2**31 - 1  # the most that a vectorizer can have

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout
-from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
+from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag, check_bags, runs_compiled
 from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, HashTables, segment_sum
 

@@ -9,7 +9,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, Norm, Variant
+from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.nn._autograd import kernels_apply
 from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag

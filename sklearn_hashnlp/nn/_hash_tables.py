@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp._hash_specification import FOLDED
-from sklearn_hashnlp.kernels.embeddings._table_spec import Aggregation, TableSpec, Variant
+from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, TableSpec, Variant
 from sklearn_hashnlp.nn._hashing import LOW_32_BITS, mix_ids, mix_tensor, slot_tensor, to_int64
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 

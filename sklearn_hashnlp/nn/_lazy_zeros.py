@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from sklearn_hashnlp.kernels.embeddings._lazy_table import lazy_bytes
+from sklearn_hashnlp.kernels.embeddings._tables import lazy_bytes
 
 
 def lazy_zeros(

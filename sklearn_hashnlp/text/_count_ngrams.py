@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import chain, islice
-from typing import Any
+from threading import Condition
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
+from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Allocate, count_hashes
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
 from sklearn_hashnlp.kernels.strings._units import Texts, Units, WordSet, character_units, word_character_units
-from sklearn_hashnlp.text._documents import as_documents, plain_texts, surrogate_error
-from sklearn_hashnlp.text._hashed_counts import hashed_counts
+from sklearn_hashnlp.text._documents import (
+    CHARACTER_CHUNK,
+    WORD_CHUNK,
+    as_documents,
+    check_encodable,
+    in_chunks,
+    pack,
+    plain_texts,
+    surrogate_error,
+)
+from sklearn_hashnlp.text._fasttext_dictionary import refuse_surrogates
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import as_scikit_learn
 from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS
@@ -121,3 +135,224 @@ def _damp(counts: Any) -> None:
     # By the standard library: numpy's logarithm has other last bits on some processors.
     logarithms = np.array([1 + math.log(value) for value in values.tolist()], dtype=counts.dtype)
     counts.data[repeated] = logarithms[inverse]
+
+
+NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
+
+# Values that are allocated before they are needed; memory that is not written to yet takes no room.
+_MAX_SPARE = 2**25
+
+
+class Rows(NamedTuple):
+    """Some rows of a CSR matrix, by scipy's names of its arrays."""
+
+    indices: NDArray[np.int32]
+    data: NDArray[Any]
+    indptr: NDArray[np.int64]
+
+
+MakeRows: TypeAlias = Callable[[int, list[Any], Allocate | None], Iterator[Rows]]
+
+
+def hashed_counts(
+    documents: Iterable[Any],
+    spec: NgramSpec,
+    *,
+    hash_texts: Callable[[Texts], Ragged],
+    n_jobs: int | None,
+    caller: str,
+) -> Any:
+    """Read, pack, hash and count documents as specified, chunk by chunk, on ``n_jobs`` threads."""
+    n_characters = WORD_CHUNK if spec.analyzer == "word" else CHARACTER_CHUNK
+    begin, end = spec.around
+    plain = not spec.lowercase and spec.strip_accents is None
+    preprocess = None if plain else _preprocessor(spec)
+    dtype = np.dtype(spec.dtype).type
+
+    def make_rows(first: int, chunk: list[Any], allocate: Allocate | None) -> Iterator[Rows]:
+        strings = plain_texts(chunk, first=first, caller=caller, decode=spec.decode)
+        for texts in pack(
+            [f"{begin}{text}{end}" for text in strings] if begin or end else strings,
+            lowercase=spec.lowercase,
+            preprocess=preprocess,
+            check_surrogates=lambda index, text: _check_surrogates(spec, text, first + index, caller),
+            max_characters=2 * n_characters,
+        ):
+            yield Rows(
+                *count_hashes(
+                    hash_texts(texts),
+                    n_features=spec.n_features,
+                    alternate_sign=spec.alternate_sign,
+                    binary=spec.binary,
+                    norm=NORMS[spec.norm],
+                    dtype=dtype,
+                    allocate=allocate,
+                )
+            )
+
+    return sparse_matrix(
+        in_chunks(documents, n_characters=n_characters),
+        make_rows,
+        n_documents=len(documents) if isinstance(documents, Sequence) else None,
+        n_features=spec.n_features,
+        dtype=dtype,
+        n_jobs=n_jobs,
+    )
+
+
+@lru_cache(maxsize=16)
+def _preprocessor(spec: NgramSpec) -> Any:
+    return as_scikit_learn(spec).build_preprocessor()
+
+
+def _check_surrogates(spec: NgramSpec, text: str, position: int, caller: str) -> None:
+    """Raise an error if UTF-8 cannot encode an n-gram of a text."""
+    if spec.scheme == "fasttext":
+        refuse_surrogates(position, text, first=0, caller=caller)
+    elif spec.analyzer == "word_chars":  # anywhere: whether it is in an n-gram depends on the length of a word
+        check_encodable(text.split(), position=position, caller=caller)
+    elif spec.scheme == "murmur3":  # others identify words by their bytes, valid or not
+        check_encodable(as_scikit_learn(spec).build_analyzer()(text), position=position, caller=caller)
+
+
+def sparse_matrix(
+    chunks: Iterable[tuple[int, list[Any]]],
+    make_rows: MakeRows,
+    *,
+    n_documents: int | None,
+    n_features: int,
+    dtype: type[np.floating[Any]],
+    n_jobs: int | None,
+) -> Any:
+    """Stack the rows of all chunks into one matrix."""
+    stack = _Stack(n_documents, dtype)
+    chunks = iter(chunks)
+    leading = list(islice(chunks, 1 if n_jobs == 1 else 2))
+    chunks = chain(leading, chunks)
+    # For few texts, to find out the number of processors takes as long as the rest.
+    if (len(leading) < 2 and n_jobs != 0) or effective_n_jobs(n_jobs) == 1:
+        for first, chunk in chunks:
+            for rows in make_rows(first, chunk, stack.allocate):
+                stack.append_rows(rows)
+    else:
+        _fill_in_threads(stack, chunks, make_rows, effective_n_jobs(n_jobs))
+    return in_configured_sparse_interface(stack.matrix(n_features))
+
+
+class _Stack:
+    """A matrix that grows row by row; kernels may write into its arrays directly."""
+
+    def __init__(self, n_documents: int | None, dtype: type[np.floating[Any]]) -> None:
+        self.n_documents = n_documents
+        self.indices = np.empty(0, dtype=np.int32)
+        self.data = np.empty(0, dtype=dtype)
+        self.size = self.n_rows = 0
+        self.row_ends = [np.zeros(1, dtype=np.int64)]
+
+    def is_full(self, n_values: int) -> bool:
+        """Check that the arrays have to grow for ``n_values`` more values."""
+        return self.size + n_values > len(self.indices)
+
+    def allocate(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Return the arrays for the next values, grown where necessary."""
+        end = self.size + n_values
+        if self.is_full(n_values):
+            # The expected size follows from the rows so far, within bounds, as the first documents may be the longest.
+            per_row = end / (self.n_rows + 1)
+            expected = 2 * end if self.n_documents is None or not self.n_rows else int(1.1 * per_row * self.n_documents)
+            capacity = max(end, min(expected, end + max(end, _MAX_SPARE)))
+            self.indices, self.data = (_grow(array, self.size, capacity) for array in (self.indices, self.data))
+        return self.indices[self.size : end], self.data[self.size : end]
+
+    def append_rows(self, rows: Rows) -> None:
+        """Append rows whose values are in the arrays that :meth:`allocate` returned."""
+        self.row_ends.append(rows.indptr[1:] + self.size)
+        self.size += len(rows.indices)
+        self.n_rows += len(rows.indptr) - 1
+
+    def matrix(self, n_features: int) -> csr_matrix:
+        """Return the matrix; spare memory is freed, without a copy where the system can."""
+        for array in (self.indices, self.data):
+            array.resize(self.size, refcheck=False)  # views of them that are left are not used again
+        matrix = csr_matrix((self.data, self.indices, self.indptr()), shape=(self.n_rows, n_features))
+        matrix.has_canonical_format = True
+        return matrix
+
+    def indptr(self) -> NDArray[np.int32] | NDArray[np.int64]:
+        """Return where each row ends; int64, and so scipy's indices too, only where int32 does not reach."""
+        ends = np.concatenate(self.row_ends)
+        return ends if self.size > np.iinfo(np.int32).max else ends.astype(np.int32)
+
+
+def _grow(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:
+    larger = np.empty(capacity, dtype=array.dtype)
+    larger[:size] = array[:size]
+    return larger
+
+
+def _fill_in_threads(
+    stack: _Stack, chunks: Iterable[tuple[int, list[Any]]], make_rows: MakeRows, n_threads: int
+) -> None:
+    """Make rows on several threads; each thread copies its own into the matrix, while they are in its cache."""
+    turns = _Turns()
+
+    def work(turn_and_chunk: tuple[int, tuple[int, list[Any]]]) -> None:
+        turn, (first, chunk) = turn_and_chunk
+        try:
+            pieces = list(make_rows(first, chunk, None))
+            with turns.in_turn(turn) as is_allowed:
+                if not is_allowed:
+                    return
+                n_values = sum(len(rows.indices) for rows in pieces)
+                if stack.is_full(n_values):
+                    turns.wait_for_copies()
+                indices, data = stack.allocate(n_values)
+                for rows in pieces:
+                    stack.append_rows(rows)
+        except BaseException:
+            turns.abort()
+            raise
+        np.concatenate([rows.indices for rows in pieces], out=indices)
+        np.concatenate([rows.data for rows in pieces], out=data)
+        turns.finish_copy()
+
+    for _ in map_in_background(work, enumerate(chunks), n_threads):
+        pass
+
+
+class _Turns:
+    """Lets threads allocate in the order of their chunks, and copy at the same time."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._next = 0
+        self._n_copying = 0
+        self._aborted = False
+
+    @contextmanager
+    def in_turn(self, turn: int) -> Iterator[bool]:
+        """Wait until all earlier chunks are allocated, and yield True, or False if one of them failed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next == turn or self._aborted)
+            is_allowed = not self._aborted
+            yield is_allowed
+            if is_allowed:
+                self._next += 1
+                self._n_copying += 1
+                self._changed.notify_all()
+
+    def wait_for_copies(self) -> None:
+        """Wait until no thread copies, before the arrays move."""
+        self._changed.wait_for(lambda: self._n_copying == 0)
+
+    def finish_copy(self) -> None:
+        """Report that a copy is complete."""
+        with self._changed:
+            self._n_copying -= 1
+            self._changed.notify_all()
+
+    def abort(self) -> None:
+        """Let no thread wait for a chunk that failed."""
+        with self._changed:
+            self._aborted = True
+            self._changed.notify_all()

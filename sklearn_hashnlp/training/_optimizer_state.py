@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels.embeddings._lazy_table import lazy_table
+from sklearn_hashnlp.kernels.embeddings._tables import lazy_table
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES
 from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
 

@@ -24,7 +24,7 @@ from sklearn_hashnlp import (
     quantize,
     save_model,
 )
-from sklearn_hashnlp.kernels.embeddings import _lazy_table
+from sklearn_hashnlp.kernels.embeddings import _tables
 from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, load_word_vectors
 from tests.cli.conftest import BAD, GOOD, small_pipeline
 
@@ -72,7 +72,7 @@ def test_a_promised_size_is_compared_before_memory_is_taken(tmp_path: Path, monk
         assert n_bytes < 2**20
         return bytearray(n_bytes)
 
-    monkeypatch.setattr(_lazy_table, "lazy_bytes", zero_bytes)
+    monkeypatch.setattr(_tables, "lazy_bytes", zero_bytes)
     with pytest.raises(ModelFormatError, match="must have shape"):
         load_model(tmp_path)
 

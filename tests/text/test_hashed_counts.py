@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.text import _hashed_counts
-from sklearn_hashnlp.text._hashed_counts import Rows, sparse_matrix
+from sklearn_hashnlp.text import _count_ngrams
+from sklearn_hashnlp.text._count_ngrams import Rows, sparse_matrix
 
 
 def rows_of(first, chunk, allocate, *, slow=lambda document: False):
@@ -35,7 +35,7 @@ def stacked(chunks, make_rows, n_jobs, n_documents):
 @pytest.mark.parametrize("slow", [lambda number: False, lambda number: number % 3 == 0, lambda number: number == 1])
 def test_rows_in_the_order_of_their_documents(n_jobs, known, max_spare, slow, monkeypatch):
     # Without spare memory the arrays move again and again while other threads copy into them.
-    monkeypatch.setattr(_hashed_counts, "_MAX_SPARE", max_spare)
+    monkeypatch.setattr(_count_ngrams, "_MAX_SPARE", max_spare)
     numbers = [*range(1, 200), *([700] * 20), *range(50, 0, -1)]
     chunks = [(first, numbers[first : first + 7]) for first in range(0, len(numbers), 7)]
     for _ in range(3):
@@ -50,7 +50,7 @@ def test_rows_in_the_order_of_their_documents(n_jobs, known, max_spare, slow, mo
 @pytest.mark.parametrize("failing", [0, 1, 17, 39])
 @pytest.mark.parametrize("max_spare", [0, 10**6])
 def test_the_first_error_comes_out_and_nobody_waits_for_ever(n_jobs, failing, max_spare, monkeypatch):
-    monkeypatch.setattr(_hashed_counts, "_MAX_SPARE", max_spare)
+    monkeypatch.setattr(_count_ngrams, "_MAX_SPARE", max_spare)
 
     def make_rows(first, chunk, allocate):
         if first == failing or first == failing + 2:
@@ -78,13 +78,13 @@ def test_too_little_memory_is_an_error_and_no_end_of_waiting(n_jobs, monkeypatch
     def refuse(array, size, capacity):
         raise MemoryError
 
-    monkeypatch.setattr(_hashed_counts, "_grow", refuse)
+    monkeypatch.setattr(_count_ngrams, "_grow", refuse)
     with pytest.raises(MemoryError):
         stacked([(first, [5, 6]) for first in range(10)], rows_of, n_jobs, None)
 
 
 def test_who_comes_after_a_failure_takes_no_turn_and_holds_nobody_up():
-    turns = _hashed_counts._Turns()
+    turns = _count_ngrams._Turns()
     turns.abort()
     with turns.in_turn(7) as is_mine:
         assert not is_mine
@@ -92,9 +92,9 @@ def test_who_comes_after_a_failure_takes_no_turn_and_holds_nobody_up():
 
 
 def test_few_texts_do_not_wait_for_the_number_of_processors(monkeypatch):
-    from sklearn_hashnlp.text import HashingNgramVectorizer, _hashed_counts
+    from sklearn_hashnlp.text import HashingNgramVectorizer
 
     with pytest.raises(ValueError, match="n_jobs"):
         HashingNgramVectorizer(n_jobs=0).transform(["a text"])
-    monkeypatch.setattr(_hashed_counts, "effective_n_jobs", None)
+    monkeypatch.setattr(_count_ngrams, "effective_n_jobs", None)
     assert HashingNgramVectorizer(n_jobs=-1).transform(["a text"]).nnz == 1

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.datasets import load_labelled, load_stdlib_docstrings
-from sklearn_hashnlp.text import HashingNgramVectorizer, _hashed_counts
+from sklearn_hashnlp.text import HashingNgramVectorizer, _count_ngrams
 from sklearn_hashnlp.text._count_ngrams import hash_function
 
 from ..strategies import TEXTS
@@ -406,13 +406,13 @@ def test_the_dangerous_ones_are_refused_without_fit_too(parameters):
 
 def test_after_an_error_the_waiting_chunks_are_given_up(monkeypatch):
     packed = []
-    pack = _hashed_counts.pack
+    pack = _count_ngrams.pack
 
     def watched(texts, **options):
         packed.append(len(texts))
         return pack(texts, **options)
 
-    monkeypatch.setattr(_hashed_counts, "pack", watched)
+    monkeypatch.setattr(_count_ngrams, "pack", watched)
     # Two threads have five chunks of 128 documents to do when the first one fails; each takes a while.
     texts = ["\ud800", *["some words " * 5_000] * 1_000]
     with pytest.raises(ValueError, match="document 0 holds"):

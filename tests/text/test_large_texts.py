@@ -13,8 +13,7 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes
 from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer
-from sklearn_hashnlp.text._count_ngrams import hash_function
-from sklearn_hashnlp.text._hashed_counts import Rows, _Stack
+from sklearn_hashnlp.text._count_ngrams import Rows, _Stack, hash_function
 
 LIMIT = 2**31
 
@@ -45,7 +44,7 @@ def test_room_is_planned_past_int32(size: int, monkeypatch: pytest.MonkeyPatch) 
         capacities.append((used, capacity))
         return nothing(capacity, array.dtype.type)
 
-    monkeypatch.setattr("sklearn_hashnlp.text._hashed_counts._grow", grow)
+    monkeypatch.setattr("sklearn_hashnlp.text._count_ngrams._grow", grow)
     stack = _Stack(10, np.float32)
     for _ in range(2):
         indices, data = stack.allocate(size)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import resolve_embedding_dim
+from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_embedding_dim
 from sklearn_hashnlp.training._settings import draw_seeds
 
 AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")

@@ -17,14 +17,18 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.classifiers.hash_embedding._evidence import KnownColumns, enough_evidence, evidence_of_training
-from sklearn_hashnlp.classifiers.hash_embedding._idf import idf_of_rows, mean_idf
+from sklearn_hashnlp.classifiers.hash_embedding._idf import (
+    KnownColumns,
+    enough_evidence,
+    evidence_of_training,
+    idf_of_rows,
+    mean_idf,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.kernels.embeddings._bags import embed_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
-from sklearn_hashnlp.kernels.embeddings._lazy_table import lazy_table
-from sklearn_hashnlp.kernels.embeddings._table_spec import TableSpec
+from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     LinearRows,
     descend,

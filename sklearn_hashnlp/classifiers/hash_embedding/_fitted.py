@@ -12,12 +12,12 @@ from sklearn_hashnlp._sklearn import check_fitted
 from sklearn_hashnlp.classifiers._base import NetClassifier
 from sklearn_hashnlp.classifiers._class_shares import prior_scores
 from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
-from sklearn_hashnlp.classifiers.hash_embedding._evidence import KnownColumns, evidence_shares
+from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverName
+from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns, evidence_shares
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, is_linear
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import plain_rows, score_rows
-from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
-from sklearn_hashnlp.kernels.embeddings._table_spec import TableSpec
+from sklearn_hashnlp.kernels.embeddings._tables import TableSpec
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 
 if TYPE_CHECKING:  # torch is imported where a net is made

@@ -1,4 +1,4 @@
-"""Inverse document frequencies, the initial importance weights of features."""
+"""Inverse document frequencies: the initial importance weights of features, and the evidence of rows by them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
-from sklearn_hashnlp.kernels.embeddings._table_spec import TableSpec
+from sklearn_hashnlp.kernels.embeddings._tables import TableSpec
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.nn import HashEmbeddingBag
+from typing import NamedTuple
+
+from scipy.sparse import csr_array, issparse
+
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import map_row_blocks
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
+from sklearn_hashnlp.kernels.linear._evidence import row_evidence
 
 _MAX_FREQUENCY = np.iinfo(np.int32).max
 
@@ -58,3 +65,115 @@ def initialize_importance(
     initial = torch.from_numpy((weights / divisor).astype(np.float32))
     table[indices] = initial.unsqueeze(1).to(table.device, table.dtype)
     return divisor
+
+
+_QUANTILE = 0.02  # of the training rows have less evidence than what is enough
+_UNMARKED = 0.3  # of it where texts have no marks: only those of the most frequent n-grams have less
+_MAX_ROWS = 10_000  # that are read
+_MIN_UNMARKED = 200  # rows: the quantile of fewer depends on chance
+_REPEATED, _OTHER_SHARE = 5, 0.15  # training rows of one text, and how much a share of a label differs there
+_LEAST = 0.05  # of that quantile with n-grams of a single row: a few rows may share none
+
+
+class KnownColumns(NamedTuple):
+    """The table by which columns are known: importance weights or, without them, the pool."""
+
+    spec: TableSpec
+    table: NDArray[np.float32]
+
+    def evidence(
+        self, rows: SparseRows, *, common: float = np.inf, rare: float = np.inf, enough: float = np.inf
+    ) -> NDArray[np.float64]:
+        """Return the evidence of rows, see :func:`row_evidence`."""
+        constants = np.array(self.spec.constants, dtype=np.uint64)
+        counts = rows.data.astype(np.float32, copy=False)
+        evidence = np.empty(len(rows))
+
+        def compute(block: slice) -> None:
+            indptr = rows.indptr[block.start : block.stop + 1]
+            limits = common * (1 + 1e-6), rare, enough
+            evidence[block] = row_evidence(rows.indices, indptr, counts, self.table, constants, *limits)
+
+        map_row_blocks(compute, len(rows), len(counts))
+        return evidence
+
+
+def evidence_shares(
+    known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float
+) -> NDArray[np.float64]:  # (n_rows,)
+    """Return the factor of the scores of each row: 0 without a known column, 1 with enough evidence.
+
+    A row of the text "the" has length one as any other, all of it from n-grams that most training rows have. Its scores
+    are an extrapolation. Without inverse document frequencies nothing is known of its columns but that they occurred.
+    """
+    if not known.spec.has_importance:
+        return (known.evidence(rows) >= 0).astype(np.float64)
+    if divisor is None:
+        return (np.diff(rows.indptr) > 0).astype(np.float64)
+    evidence = known.evidence(rows, common=1 / divisor, enough=enough)
+    shares = (evidence >= 0).astype(np.float64)
+    return shares if enough == 0 else shares * np.minimum(evidence / enough, 1.0) ** 2
+
+
+def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_rows: int) -> float:
+    """Return the evidence from which on a row tells enough, by training rows with initial importance weights.
+
+    N-grams of a single training row are left out: the row itself is the only reason that they are known. 0 without
+    normalization, where a row of n-grams that tell nothing is short, and for values that cannot be weighted counts.
+    """
+    rows = _sample(rows)
+    is_marked = _are_marked(rows)
+    are_counts = is_marked or (len(rows) >= _MIN_UNMARKED and rows.data.min(initial=1.0) >= 0.5)
+    if known.spec.normalize is None or not are_counts:
+        return 0.0
+    common, once = 1 / divisor, (np.log((1 + n_rows) / 2) + 1) / divisor
+    alone, whole = (
+        float(np.quantile(np.maximum(known.evidence(rows, common=common, rare=rare), 0.0), _QUANTILE))
+        for rare in (once * (1 - 1e-4), np.inf)
+    )
+    return max(alone, _LEAST * whole) * (1.0 if is_marked else _UNMARKED)
+
+
+def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float) -> float:
+    """Lower what is enough to the evidence that training rows have by trained importance weights.
+
+    It is also at most that of a text which several training rows have, with other labels than all rows: its scores are
+    learned and no extrapolation.
+    """
+    if divisor is None or enough == 0:
+        return 0.0
+    rows = _sample(rows)
+    evidence = known.evidence(rows, common=1 / divisor)
+    enough = min(enough, float(np.quantile(np.maximum(evidence, 0.0), _QUANTILE)))
+    values, group, counts = np.unique(evidence, return_inverse=True, return_counts=True)
+    repeated = (counts >= _REPEATED) & (values >= 0)
+    if not repeated.any():
+        return enough
+    labels = rows.targets
+    if labels.ndim == 1:
+        labels = csr_array((np.ones(len(labels)), labels, np.arange(len(labels) + 1)))
+    members = csr_array((np.ones(len(group)), (group, np.arange(len(group)))))[repeated]
+    shares = _dense(members @ labels) / counts[repeated, np.newaxis]
+    differ = np.abs(shares - np.asarray(labels.mean(axis=0)).ravel()).max(axis=1) > _OTHER_SHARE
+    return min(enough, float(values[repeated][differ].min(initial=np.inf)))
+
+
+def _sample(rows: SparseRows) -> SparseRows:
+    """Return as many rows as a quantile needs, evenly spaced."""
+    step = -(-len(rows) // _MAX_ROWS)
+    return rows if step <= 1 else rows.select(np.arange(0, len(rows), step))
+
+
+def _dense(matrix: Any) -> NDArray[np.float64]:
+    return np.asarray(matrix.toarray() if issparse(matrix) else matrix, dtype=np.float64)
+
+
+def _are_marked(rows: SparseRows) -> bool:
+    """Return whether there are columns that all rows have, with one value."""
+    first = rows.indices[: rows.indptr[1]]  # a column of all rows is one of the first row
+    if not len(first):
+        return False
+    at = np.minimum(np.searchsorted(first, rows.indices), len(first) - 1)
+    counts = np.bincount(at[first[at] == rows.indices], minlength=len(first))
+    values = rows.data[np.isin(rows.indices, first[counts == len(rows)])]
+    return bool(len(values)) and bool((values == values[0]).all())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.classifiers._losses import Loss, loss_from_values, loss_to_values
-from sklearn_hashnlp.kernels.embeddings._table_spec import TableSpec
+from sklearn_hashnlp.kernels.embeddings._tables import TableSpec
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.persistence._tables import check_stored, pack_table, unpack_table
 from sklearn_hashnlp.training._optimizer_state import OptimizerState, Packed, pack_step_sizes, unpack_step_sizes

@@ -14,8 +14,7 @@ from scipy.sparse import issparse
 from sklearn_hashnlp._posix import usable_cores
 from sklearn_hashnlp._threads import map_blocks
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import LARGE, MAX_COLUMNS, SMALL, SparseRows
-from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
-from sklearn_hashnlp.kernels.linear._score_bags import inspect_rows, score_bags
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel, inspect_rows, score_bags
 
 DIVERGENCE = (
     "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "

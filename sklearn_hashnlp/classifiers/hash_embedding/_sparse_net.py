@@ -16,7 +16,7 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
-from sklearn_hashnlp.classifiers.hash_embedding._evidence import KnownColumns
+from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset

@@ -1,15 +1,17 @@
-"""A linear model over hash embeddings: a few arrays."""
+"""A linear model over hash embeddings: a few arrays, and the scores of rows in one pass."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels.embeddings._lazy_table import lazy_table
-from sklearn_hashnlp.kernels.embeddings._table_spec import TableSpec
-from sklearn_hashnlp.kernels.linear._score_bags import BagScorer
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+from sklearn_hashnlp.kernels.embeddings._bags import L2_BAG_NORM, NO_BAG_NORM, BagLayout
+from sklearn_hashnlp.kernels.embeddings._hash_ids import PAPER, STANDARD, mix_id, row_of, slot_of
+from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
 
 
 class LinearModel(NamedTuple):
@@ -55,3 +57,320 @@ class LinearModel(NamedTuple):
             weight=np.ascontiguousarray(self.weight.T, dtype=np.float64),
             bias=self.bias.astype(np.float64),
         )
+
+
+_INDEX = np.uint64  # a signed index costs a test for negative ones
+_AHEAD = 32  # values between the prefetch of a row and its use
+_BLOCK_VALUES = 4096  # of the documents that are computed together: what is kept of them stays in the first caches
+
+
+class BagScorer(NamedTuple):
+    """The tables of a bag, and the linear layer above it, as the compiled pass reads them."""
+
+    pool: NDArray[np.float32]  # (n_buckets, d)
+    importance: NDArray[np.float32] | None  # (n_embeddings, k); None for ``STANDARD``
+    constants: NDArray[np.uint64]  # (k + 1, 3): of the hash functions
+    layout: BagLayout
+    weight: NDArray[np.float64]  # (output_dim, n_classes): of the layer, transposed
+    bias: NDArray[np.float64]  # (n_classes,)
+
+
+class _Values(NamedTuple):
+    """The values of the documents: a CSR matrix."""
+
+    indices: NDArray[Any]  # (n_values,)
+    indptr: NDArray[Any]  # (n_documents + 1,)
+    counts: NDArray[np.float32]  # (n_values,)
+
+
+class _Bags(NamedTuple):
+    """The bags of a block of documents, one behind another."""
+
+    slots: NDArray[np.int32]  # (capacity, k): rows of the pool
+    weights: NDArray[np.float32]  # (capacity, k)
+    ends: NDArray[np.int64]  # (n_documents,): where each bag ends
+
+
+def score_bags(
+    model: BagScorer,
+    indices: NDArray[Any],  # (n_values,): columns of all documents, below 2**32
+    indptr: NDArray[Any],  # (n_documents + 1,)
+    counts: NDArray[np.float32],  # (n_values,)
+    documents: slice,
+    scores: NDArray[np.float64],  # (n_documents, n_classes), or (0, n_classes) if they are not needed
+    labels: NDArray[np.int64],  # (n_documents,)
+) -> bool:
+    """Write scores and the index of the largest one of each of some documents; return whether all are finite."""
+    standard = model.importance is None
+    finite = _score(
+        documents.start,
+        documents.stop,
+        indices,
+        indptr,
+        counts,
+        model.constants,
+        model.pool if model.importance is None else model.importance,
+        model.pool,
+        model.layout.variant,
+        model.layout.concat,
+        model.layout.append_weight and not standard,
+        model.layout.norm,
+        model.weight,
+        model.bias,
+        scores,
+        labels,
+    )
+    return bool(finite)
+
+
+@compiled
+def _score(
+    first: Number,
+    last: Number,
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    counts: NDArray[np.float32],
+    constants: NDArray[np.uint64],
+    importance: NDArray[np.float32],
+    pool: NDArray[np.float32],
+    variant: Number,
+    concat: bool,
+    append_weight: bool,
+    norm: Number,
+    weight: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int64],
+) -> bool:
+    n_hashes = 1 if variant == STANDARD else len(constants) - 1
+    values = _Values(indices, indptr, counts)
+    longest = 0
+    for document in range(first, last):
+        longest = max(longest, indptr[document + 1] - indptr[document])
+    capacity = max(longest, min(_BLOCK_VALUES, indptr[last] - indptr[first]))
+    slots = np.empty((capacity, n_hashes), dtype=np.int32)
+    weights = np.empty((capacity, n_hashes), dtype=np.float32)
+    ends = np.empty(min(last - first, capacity + 1), dtype=np.int64)
+    bags = _Bags(slots, weights, ends)
+    flat_slots, flat_weights = slots.reshape(slots.size), weights.reshape(weights.size)
+    vector = np.empty(weight.shape[0], dtype=np.float32)
+    row_scores = np.empty(len(bias), dtype=np.float64)
+    finite = True
+    while first < last:
+        stop = first + 1
+        while stop < last and stop - first < len(ends) and indptr[stop + 1] - indptr[first] <= capacity:
+            stop += 1
+        if variant == STANDARD:
+            _find_standard(first, stop, values, constants, len(pool), bags)
+        else:
+            _find_weighted(first, stop, values, constants, importance, len(pool), variant, bags)
+        start = 0
+        for document in range(first, stop):
+            end = ends[document - first]
+            _embed(start, end, flat_slots, flat_weights, pool, n_hashes, concat, append_weight, norm, vector)
+            best, is_finite = _apply_layer(vector, weight, bias, row_scores)
+            labels[document] = best
+            finite &= is_finite
+            if len(scores) > 0:
+                scores[document] = row_scores
+            start = end
+        first = stop
+    return finite
+
+
+@compiled
+def _find_weighted(
+    first: Number,
+    stop: Number,
+    values: _Values,
+    constants: NDArray[np.uint64],
+    importance: NDArray[np.float32],
+    n_slots: Number,
+    variant: Number,
+    bags: _Bags,
+) -> None:
+    """Compute the weights and pool rows of those values whose weights are not all zero."""
+    indices, indptr, counts = values
+    slots, weights, ends = bags
+    n_hashes = weights.shape[1]
+    begin, n_values = _INDEX(indptr[first]), _INDEX(indptr[stop] - indptr[first])
+    n_rows = np.uint64(len(importance))
+    rows = np.empty(n_values, dtype=np.int32)
+    keys = np.empty(n_values, dtype=np.uint32)
+    a, b = constants[0, 0], constants[0, 1]
+    for j in range(n_values):
+        key = indices[begin + j]
+        mixed = mix_id(key)
+        row = row_of(key, mixed, a, b, n_rows)
+        rows[j] = row
+        keys[j] = np.uint32(mix_id(row) if variant == PAPER else mixed)
+    kept: Number = _INDEX(0)
+    last = n_values - _INDEX(1)
+    for document in range(first, stop):
+        for at in range(_INDEX(indptr[document]), _INDEX(indptr[document + 1])):
+            value_index: Number = at - begin
+            prefetch_row(importance, _INDEX(rows[min(value_index + _INDEX(_AHEAD), last)]))
+            row = _INDEX(rows[value_index])
+            # Without a branch, as no processor can predict it: what is written for a weight of zero is overwritten.
+            keys[kept] = keys[value_index]
+            if n_hashes == 1:
+                value = counts[at] * importance[row, _INDEX(0)]
+                weights[kept, _INDEX(0)] = value
+                kept += _INDEX(value != 0)
+                continue
+            is_used: Number = False
+            for i in range(n_hashes):
+                value = counts[at] * importance[row, _INDEX(i)]
+                weights[kept, _INDEX(i)] = value
+                is_used |= value != 0
+            kept += _INDEX(is_used)
+        ends[document - first] = kept
+    for i in range(n_hashes):
+        a, b = constants[i + 1, 0], constants[i + 1, 1]
+        for j in range(kept):
+            slots[j, _INDEX(i)] = slot_of(np.uint64(keys[j]), a, b, np.uint64(n_slots))
+
+
+@compiled
+def _find_standard(
+    first: Number, stop: Number, values: _Values, constants: NDArray[np.uint64], n_rows: Number, bags: _Bags
+) -> None:
+    """Compute the rows of the only table; the weights are the counts."""
+    indices, indptr, counts = values
+    slots, weights, ends = bags
+    begin = indptr[first]
+    for at in range(begin, indptr[stop]):
+        key = indices[at]
+        slots[at - begin, 0] = row_of(key, mix_id(key), constants[0, 0], constants[0, 1], np.uint64(n_rows))
+        weights[at - begin, 0] = counts[at]
+    for document in range(first, stop):
+        ends[document - first] = indptr[document + 1] - begin
+
+
+@compiled
+def _embed(
+    start: Number,
+    stop: Number,
+    slots: NDArray[np.int32],  # flattened, as are the weights
+    weights: NDArray[np.float32],
+    pool: NDArray[np.float32],
+    n_hashes: Number,
+    concat: bool,
+    append_weight: bool,
+    norm: Number,
+    vector: NDArray[np.float32],
+) -> None:
+    """Compute the vector of a document, with the sums of the forward pass in training, in the same order."""
+    width = pool.shape[1]
+    whole = width - width % 4
+    zero, one = np.float32(0), np.float32(1)
+    step = n_hashes if concat else 1
+    start, stop = start * n_hashes, stop * n_hashes
+    total = sum_0 = sum_1 = sum_2 = sum_3 = zero
+    # Together with the norm: the sums do not wait for each other.
+    first_columns = 4 if n_hashes == 1 and whole > 0 else 0
+    for i in range(n_hashes):
+        appended = zero
+        for at in range(start + i, stop, n_hashes):
+            prefetch_row(pool, _INDEX(slots[_INDEX(min(at + _AHEAD, len(slots) - 1))]))
+            weight = weights[_INDEX(at)]
+            appended += weight
+            total += weight * weight if norm == L2_BAG_NORM else abs(weight)
+            if first_columns:
+                slot = _INDEX(slots[_INDEX(at)])
+                sum_0 += weight * pool[slot, _INDEX(0)]
+                sum_1 += weight * pool[slot, _INDEX(1)]
+                sum_2 += weight * pool[slot, _INDEX(2)]
+                sum_3 += weight * pool[slot, _INDEX(3)]
+        if append_weight:
+            vector[len(vector) - n_hashes + i] = appended
+    total *= np.float32(1 / n_hashes)
+    if norm == L2_BAG_NORM:
+        total = np.sqrt(total)
+    if norm == NO_BAG_NORM or total == zero:
+        total = one
+    for column in range(len(vector) - n_hashes * append_weight, len(vector)):
+        vector[column] /= total
+    if first_columns:
+        vector[0], vector[1], vector[2], vector[3] = sum_0 / total, sum_1 / total, sum_2 / total, sum_3 / total
+    for i in range(step):
+        for column in range(first_columns, whole, 4):  # four at a time are one instruction
+            sum_0 = sum_1 = sum_2 = sum_3 = zero
+            for at in range(start + i, stop, step):
+                weight, slot = weights[_INDEX(at)], _INDEX(slots[_INDEX(at)])
+                sum_0 += weight * pool[slot, _INDEX(column)]
+                sum_1 += weight * pool[slot, _INDEX(column + 1)]
+                sum_2 += weight * pool[slot, _INDEX(column + 2)]
+                sum_3 += weight * pool[slot, _INDEX(column + 3)]
+            at = i * width + column
+            vector[at], vector[at + 1] = sum_0 / total, sum_1 / total
+            vector[at + 2], vector[at + 3] = sum_2 / total, sum_3 / total
+        for column in range(whole, width):
+            sum_0 = zero
+            for at in range(start + i, stop, step):
+                sum_0 += weights[_INDEX(at)] * pool[_INDEX(slots[_INDEX(at)]), _INDEX(column)]
+            vector[i * width + column] = sum_0 / total
+
+
+@compiled
+def _apply_layer(
+    vector: NDArray[np.float32], weight: NDArray[np.float64], bias: NDArray[np.float64], scores: NDArray[np.float64]
+) -> tuple[Number, bool]:
+    """Compute the scores of a document, rounded to float32; return the first largest, and whether all are finite."""
+    n_classes = len(bias)
+    for label in range(n_classes):
+        scores[label] = bias[label]
+    for column in range(len(vector)):  # the loop over classes is vectorized, so no sum is split up
+        value = np.float64(vector[column])
+        for label in range(n_classes):
+            scores[label] += value * weight[column, label]
+    best = 0
+    finite: Number = True
+    for label in range(n_classes):
+        score = np.float64(np.float32(scores[label]))
+        scores[label] = score
+        finite &= abs(score) <= np.finfo(np.float32).max
+        best = label if score > scores[best] else best
+    return best, finite
+
+
+class RowFacts(NamedTuple):
+    """The structure and the magnitudes of a CSR matrix of float32, see :func:`inspect_rows`."""
+
+    # Whether offsets rise from 0 to at most the number of values, and columns are in range, sorted, without twins.
+    is_valid: bool
+    smallest: float  # of all values; NaN if one is NaN
+    largest: float
+
+
+def inspect_rows(indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.float32], n_columns: int) -> RowFacts:
+    """Check the structure of a CSR matrix, and find the smallest and the largest magnitude of its values."""
+    return RowFacts(*_inspect(indices, indptr, data, n_columns))
+
+
+@compiled
+def _inspect(
+    indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.float32], n_columns: Number
+) -> tuple[bool, Number, Number]:
+    smallest, largest = np.float32(np.inf), np.float32(0)
+    previous = indptr[0]
+    valid: Number = previous == 0
+    for row in range(len(indptr) - 1):  # first, as a wrong offset would read beyond the arrays
+        valid &= indptr[row + 1] >= previous
+        previous = indptr[row + 1]
+    if not valid or previous > len(indices) or previous > len(data):
+        return False, smallest, largest
+    for row in range(len(indptr) - 1):
+        start, stop = _INDEX(indptr[row]), _INDEX(indptr[row + 1])
+        if start == stop:
+            continue
+        valid &= (indices[start] >= 0) & (indices[stop - _INDEX(1)] < n_columns)
+        for at in range(start + _INDEX(1), stop):
+            valid &= indices[at] > indices[at - _INDEX(1)]
+    not_a_number: Number = False
+    for at in range(_INDEX(indptr[len(indptr) - 1])):
+        value = abs(data[at])
+        smallest = value if value < smallest else smallest
+        largest = value if value > largest else largest
+        not_a_number |= value != value
+    return valid, np.float32(np.nan) if not_a_number else smallest, largest

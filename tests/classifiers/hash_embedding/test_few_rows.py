@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from skorch.callbacks import Callback, PrintLog, ProgressBar
 
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier, load_model, make_text_classifier, save_model
-from sklearn_hashnlp.classifiers.hash_embedding import _few_rows, _solvers
+from sklearn_hashnlp.classifiers.hash_embedding import _automatic, _few_rows
 from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
@@ -92,14 +92,14 @@ def test_the_loss_depends_on_rows_and_classes(monkeypatch):
     assert classifier(loss="hinge").fit(X, y).solver_ == "dual"
     assert classifier().partial_fit(X, y, classes=[0, 1, 2]).loss_ == "softmax"
     assert classifier().fit(X, np.eye(3, dtype=int)[y]).loss_ == "ova"
-    monkeypatch.setattr(_solvers, "_MANY_ROWS", 120)
+    monkeypatch.setattr(_automatic, "_MANY_ROWS", 120)
     model = classifier().fit(X, y)
     assert (model.loss_, model.solver_) == ("softmax", "sgd")
     with pytest.raises(ValueError, match="the loss of these rows is 'softmax'"):
         classifier(solver="dual").fit(X, y)
     assert classifier(loss="hinge", solver="dual").fit(X, y).solver_ == "dual"
     assert classifier().fit(X, y > 0).loss_ == "hinge"
-    monkeypatch.setattr(_solvers, "_MANY_ROWS_OF_TWO_CLASSES", 120)
+    monkeypatch.setattr(_automatic, "_MANY_ROWS_OF_TWO_CLASSES", 120)
     assert classifier().fit(X, y > 0).loss_ == "softmax"
 
 
@@ -128,7 +128,7 @@ def test_a_callback_that_is_given_is_called():
 def test_the_parameters_that_ask_for_nothing_are_the_defaults():
     for estimator in (HashEmbeddingClassifier(), TextClassifier(), make_text_classifier()[-1]):
         parameters = estimator.get_params()
-        assert {name: parameters[name] for name in _solvers._OFF} == dict(_solvers._OFF)
+        assert {name: parameters[name] for name in _automatic._OFF} == dict(_automatic._OFF)
 
 
 def test_a_grid_over_buckets_and_hashes_has_one_loss():
@@ -335,12 +335,14 @@ def test_many_rows_have_one_strength_and_calibrated_probabilities(monkeypatch):
 def test_another_device_changes_the_solver_and_not_the_loss():
     parameters = HashEmbeddingClassifier(n_hashes=1, embedding_dim="auto").get_params()
     chosen = {
-        device: _solvers.choose_solver(parameters | {"device": device}, "hinge", 1000, 3, device, caller="A")
+        device: _automatic.choose_solver(parameters | {"device": device}, "hinge", 1000, 3, device, caller="A")
         for device in ("cpu", "cuda")
     }
     assert chosen == {"cpu": "dual", "cuda": "sgd"}
     with pytest.raises(ValueError, match=r"solver='dual'\) does not work with device='cuda'"):
-        _solvers.choose_solver(parameters | {"device": "cuda", "solver": "dual"}, "hinge", 1000, 3, "cuda", caller="A")
+        _automatic.choose_solver(
+            parameters | {"device": "cuda", "solver": "dual"}, "hinge", 1000, 3, "cuda", caller="A"
+        )
 
 
 def test_ctrl_c_during_the_cross_validation_leaves_the_model_as_it_was(monkeypatch):

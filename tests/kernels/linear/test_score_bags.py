@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout, embed_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import STANDARD, locate_ids
-from sklearn_hashnlp.kernels.linear._score_bags import BagScorer, inspect_rows, score_bags
+from sklearn_hashnlp.kernels.linear._linear_model import BagScorer, inspect_rows, score_bags
 
 from ...oracles import bags as plain
 from ..embeddings.test_bags import NORMS

@@ -1,13 +1,19 @@
-"""The sizes, hash functions and options of the two tables of hash embeddings."""
+"""The sizes, hash functions and options of the two tables of hash embeddings, and tables of zeros."""
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal, Self, TypeAlias, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sklearn_hashnlp._hash_specification import FOLDED, HASH_SPECIFICATION, hash_constants
+from sklearn_hashnlp._posix import zero_pages
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout
 
 Aggregation: TypeAlias = Literal["sum", "concat", "median"]
@@ -128,3 +134,21 @@ _DESCRIPTIONS: Final[tuple[Callable[[int], str], ...]] = (
     lambda index: f"aggregation={_name_of(AGGREGATIONS, index)}",
     lambda index: f"normalize={_name_of(NORMS, index)}",
 )
+
+
+def lazy_table(shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return zeros of float32; the system commits their memory only where it is written."""
+    n_values = math.prod(shape)
+    if not n_values:
+        return np.zeros(shape, dtype=np.float32)
+    return np.frombuffer(lazy_bytes(4 * n_values), dtype=np.float32, count=n_values).reshape(shape)
+
+
+def lazy_bytes(n_bytes: int) -> mmap.mmap | NDArray[np.uint8]:
+    """Return a writable buffer of zeros."""
+    # numpy.zeros commits nothing either, but asks for huge pages whatever the size.
+    try:
+        pages = zero_pages(n_bytes)
+        return np.zeros(n_bytes, dtype=np.uint8) if pages is None else pages
+    except (MemoryError, OSError, OverflowError, ValueError) as error:
+        raise MemoryError(f"A table of {n_bytes} bytes does not fit into memory.") from error

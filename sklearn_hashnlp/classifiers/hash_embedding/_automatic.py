@@ -1,10 +1,13 @@
-"""Which loss a HashEmbeddingClassifier minimizes, and by which solver."""
+"""Values of parameters of HashEmbeddingClassifier that are "auto": loss, solver, dimension, epochs, batch size."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.classifiers._losses import LossName, SquaredHingeLoss
@@ -111,3 +114,35 @@ def _class_of(callback: Any) -> type:
     """Return the class of a callback, which may be a class itself, or a pair of a name and either."""
     callback = callback[1] if isinstance(callback, tuple) else callback
     return callback if isinstance(callback, type) else type(callback)
+
+
+_DIM_WITH_HIDDEN_LAYERS = 20
+_LARGEST_DIM = 32  # up to 1024 classes
+_EPOCHS_WITH_EARLY_STOPPING = 20
+_MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
+
+
+def resolve_embedding_dim(
+    value: int | Literal["auto"], n_classes: int, *, hidden_layers: bool = False, largest: int = _LARGEST_DIM
+) -> int:
+    """Return the dimension; "auto" is a multiple of 4 that depends on the number of classes."""
+    if value != "auto":
+        return int(value)
+    if hidden_layers:
+        return _DIM_WITH_HIDDEN_LAYERS
+    wanted = min(n_classes, max(largest, math.isqrt(n_classes)))
+    return int(np.clip(-(-wanted // 4) * 4, 4, max(128, -(-largest // 4) * 4)))
+
+
+def resolve_epochs(value: int | Literal["auto"], n_rows: int, *, early_stopping: bool) -> int:
+    """Return the number of epochs of stochastic gradients."""
+    if value != "auto":
+        return int(value)
+    if early_stopping:
+        return _EPOCHS_WITH_EARLY_STOPPING
+    return 2 if n_rows < _MANY_ROWS_OF_ONE_EPOCH else 1
+
+
+def resolve_batch_size(value: int | Literal["auto"], n_rows: int) -> int:
+    """Return the number of rows per batch."""
+    return int(2 ** np.clip(np.round(np.log2(n_rows / 128)), 5, 8)) if value == "auto" else int(value)
