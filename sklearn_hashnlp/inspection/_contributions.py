@@ -49,7 +49,7 @@ def _with_prior(
     classifier: HashEmbeddingClassifier, row: csr_matrix, outputs: NDArray[np.int64], parts: Contributions
 ) -> Contributions:
     """Move the scores of a row with little evidence towards those of the shares of the classes."""
-    share = float(classifier._evidence(classifier._rows(row))[0])
+    share = float(classifier._evidence(classifier._rows(row), classifier._linear_model())[0])
     if share == 1:
         return parts
     loss, prior = classifier._loss, classifier._prior_scores()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
-from sklearn_hashnlp.nn._autograd import kernels_apply
+from sklearn_hashnlp.nn._autograd import is_traced
 from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -145,20 +145,23 @@ class HashEmbeddingNetwork(nn.Module):
     def linear_model(self) -> LinearModel | None:
         """Return the arrays of a linear network, which share its memory; None if kernels cannot compute its scores."""
         bag, head = self.bag, self.head
-        if len(head) != 1 or (bag.aggregation == "median" and bag.importance is not None):
+        is_median = bag.aggregation == "median" and bag.importance is not None
+        if len(head) != 1 or is_median or is_traced():
             return None
         layer = head[0]
-        modules = (self, bag, head, layer)
-        tensors = [*bag.parameters(), *layer.parameters()]
-        if (
-            type(layer) is not nn.Linear
-            or not all(kernels_apply(one) and one.dtype == torch.float32 and one.is_contiguous() for one in tensors)
-            or any(module._forward_hooks or module._forward_pre_hooks for module in modules)
+        if type(layer) is not nn.Linear or any(
+            part._forward_hooks or part._forward_pre_hooks for part in (self, bag, head, layer)
         ):
             return None
-        importance = None if bag.importance is None else bag.importance.detach().numpy()
-        weight, bias = (parameter.detach().numpy() for parameter in layer.parameters())
-        return LinearModel(bag.spec, bag.pool.detach().numpy(), importance, weight, bias)
+        pool, importance, weight, bias = bag.pool, bag.importance, layer.weight, layer.bias
+        tensors = (pool, weight, bias) if importance is None else (pool, weight, bias, importance)
+        if not all(
+            one.dtype == torch.float32 and one.device.type == "cpu" and one.is_contiguous() and type(one.data) is Tensor
+            for one in tensors
+        ):
+            return None
+        arrays = [one.detach().numpy() for one in tensors]
+        return LinearModel(bag.spec, arrays[0], None if importance is None else arrays[3], arrays[1], arrays[2])
 
     @property
     def tables(self) -> dict[str, float]:

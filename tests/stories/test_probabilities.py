@@ -66,7 +66,7 @@ def test_calibration_repairs_probabilities_and_changes_no_prediction(model, plai
     assert overconfidence(plain) > 0.1
     assert log_loss(Y_TEST, model.predict_proba(TEST)) < log_loss(Y_TEST, plain.predict_proba(TEST))
     rows = model[-1]._rows(model[:-1].transform(TEST))
-    tells = model[-1]._evidence(rows) == 1  # others are near the shares of the classes
+    tells = model[-1]._evidence(rows, model[-1]._linear_model()) == 1  # others are near the shares of the classes
     assert tells.mean() > 0.98
     assert (model.predict(TEST) == plain.predict(TEST))[tells].all()
     temperature = model[-1].temperature_

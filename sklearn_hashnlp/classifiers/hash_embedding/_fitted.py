@@ -87,22 +87,20 @@ class FittedHashEmbedding(NetClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_fitted(self, "classes_")
-        rows = self._rows(X)
-        return self._with_prior(self._net_scores(rows), self._evidence(rows))
+        rows, model = self._rows(X), self._linear_model()
+        return self._with_prior(self._net_scores(rows, model), self._evidence(rows, model))
 
-    def _net_scores(self, rows: SparseRows) -> NDArray[np.float64]:
-        model = self._linear_model()
+    def _net_scores(self, rows: SparseRows, model: LinearModel | None) -> NDArray[np.float64]:
         if model is None:
             return self._scores_by_net(rows)
         scores, _, finite = score_rows(model, rows)
         self._check_all_finite(finite)
         return scores
 
-    def _evidence(self, rows: SparseRows) -> NDArray[np.float64]:
+    def _evidence(self, rows: SparseRows, model: LinearModel | None) -> NDArray[np.float64]:
         """Return the factors of the scores of rows, see :func:`evidence_shares`."""
         if self._class_counts[-1] <= 0:  # a model whose training rows are not known
             return np.ones(len(rows))
-        model = self._linear_model()
         known = self._net.known_columns() if model is None else KnownColumns(model.spec, model.known)
         return evidence_shares(known, rows, self._idf_divisor, self._enough_evidence)
 
@@ -132,10 +130,10 @@ class FittedHashEmbedding(NetClassifier):
         rows = self._rows(X)
         _, labels, finite = score_rows(model, rows, with_scores=False)
         self._check_all_finite(finite)
-        evidence = self._evidence(rows)
+        evidence = self._evidence(rows, model)
         weak = np.flatnonzero(evidence < 1)
         if len(weak):
-            labels[weak] = self._with_prior(self._net_scores(rows.select(weak)), evidence[weak]).argmax(axis=1)
+            labels[weak] = self._with_prior(self._net_scores(rows.select(weak), model), evidence[weak]).argmax(axis=1)
         return labels
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -152,10 +150,10 @@ class FittedHashEmbedding(NetClassifier):
         with plain_torch(self._net.device_type):
             log_probs, classes = self._net.topk(rows, k)
         self._check_finite(log_probs)
-        evidence = self._evidence(rows)
+        evidence = self._evidence(rows, None)
         weak = np.flatnonzero(evidence < 1)
         if len(weak):
-            scores = self._with_prior(self._net_scores(rows.select(weak)), evidence[weak])
+            scores = self._with_prior(self._net_scores(rows.select(weak), None), evidence[weak])
             scores = self._loss.log_probabilities(scores)
             classes[weak] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             log_probs[weak] = np.take_along_axis(scores, classes[weak], axis=1)

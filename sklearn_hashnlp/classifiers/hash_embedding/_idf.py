@@ -85,7 +85,7 @@ class KnownColumns(NamedTuple):
         self, rows: SparseRows, *, common: float = np.inf, rare: float = np.inf, enough: float = np.inf
     ) -> NDArray[np.float64]:
         """Return the evidence of rows, see :func:`row_evidence`."""
-        constants = np.array(self.spec.constants, dtype=np.uint64)
+        constants = self.spec.constant_array
         counts = rows.data.astype(np.float32, copy=False)
         evidence = np.empty(len(rows))
 

@@ -62,6 +62,11 @@ class TableSpec:
         first, *others = hash_constants(self.seed, self.num_hashes + 1)
         return (first if self.hash_rows else _IDENTITY, *others)
 
+    @cached_property
+    def constant_array(self) -> NDArray[np.uint64]:
+        """The constants as the kernels read them, shape (k + 1, 3)."""
+        return np.array(self.constants, dtype=np.uint64)
+
     @property
     def has_importance(self) -> bool:
         """Whether there is a table of importance weights."""

@@ -35,7 +35,7 @@ class LinearModel(NamedTuple):
     @property
     def constants(self) -> NDArray[np.uint64]:
         """The constants of the hash functions, shape (k + 1, 3)."""
-        return np.array(self.spec.constants, dtype=np.uint64)
+        return self.spec.constant_array
 
     @property
     def n_parameters(self) -> int:
