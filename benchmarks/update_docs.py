@@ -4,12 +4,12 @@ The pages are classifier, coming_from_fasttext, coming_from_gensim, coming_from_
 coming_from_tensorflow, container, experiments, language_model, larger_than_one_machine, mixtures, probabilities,
 reversal, sentence_encoder, serving, stream and tuning.
 
-python benchmarks/update_docs.py
+python -m benchmarks.update_docs
 """
 
 from __future__ import annotations
 
-from common import (
+from benchmarks.tables import (
     calibration_table,
     experiment_tables,
     fasttext_bridge_table,

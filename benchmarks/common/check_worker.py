@@ -1,6 +1,7 @@
 """A process of the regression guard that measures its memory while it trains or transforms.
 
-Run as ``-m common.check_worker transform|train FILE``, with a JSON file of texts and labels. The last line is JSON.
+Run as ``-m benchmarks.common.check_worker transform|train FILE``, with a JSON file of texts and labels.
+The last line is JSON.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common.memory import peak_mb, reset_peak, resident_mb
 from sklearn_hashnlp import HashingNgramVectorizer, make_text_classifier
-
-from .memory import peak_mb, reset_peak, resident_mb
 
 
 def main() -> None:

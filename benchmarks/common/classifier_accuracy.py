@@ -17,11 +17,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
 
+from benchmarks.common import fasttext_baseline
+from benchmarks.common.data import SETS, DataFolder
+from benchmarks.common.timing import summary, train_and_test
 from sklearn_hashnlp.classifiers import make_text_classifier
-
-from . import fasttext_baseline
-from .data import SETS, DataFolder
-from .timing import summary, train_and_test
 
 FEATURES = ("words", "words+characters", "characters")
 TUNED, FASTTEXT = "tuned", "fasttext"

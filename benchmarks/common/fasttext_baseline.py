@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from .data import Rows
-from .peer_packages import Peer, import_peer, peer_folder, peer_version
+from benchmarks.common.data import Rows
+from benchmarks.common.peer_packages import Peer, import_peer, peer_folder, peer_version
 
 FASTTEXT = Peer("fasttext", "fasttext-wheel", ("pybind11",))
 # The tokens of make_text_classifier: words and punctuation marks.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _MEBI = 2**20
-_BENCHMARKS = str(Path(__file__).parents[1])
+_CHECKOUT = str(Path(__file__).parents[2])
 
 
 def resident_mb() -> float:
@@ -42,8 +42,7 @@ def _status(key: str) -> float:
 
 def run_worker(*arguments: str) -> dict[str, Any]:
     """Run Python with these arguments in a new process and return the JSON on its last line of output."""
-    # For `-m common.x`; a script already imports from its own folder.
-    paths = [_BENCHMARKS, *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [_CHECKOUT, *filter(None, [os.environ.get("PYTHONPATH")])]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run([sys.executable, *arguments], stdout=subprocess.PIPE, text=True, check=True, env=env)
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

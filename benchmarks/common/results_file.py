@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sklearn_hashnlp.experiments._run import environment  # noqa: F401  # for the scripts
+from benchmarks.runner.run import environment  # noqa: F401  # for the scripts
 
 FOLDER = Path(__file__).parents[1] / "results"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Rows
+from benchmarks.common.data import Rows
 
 ALL = 0  # size: all training rows
 SIZES = (250, 1000, 4000, ALL)

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Rows
+from benchmarks.common.data import Rows
 
 N_WORDS = 20_000
 PAIRS_PER_LABEL = 4  # a word may occur in pairs of several labels

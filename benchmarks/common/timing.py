@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from .data import Rows
+from benchmarks.common.data import Rows
 
 
 def summarize_seconds(measured: Sequence[float]) -> dict[str, Any]:

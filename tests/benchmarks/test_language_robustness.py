@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def tables():
-    return importlib.import_module("common.language_robustness_table")
+    return importlib.import_module("benchmarks.tables.language_robustness_table")
 
 
 def result(end, first=9.0, sentences=300):

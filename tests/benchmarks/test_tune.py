@@ -10,7 +10,7 @@ from typing import Any
 
 def read() -> tuple[Any, dict[str, Any]]:
     """Return the module of the table, and what was measured."""
-    table = importlib.import_module("common.tune_table")
+    table = importlib.import_module("benchmarks.tables.tune_table")
     return table, json.loads(table.RESULT.read_text(encoding="utf-8"))
 
 

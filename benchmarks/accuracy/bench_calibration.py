@@ -1,0 +1,123 @@
+"""Calibration of the default classifier, and of TF-IDF + LogisticRegression, on three data sets.
+
+Of TextClassifier, calibrated and not, with each seed, and of a linear model of words 1-2: accuracy, expected
+calibration error (of the probability of the predicted label, 15 bins of equal width) and log loss on the test rows. C
+of the linear model has the lowest log loss on a part of the training rows. Each result is written when it is measured
+and skipped the next time (unless --again is given).
+
+    python benchmarks/bench_calibration.py --data DIR
+    python benchmarks/bench_calibration.py --data DIR --plot docs/images/reliability.png   (draws sst2, the first seed)
+    python benchmarks/bench_calibration.py --data DIR --rows 500 --seeds 1                 (a test run; writes no JSON)
+
+python benchmarks/update_docs.py writes the table of docs/probabilities.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from benchmarks.common.data import SETS as DATA_SETS
+from benchmarks.common.data import DataFolder, Rows, add_data_options, data_folder, split
+from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.tables.calibration_table import MODELS, SETS, markdown
+from sklearn_hashnlp import TextClassifier
+from sklearn_hashnlp.plotting import ReliabilityDisplay
+
+RESULT = "calibration.json"
+PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+DRAWN = "sst2"
+CS = (1, 4, 16, 64)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_data_options(parser)
+    parser.add_argument("--sets", nargs="*", choices=list(SETS), default=list(SETS), help="default: all")
+    parser.add_argument("--seeds", type=int, default=5, help="trainings of the classifier (default: %(default)s)")
+    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw the reliability diagram of sst2")
+    add_output_option(parser, RESULT)
+    options = parser.parse_args(arguments)
+    data, path = data_folder(parser, options), output_path(options, RESULT)
+    result = read_result(path)
+    if options.sets:
+        result = {"sets": result.get("sets", {})} | environment(*PACKAGES)
+    for name in options.sets:
+        models = result["sets"].setdefault(name, {})
+        for model in MODELS:
+            if model not in models or options.again:
+                models[model] = measure(name, model, data, options.seeds)
+                print(f"{name}, {model}: done", flush=True)
+                write_result(path, result)
+    print(markdown(result))
+    if options.plot is not None:
+        draw(data, options.plot)
+        print(f"Written: {options.plot}")
+
+
+def measure(name: str, model: str, data: DataFolder, seeds: int) -> dict[str, Any]:
+    """Train a model with each seed and test it."""
+    train, test = data.train(name), data.test(name)
+    if model == "linear":
+        C = best_regularization(train, DATA_SETS[name].validation_share)
+        return {"C": C, "runs": {"0": scores(linear_model(C).fit(*train), test)}}
+    runs = {}
+    for seed in range(seeds):
+        classifier = our_model(model, seed).fit(*train)
+        runs[str(seed)] = scores(classifier, test) | {"temperature": classifier.temperature_}
+    return {"runs": runs}
+
+
+def our_model(model: str, seed: int) -> TextClassifier:
+    return TextClassifier(calibrate="auto" if model == "calibrated" else False, random_state=seed)
+
+
+def linear_model(C: float) -> Pipeline:
+    words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+    return make_pipeline(words, LogisticRegression(C=C, max_iter=300))
+
+
+def best_regularization(train: Rows, share: float) -> float:
+    """Return the C with the lowest log loss on a share of the training rows."""
+    rest, valid = split(train, share)
+    return min(CS, key=lambda C: scores(linear_model(C).fit(*rest), valid)["log loss"])
+
+
+def scores(model: Any, rows: Rows) -> dict[str, float]:
+    """Return accuracy in percent, expected calibration error and log loss of a fitted classifier."""
+    probabilities, labels = model.predict_proba(rows.texts), np.asarray(rows.labels)
+    correct = model.classes_[probabilities.argmax(axis=1)] == labels
+    return {
+        "accuracy": 100 * float(correct.mean()),
+        "ECE": ReliabilityDisplay(probabilities.max(axis=1), correct).ece,
+        "log loss": float(log_loss(labels, probabilities, labels=model.classes_)),
+    }
+
+
+def draw(data: DataFolder, path: Path) -> None:
+    """Draw the reliability diagram of the classifier, calibrated and not, on test rows."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    train, test = data.train(DRAWN), data.test(DRAWN)
+    figure = Figure(figsize=(5, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    ax = figure.subplots()
+    for model in ("calibrated", "not calibrated"):
+        classifier = our_model(model, seed=0).fit(*train)
+        ReliabilityDisplay.from_estimator(classifier, *test, name=MODELS[model], ax=ax)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""The text classifier with its defaults against a tuned linear model, on whole data sets and on 250 to 4,000 rows.
+
+The linear model is TF-IDF of words 1-2 (with punctuation) and of characters 2-5 within words, and LinearSVC; lowercase,
+sublinear_tf and C are chosen by cross-validation on the training rows. Both train on the same rows: all of them, or for
+each seed another random sample. The test rows are read once, for the accuracy. A paired bootstrap over the test rows
+tells how much of the lead may be noise (90 %).
+
+    python benchmarks/bench_small_sets.py --data DIR
+    python benchmarks/bench_small_sets.py --data DIR --sets trec sst2 --sizes 250 1000 --cache FOLDER
+
+The linear model takes hours on the large sets. --cache keeps its predictions, so that it runs once. Each result is
+written when it is measured and skipped the next time (unless --again is given).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.common.data import SETS, DataFolder, Rows, add_data_options, data_folder
+from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.samples import ALL, add_sample_options, bootstrap, sample
+from benchmarks.common.tuned_linear_model import Counts, TfidfSvm, choose
+from benchmarks.tables.small_sets_table import mean_leads
+from sklearn_hashnlp.classifiers import make_text_classifier
+
+RESULT = "small_sets.json"
+PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    data, path = data_folder(parser, options), output_path(options, RESULT)
+    result = read_result(path) | environment(*PACKAGES)
+    cells = result.setdefault("sets", {})
+    for size in options.sizes:
+        for name in options.sets:
+            if str(size) in cells.get(name, {}) and not options.again:
+                continue
+            train = data.train(name)
+            if size >= len(train.texts):
+                continue
+            cell = measure(name, size, train, data, options)
+            cells.setdefault(name, {})[str(size)] = {"date": result["date"]} | cell
+            print(
+                f"{name}, {size or 'all'} rows: ours {cell['ours']:.2f}, linear {cell['linear']:.2f}, lead "
+                f"{cell['lead']:+.2f} ({cell['interval'][0]:+.2f} to {cell['interval'][1]:+.2f})",
+                flush=True,
+            )
+            write_result(path, result)
+    for size, (lead, n_sets) in mean_leads(result).items():
+        print(f"Mean lead, {size} rows: {lead:+.2f} over {n_sets} sets")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_data_options(parser)
+    add_sample_options(parser, SETS)
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="folder for what the linear model predicted")
+    add_output_option(parser, RESULT)
+    return parser
+
+
+def measure(name: str, size: int, train: Rows, data: DataFolder, options: argparse.Namespace) -> dict[str, Any]:
+    """Train and test both models on the same rows, for each seed."""
+    test = data.test(name)
+    ours, linear, seconds = [], [], []
+    chosen = []
+    for seed in range(options.seeds):
+        rows = sample(train, size, seed)
+        start = time.process_time()
+        model = make_text_classifier(random_state=seed).fit(rows.texts, rows.labels)
+        seconds.append(time.process_time() - start)
+        ours.append(np.asarray(model.predict(test.texts) == np.array(test.labels)))
+        if size == ALL and linear:
+            linear.append(linear[0])  # the linear model depends on no seed
+            continue
+        correct, settings = linear_correct(name, size, seed, rows, test, options.cache)
+        linear.append(correct)
+        chosen.append(settings)
+    lead = 100 * (np.mean(ours, axis=0) - np.mean(linear, axis=0))
+    return {
+        "ours": 100 * float(np.mean(ours)),
+        "spread": 100 * statistics.pstdev(float(one.mean()) for one in ours),
+        "linear": 100 * float(np.mean(linear)),
+        "lead": float(lead.mean()),
+        "interval": bootstrap(lead),
+        "cpu seconds": statistics.median(seconds),
+        "seeds": options.seeds,
+        "features": str(getattr(model[0], "features_", "")),
+        "chosen": chosen,
+    }
+
+
+def linear_correct(
+    name: str, size: int, seed: int, train: Rows, test: Rows, cache: Path | None
+) -> tuple[NDArray[np.bool_], dict[str, Any]]:
+    """Return which test rows the tuned linear model predicts correctly, and its settings."""
+    file = None if cache is None else cache / f"{name}-{size}-{seed}.npz"
+    if file is not None and file.exists():
+        with np.load(file) as arrays:
+            return arrays["correct"], json.loads(str(arrays["chosen"]))
+    has_capitals = any(text != text.lower() for text in train.texts)
+    forms = {lowercase: Counts.of(train.texts, lowercase=lowercase) for lowercase in (True, False)[: 1 + has_capitals]}
+    labels = np.array(train.labels)
+    chosen = choose(forms, labels)
+    del chosen["tried"]
+    lowercase = chosen["lowercase"]
+    model = TfidfSvm(chosen["C"], chosen["sublinear"]).fit(forms[lowercase], labels)
+    correct = model.predict(Counts.of(test.texts, lowercase=lowercase)) == np.array(test.labels)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(file, correct=correct, chosen=json.dumps(chosen))
+    return correct, chosen
+
+
+if __name__ == "__main__":
+    main()
