@@ -1,6 +1,6 @@
-"""``python -m benchmarks``: list, run and report experiments."""
+"""``python -m benchmarks``: list, run and report experiments and benchmarks."""
 
-from benchmarks.commands.app import app
+from benchmarks.runner.command import main
 
 if __name__ == "__main__":
-    app(prog_name="python -m benchmarks")
+    main()

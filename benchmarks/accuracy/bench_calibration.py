@@ -5,9 +5,9 @@ calibration error (of the probability of the predicted label, 15 bins of equal w
 of the linear model has the lowest log loss on a part of the training rows. Each result is written when it is measured
 and skipped the next time (unless --again is given).
 
-    python benchmarks/bench_calibration.py --data DIR
-    python benchmarks/bench_calibration.py --data DIR --plot docs/images/reliability.png   (draws sst2, the first seed)
-    python benchmarks/bench_calibration.py --data DIR --rows 500 --seeds 1                 (a test run; writes no JSON)
+    python -m benchmarks run bench_calibration --data DIR
+    python -m benchmarks run bench_calibration --data DIR --plot docs/images/reliability.png   (draws sst2)
+    python -m benchmarks run bench_calibration --data DIR --rows 500 --seeds 1   (a test run; writes no JSON)
 
 python benchmarks/update_docs.py writes the table of docs/probabilities.md.
 """
@@ -117,7 +117,3 @@ def draw(data: DataFolder, path: Path) -> None:
         ReliabilityDisplay.from_estimator(classifier, *test, name=MODELS[model], ax=ax)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
-
-
-if __name__ == "__main__":
-    main()

@@ -18,9 +18,9 @@ accuracy    Every labeled data set, mean over the seeds: ours with each value of
             on validation rows. It takes hours. Each result is written when it is measured and skipped the next time
             (unless --again is given), so the script can be stopped and restarted.
 
-    python benchmarks/bench_classifiers.py --data DIR --part speed prediction memory
-    python benchmarks/bench_classifiers.py --data DIR --part accuracy --sets trec sst2 --models words tuned svm
-    python benchmarks/bench_classifiers.py --data DIR --rows 2000 --seeds 2          (a test run; writes no JSON)
+    python -m benchmarks run bench_classifiers --data DIR --part speed prediction memory
+    python -m benchmarks run bench_classifiers --data DIR --part accuracy --sets trec sst2 --models words tuned svm
+    python -m benchmarks run bench_classifiers --data DIR --rows 2000 --seeds 2   (a test run; writes no JSON)
 
 fastText's settings are read from the JSON if they are there, and chosen first otherwise, or with --again for `speed`.
 fastText is installed into a temporary folder for the run (--fasttext keeps one). Run it while nothing else runs.
@@ -170,7 +170,3 @@ def run_accuracy(
 
 def log(line: str) -> None:
     print(f"[{time.strftime('%H:%M:%S')}] {line}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,8 +4,8 @@ For each data set, size and seed: the accuracy and log loss on the test rows aft
 many more texts (each from a copy that was saved and loaded), and after a refit with all of them; then, on other rows,
 ten nights of 500 texts. The test rows are read once, for these figures.
 
-    python benchmarks/bench_learning_on.py --data DIR
-    python benchmarks/bench_learning_on.py --data DIR --sets trec --sizes 500 --seeds 2
+    python -m benchmarks run bench_learning_on --data DIR
+    python -m benchmarks run bench_learning_on --data DIR --sets trec --sizes 500 --seeds 2
 """
 
 from __future__ import annotations
@@ -129,7 +129,3 @@ def measure(model: TextClassifier, rows: Rows) -> tuple[float, float]:
 def confidence(model: TextClassifier, rows: Rows) -> float:
     """Return the mean of the largest probability of each text."""
     return float(model.predict_proba(rows.texts).max(axis=1).mean())
-
-
-if __name__ == "__main__":
-    main()

@@ -6,8 +6,8 @@ words. And the 79 languages (characters). The losses alternate within each seed.
 fit, wall-clock time and CPU time of all threads (other programs on the machine affect only the first); n-grams are
 counted beforehand. Prediction is timed on the test rows.
 
-    python benchmarks/bench_many_labels.py --data DIR
-    python benchmarks/bench_many_labels.py --data DIR --rows 5000 --labels 500     (a test run; writes no JSON)
+    python -m benchmarks run bench_many_labels --data DIR
+    python -m benchmarks run bench_many_labels --data DIR --rows 5000 --labels 500   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -108,7 +108,3 @@ def summary(runs: list[dict[str, float]]) -> dict[str, Any]:
         **{unit: statistics.median(run[unit] for run in runs) for unit in UNITS[1:]},
         "runs": runs,
     }
-
-
-if __name__ == "__main__":
-    main()

@@ -5,8 +5,8 @@ sklearn_hashnlp.classifiers.merge. Beside it stand one model of all rows, the me
 vote, which needs all models to predict), and the models alone. The number of epochs was chosen for each of them on
 validation rows; accuracies are of the test rows, one per seed, which also deals the rows.
 
-    python benchmarks/bench_merge.py --data DIR
-    python benchmarks/bench_merge.py --data DIR --rows 2000 --seeds 1        (a test run; writes no JSON)
+    python -m benchmarks run bench_merge --data DIR
+    python -m benchmarks run bench_merge --data DIR --rows 2000 --seeds 1   (a test run; writes no JSON)
 
 Seconds are processor time of one thread.
 """
@@ -106,7 +106,3 @@ def measure(train: Rows, test: Rows, n_parts: int, n_epochs: int, seed: int) -> 
         "alone": 100 * statistics.mean(alone),
     }
     return Outcome(accuracy, max(fit_seconds), merge_seconds, len(pickle.dumps(models[0])) / 1e6)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,8 +5,8 @@ the same sample the two vocabularies are compared. Each measurement runs in a ne
 loaded the compiled kernels before timing. Growth is the peak memory minus the memory before; with the matrix, it is
 that of fit and transform together. Other programs on the machine affect the seconds, not the memory.
 
-    python benchmarks/bench_ngram_dictionary.py --data DIR
-    python benchmarks/bench_ngram_dictionary.py --data DIR --rows 2000 --peer-rows 500     (a test run; writes no JSON)
+    python -m benchmarks run bench_ngram_dictionary --data DIR
+    python -m benchmarks run bench_ngram_dictionary --data DIR --rows 2000 --peer-rows 500   (a test run)
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure_in_worker(data: DataFolder, name: str, method: str) -> dict[str, Any]:
     rows = [] if data.rows is None else ["--rows", str(data.rows)]
-    return run_worker(__file__, "--data", str(data.path), *rows, "--worker", name, method)
+    return run_worker(
+        "-m", "benchmarks", "run", "bench_ngram_dictionary", "--data", str(data.path), *rows, "--worker", name, method
+    )
 
 
 def measure(data: DataFolder, name: str, method: str) -> dict[str, Any]:
@@ -123,7 +125,3 @@ def make(method: str) -> Any:
     if method == PEER:
         return CountVectorizer(**options, dtype=np.float32)
     return FrequentNgramVectorizer(**options, **OURS[method])
-
-
-if __name__ == "__main__":
-    main()

@@ -10,9 +10,9 @@ teacher              Fitted to the vectors of a Transformer, as by bench_sentenc
 Each data set is cut to random samples of its training rows; the accuracy is that on all test rows, the mean over the
 seeds. The weight of the vectors was chosen on training rows.
 
-    python benchmarks/bench_pretrained.py --data DIR --teacher-vectors FOLDER
-    python benchmarks/bench_pretrained.py --data DIR --sets trec --sizes 250 --encoders Wikipedia
-    python benchmarks/bench_pretrained.py --data DIR --rows 300 --seeds 1        (a test run; writes no JSON)
+    python -m benchmarks run bench_pretrained --data DIR --teacher-vectors FOLDER
+    python -m benchmarks run bench_pretrained --data DIR --sets trec --sizes 250 --encoders Wikipedia
+    python -m benchmarks run bench_pretrained --data DIR --rows 300 --seeds 1   (a test run; writes no JSON)
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """
@@ -106,7 +106,3 @@ def measure(
         seconds.append(time.process_time() - start)
         correct.append(np.asarray(model.predict(test.texts) == labels))
     return np.stack(correct), statistics.median(seconds)
-
-
-if __name__ == "__main__":
-    main()

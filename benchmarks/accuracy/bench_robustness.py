@@ -7,9 +7,9 @@ augmented ones (error rate of three copies of each text) by the mean accuracy ov
 steps with copies as without. Each seed is that of the training and of the errors. Each result is written when it is
 measured and skipped the next time (unless --again is given).
 
-    python benchmarks/bench_robustness.py --data DIR
-    python benchmarks/bench_robustness.py --data DIR --rows 300 --seeds 1 --sets trec       (a test run; writes no JSON)
-    python benchmarks/bench_robustness.py --data DIR --models              (only draws the plot of the JSON)
+    python -m benchmarks run bench_robustness --data DIR
+    python -m benchmarks run bench_robustness --data DIR --rows 300 --seeds 1 --sets trec   (a test run; writes no JSON)
+    python -m benchmarks run bench_robustness --data DIR --models   (only draws the plot of the JSON)
 
 Writes a plot next to the JSON (needs matplotlib). fastText is installed into a temporary folder for the run (--fasttext
 keeps one).
@@ -144,7 +144,3 @@ def draw(result: dict[str, Any], path: Path) -> None:
     figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=4, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
-
-
-if __name__ == "__main__":
-    main()

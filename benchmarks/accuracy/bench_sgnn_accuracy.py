@@ -11,9 +11,9 @@ ablations   TREC and MRDA: the paper's classifier with one setting changed at a 
 
 Each result is written when it is measured and skipped the next time (unless --again is given).
 
-    python benchmarks/bench_sgnn_accuracy.py --data DIR
-    python benchmarks/bench_sgnn_accuracy.py --data DIR --part accuracy --sets trec atis
-    python benchmarks/bench_sgnn_accuracy.py --data DIR --rows 500 --seeds 1         (a test run; writes no JSON)
+    python -m benchmarks run bench_sgnn_accuracy --data DIR
+    python -m benchmarks run bench_sgnn_accuracy --data DIR --part accuracy --sets trec atis
+    python -m benchmarks run bench_sgnn_accuracy --data DIR --rows 500 --seeds 1   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -137,7 +137,3 @@ def show(result: dict[str, Any]) -> None:
         print(f"\n{name}: validation accuracy, %")
         for variant, measured in cells.items():
             print(f"  {variant:52}{measured['accuracy']:6.2f} +-{measured['spread']:.2f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -5,8 +5,8 @@ sublinear_tf and C are chosen by cross-validation on the training rows. Both tra
 each seed another random sample. The test rows are read once, for the accuracy. A paired bootstrap over the test rows
 tells how much of the lead may be noise (90 %).
 
-    python benchmarks/bench_small_sets.py --data DIR
-    python benchmarks/bench_small_sets.py --data DIR --sets trec sst2 --sizes 250 1000 --cache FOLDER
+    python -m benchmarks run bench_small_sets --data DIR
+    python -m benchmarks run bench_small_sets --data DIR --sets trec sst2 --sizes 250 1000 --cache FOLDER
 
 The linear model takes hours on the large sets. --cache keeps its predictions, so that it runs once. Each result is
 written when it is measured and skipped the next time (unless --again is given).
@@ -121,7 +121,3 @@ def linear_correct(
         file.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(file, correct=correct, chosen=json.dumps(chosen))
     return correct, chosen
-
-
-if __name__ == "__main__":
-    main()

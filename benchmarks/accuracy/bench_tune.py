@@ -4,8 +4,8 @@ For each seed a fifth of the training rows is held out, and the command searches
 whose wall-clock time is measured. The same trials then choose a small model. Both, and the default parameters trained
 on the same rows, are tested on the held-out rows, which no search has seen. Sizes are those of the model folders.
 
-    python benchmarks/bench_tune.py --data DIR
-    python benchmarks/bench_tune.py --data DIR --rows 500 --seeds 1 --time 10      (a test run; writes no JSON)
+    python -m benchmarks run bench_tune --data DIR
+    python -m benchmarks run bench_tune --data DIR --rows 500 --seeds 1 --time 10   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -122,7 +122,3 @@ def show(one: dict[str, Any]) -> None:
             f"  {model:8} held out {accuracy:6.2f}  cross-validation {score:6.2f}  {size:10,} bytes  {params}",
             flush=True,
         )
-
-
-if __name__ == "__main__":
-    main()

@@ -47,3 +47,8 @@ def run_worker(*arguments: str) -> dict[str, Any]:
     done = subprocess.run([sys.executable, *arguments], stdout=subprocess.PIPE, text=True, check=True, env=env)
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
+
+
+def run_script(name: str, *arguments: str) -> dict[str, Any]:
+    """Run a benchmark as a worker in a new process, and return its JSON."""
+    return run_worker("-m", "benchmarks", "run", name, *arguments)

@@ -10,9 +10,9 @@ brown  Orders 2 to 5. The first 800,000 words train, the next 200,000 validate, 
        (1 minute)
 imdb   Order 5 on all 50,000 reviews, each a sentence, with all their words: time and memory. (2 minutes)
 
-    python benchmarks/bench_kneser_ney.py --data DIR
-    python benchmarks/bench_kneser_ney.py --data DIR --part ptb --kenlm PYTHON
-    python benchmarks/bench_kneser_ney.py --data DIR --rows 2000                     (a test run; writes no JSON)
+    python -m benchmarks run bench_kneser_ney --data DIR
+    python -m benchmarks run bench_kneser_ney --data DIR --part ptb --kenlm PYTHON
+    python -m benchmarks run bench_kneser_ney --data DIR --rows 2000   (a test run; writes no JSON)
 
 --kenlm names a Python that has the package kenlm: it scores test.txt with the ARPA file of order 5, and the largest
 difference of a sentence's log10 probability is reported.
@@ -94,7 +94,9 @@ def make_parser() -> argparse.ArgumentParser:
 def measure_in_worker(data: DataFolder, part: str, name: str, kenlm: str | None) -> dict[str, Any]:
     rows = [] if data.rows is None else ["--rows", str(data.rows)]
     peer = [] if kenlm is None else ["--kenlm", kenlm]
-    return run_worker(__file__, "--data", str(data.path), *rows, *peer, "--worker", part, name)
+    return run_worker(
+        "-m", "benchmarks", "run", "bench_kneser_ney", "--data", str(data.path), *rows, *peer, "--worker", part, name
+    )
 
 
 def measure(data: DataFolder, part: str, name: str, *, kenlm: str | None) -> dict[str, Any]:
@@ -170,7 +172,3 @@ def show(part: str, name: str, measured: dict[str, Any]) -> None:
         f"{measured['growth MiB']:6,.0f} MiB  {'  '.join(perplexities)}",
         flush=True,
     )
-
-
-if __name__ == "__main__":
-    main()

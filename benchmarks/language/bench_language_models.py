@@ -14,9 +14,9 @@ time      The larger network with full softmax and with the cluster tree, which 
 ranking   The network with the learned tree: how often a test sentence is more probable than its words in a random
           order, 1,000 pairs. (1 minute, once the network is trained)
 
-    python benchmarks/bench_language_models.py --data DIR --work FOLDER
-    python benchmarks/bench_language_models.py --data DIR --work FOLDER --part networks --networks cluster hashed
-    python benchmarks/bench_language_models.py --data DIR --rows 2000                (a test run; writes no JSON)
+    python -m benchmarks run bench_language_models --data DIR --work FOLDER
+    python -m benchmarks run bench_language_models --data DIR --work FOLDER --part networks --networks cluster hashed
+    python -m benchmarks run bench_language_models --data DIR --rows 2000   (a test run; writes no JSON)
 
 Hyper-parameters were chosen by the perplexity on valid.txt; test.txt is read once per model, at the end. Perplexities
 count every word of a sentence and </s>; words outside the vocabulary are <unk>, a token of the text too.
@@ -271,7 +271,3 @@ def show_ranking(measured: dict[str, Any]) -> None:
 
 RUN = {"builders": builders, "networks": networks, "time": speed, "ranking": ranking}
 SHOW = {"builders": show_models, "networks": show_networks, "time": show_speed, "ranking": show_ranking}
-
-
-if __name__ == "__main__":
-    main()

@@ -11,9 +11,9 @@ Words that occur once are <unk>, and all models of a text have the same words. "
 Each result is written when it is measured and skipped the next time (unless --again is given); at the end the table and
 the cells that miss a bound are printed.
 
-    python benchmarks/bench_language_robustness.py --data DIR
-    python benchmarks/bench_language_robustness.py --data DIR --texts ptb --sizes 300 1000 --outputs tree adaptive
-    python benchmarks/bench_language_robustness.py --data DIR --rows 50 --sizes 40    (a test run; writes no JSON)
+    python -m benchmarks run bench_language_robustness --data DIR
+    python -m benchmarks run bench_language_robustness --data DIR --texts ptb --sizes 300 1000 --outputs tree adaptive
+    python -m benchmarks run bench_language_robustness --data DIR --rows 50 --sizes 40   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -132,7 +132,3 @@ def measure_network(output: str, train: list[str], valid: list[str]) -> dict[str
         "training sentences": round(history[-1]["train_perplexity"], 1),
         "seconds": round(time.perf_counter() - begin, 1),
     }
-
-
-if __name__ == "__main__":
-    main()

@@ -16,10 +16,10 @@ ablation        The small encoder, with earlier defaults and one setting changed
                 seconds.
 report          The full network of the reference implementation; only on request. It needs a GPU.
 
-    python benchmarks/bench_sentence_encoder.py --data DIR --work FOLDER
-    python benchmarks/bench_sentence_encoder.py --data DIR --work FOLDER --part similarity --models "TF-IDF, words"
-    python benchmarks/bench_sentence_encoder.py --data DIR --work FOLDER --part report --device cuda
-    python benchmarks/bench_sentence_encoder.py --data DIR --rows 300 --seeds 1     (a test run; writes no JSON)
+    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER
+    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part similarity --models "TF-IDF, words"
+    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part report --device cuda
+    python -m benchmarks run bench_sentence_encoder --data DIR --rows 300 --seeds 1   (a test run; writes no JSON)
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """
@@ -268,7 +268,3 @@ def report(bench: Bench) -> None:
 
 PER_MODEL = {"training": training, "similarity": similarity, "classification": classification}
 RUN = {"retrieval": retrieval, "speed": speed, "ablation": ablation, "report": report}
-
-
-if __name__ == "__main__":
-    main()

@@ -9,9 +9,9 @@ similarity        Rank correlation with human scores, the development set of the
 classification    Logistic regression on frozen vectors: trec, sst2, and imdb with the mean of a review's sentences.
 size, speed       Of the saved folder, also with int8 coefficients, and sentences per second on two threads.
 
-    python benchmarks/bench_sentence_teacher.py --data DIR --teacher-vectors FOLDER
-    python benchmarks/bench_sentence_teacher.py --data DIR --teacher-vectors FOLDER --models default --sets trec sst2
-    python benchmarks/bench_sentence_teacher.py --data DIR --teacher-vectors FOLDER --rows 300       (a test run)
+    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER
+    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER --models default --sets trec
+    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER --rows 300   (a test run)
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """
@@ -200,7 +200,3 @@ def classify(bench: Bench, name: str, encoder: Any = None) -> None:
         elif encoder is None:
             encoder = fitted(bench, name)
         bench.record(name, {one: sentence_tasks.classify(encoder, one, bench.data)})
-
-
-if __name__ == "__main__":
-    main()

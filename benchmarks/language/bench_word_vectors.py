@@ -10,9 +10,9 @@ Measured are analogies (first is to second as third is to which word?) on the ha
 to choose settings, nearest neighbors in groups of words of a kind, and the similarity of sentences (development set
 of the STS benchmark) by mean vectors. The lists are in common/word_lists.py.
 
-    python benchmarks/bench_word_vectors.py --data DIR
-    python benchmarks/bench_word_vectors.py --data DIR --seeds 3
-    python benchmarks/bench_word_vectors.py --data DIR --rows 2000          (a test run; writes no JSON)
+    python -m benchmarks run bench_word_vectors --data DIR
+    python -m benchmarks run bench_word_vectors --data DIR --seeds 3
+    python -m benchmarks run bench_word_vectors --data DIR --rows 2000   (a test run; writes no JSON)
 
 gensim is installed into a temporary folder for the run (--gensim keeps one). 10 minutes per seed.
 """
@@ -154,7 +154,3 @@ def show(result: dict[str, Any]) -> None:
             nearest = next(iter(model["runs"].values()))["nearest"]
             if word in nearest:
                 print(f"{word} ({name}): {', '.join(nearest[word])}")
-
-
-if __name__ == "__main__":
-    main()

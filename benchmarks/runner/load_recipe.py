@@ -14,41 +14,7 @@ from benchmarks.runner.recipe import Recipe
 
 
 def load_recipe(reference: str) -> Recipe:
-    """Import a recipe of your own.
-
-    Parameters
-    ----------
-    reference : str
-        ``"MODULE:NAME"``: a module that Python can import, dots included, and the name of a :class:`Recipe` in it. The
-        current folder is searched first, and is added to ``sys.path``.
-
-    Returns
-    -------
-    Recipe
-        The recipe.
-
-    Raises
-    ------
-    ValueError
-        If the reference has another form, there is no such module, it has no such name, a function of the recipe is
-        not at the top level of a module, or one of its ``packages`` is not installed.
-    TypeError
-        If the name is no recipe.
-    RuntimeError
-        If the module raises an error when it is imported.
-
-    See Also
-    --------
-    get_recipe : Return a recipe of this package.
-
-    Examples
-    --------
-    >>> from benchmarks.runner import load_recipe
-    >>> load_recipe("my_modul:MY_RECIPE")
-    Traceback (most recent call last):
-        ...
-    ValueError: There is no module 'my_modul': Python finds it neither in the current folder nor among ...
-    """
+    """Import a recipe of your own, ``MODULE:NAME``; modules in the current folder come first."""
     value = load_object(reference)
     if not isinstance(value, Recipe):
         module, name = reference.split(":")

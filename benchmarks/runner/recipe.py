@@ -83,7 +83,7 @@ def one_result(_settings: Settings) -> int:
 class Recipe:
     """An experiment that one command repeats.
 
-    ``python -m benchmarks run --recipe my_module:MY_RECIPE`` runs a recipe of your own. All functions of a recipe must
+    ``python -m benchmarks run my_module:MY_RECIPE`` runs a recipe of your own. All functions of a recipe must
     be defined at the top level of a module, so that a run can be sent to another process.
 
     Parameters

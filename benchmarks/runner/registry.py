@@ -12,6 +12,7 @@ from benchmarks.recipes.hsigmoid_ptb import HSIGMOID_PTB
 from benchmarks.recipes.nplm import NPLM
 from benchmarks.recipes.ptb_table import PTB_TABLE
 from benchmarks.recipes.reversal import REVERSAL, REVERSAL_SGD
+from benchmarks.runner.load_recipe import load_recipe
 from benchmarks.runner.recipe import Recipe
 
 RECIPES: dict[str, Recipe] = {
@@ -33,30 +34,15 @@ RECIPES: dict[str, Recipe] = {
 
 
 def get_recipe(name: str) -> Recipe:
-    """Return the recipe with a given name.
-
-    Parameters
-    ----------
-    name : str
-        One of the keys of ``RECIPES``.
-
-    Returns
-    -------
-    Recipe
-        The recipe.
-
-    Raises
-    ------
-    ValueError
-        If there is no recipe with that name.
-
-    Examples
-    --------
-    >>> from benchmarks.runner import get_recipe
-    >>> get_recipe("reversal").name
-    'reversal'
-    """
+    """Return the recipe with a given name, or import one of the user's own, ``MODULE:NAME``."""
+    if ":" in name:
+        recipe = load_recipe(name)
+        if recipe.name in RECIPES:
+            raise ValueError(f"There is another experiment {recipe.name!r}; give the recipe of {name} another name.")
+        return recipe
     if name not in RECIPES:
-        hint = f" For a recipe of your own: --recipe {name}, or load_recipe({name!r})." if ":" in name else ""
-        raise ValueError(f"There is no experiment {name!r}; there are: {', '.join(sorted(RECIPES))}.{hint}")
+        raise ValueError(
+            f"There is no experiment {name!r}; there are: {', '.join(sorted(RECIPES))}. Recipes of your own are named "
+            "as MODULE:NAME."
+        )
     return RECIPES[name]

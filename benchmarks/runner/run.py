@@ -113,7 +113,7 @@ def plan_runs(
     runs: dict[str, PlannedRun] = {}
     for recipe in recipes:
         if datasets and "dataset" not in {field.name for field in fields(recipe.settings)}:
-            raise ValueError(f"The experiment {recipe.name!r} has one dataset only; leave out --dataset.")
+            raise ValueError(f"The experiment {recipe.name!r} has one dataset only; leave out --data.")
         try:
             changed = change_settings(recipe.quick if quick else recipe.settings, changes)
         except ValueError as error:
@@ -134,41 +134,11 @@ def run_recipe(
     log: Log = no_log,
     progress: Progress = no_progress,
 ) -> Iterator[Result]:
-    """Run an experiment.
+    """Run an experiment, by default with its own settings and a temporary folder.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        The experiment.
-    settings : instance of the recipe's dataclass, default=None
-        Settings; None means ``recipe.settings``.
-    seed : int, default=0
-        Seed of all random numbers: runs with the same seed give the same results, except for times.
-    previous : sequence of dict, default=()
-        The first results of an interrupted run of the same settings and seed, in order; only the results after them
-        are computed and yielded.
-    folder : Path, default=None
-        Existing folder for intermediate files; it may hold those of the interrupted run. None means a temporary folder.
-    log : callable, default ignores the line
-        Called with one line of text, such as the loss of an epoch.
-    progress : callable, default ignores the progress
-        Called with the amount of work that is done and the total, both of the whole run.
-
-    Yields
-    ------
-    dict
-        Each result as soon as it is there, with its provenance: ``recipe``, ``seed``, ``settings`` (without folders
-        and devices), ``step`` (index within the run), ``date``, ``commit`` (of a git checkout, else None),
-        ``machine`` and ``versions``. JSON can hold it.
-
-    Raises
-    ------
-    RuntimeError
-        If the number of results is not that of ``recipe.n_results``.
-    TypeError
-        If a result is not a dict that JSON can hold.
-    ValueError
-        If a result has a key of the provenance.
+    Yields each result as soon as it is there, with its provenance: ``recipe``, ``seed``, ``settings`` (without folders
+    and devices), ``step`` (index within the run), ``date``, ``commit`` (of a git checkout, else None), ``machine`` and
+    ``versions``. Of an interrupted run, ``previous`` are its first results, and ``folder`` has its files.
 
     Examples
     --------

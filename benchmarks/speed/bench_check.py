@@ -13,9 +13,9 @@ memory       of make_text_classifier().fit, and of a transform (words 1-2)
 A ratio of speeds must be at least 75 % of the one in benchmarks/results/check.json; a start or memory at most 1 / 75 %.
 It prints a line for each and ends with exit status 1 if one is worse.
 
-    python benchmarks/bench_check.py --data DIR                  (also: HASHNLP_DATA=DIR make bench-check)
-    python benchmarks/bench_check.py --data DIR --record         (records new figures: run it while nothing else runs)
-    python benchmarks/bench_check.py --data DIR --rows 500       (a test run; compares nothing)
+    python -m benchmarks run bench_check --data DIR   (also: HASHNLP_DATA=DIR make bench-check)
+    python -m benchmarks run bench_check --data DIR --record   (records new figures: run it while nothing else runs)
+    python -m benchmarks run bench_check --data DIR --rows 500   (a test run; compares nothing)
 
 AG News' training rows are read (and of them the last 7,600 predicted). --output names another file of figures.
 """
@@ -221,7 +221,3 @@ def report(measured: dict[str, Any], recorded: dict[str, Any]) -> int:
     if not failed:
         print(f"bench-check passed: all {len(compared)} figures are within {TOLERANCE:.0%} of what was recorded")
     return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,8 +3,8 @@
 Both train the same pipeline with the same seed for three epochs; the seconds are those of the fastest epoch after the
 first, which also loads compiled kernels and copies the data to the device. A warm-up training is not counted.
 
-    python benchmarks/bench_cuda.py --data DIR
-    python benchmarks/bench_cuda.py --data DIR --batch-sizes 32 1024 --devices cuda
+    python -m benchmarks run bench_cuda --data DIR
+    python -m benchmarks run bench_cuda --data DIR --batch-sizes 32 1024 --devices cuda
 """
 
 from __future__ import annotations
@@ -79,7 +79,3 @@ def measure(device: str, batch_size: int, seed: int, train: Rows, test: Rows) ->
     )
     run = train_and_test(model, train, test)
     return run | {"epoch s": min(epoch["dur"] for epoch in model["classifier"].history_[1:])}
-
-
-if __name__ == "__main__":
-    main()

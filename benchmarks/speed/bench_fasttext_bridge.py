@@ -9,8 +9,8 @@ difference  The largest difference of a probability, of all labels, without the 
 seconds     Processor seconds of the labels of all texts, in turn: FastTextModel.predict from strings, and the compiled
             function inside fastText's predict from lines that end with a line break.
 
-    python benchmarks/bench_fasttext_bridge.py --data DIR
-    python benchmarks/bench_fasttext_bridge.py --data DIR --rows 3000 --rounds 1      (a test run; writes no JSON)
+    python -m benchmarks run bench_fasttext_bridge --data DIR
+    python -m benchmarks run bench_fasttext_bridge --data DIR --rows 3000 --rounds 1   (a test run; writes no JSON)
 
 fastText is installed into a temporary folder for the run (--fasttext keeps one).
 """
@@ -156,7 +156,3 @@ def largest_difference(theirs: Any, ours: Any, lines: list[str]) -> float:
         found = row[[index_of[label] for _, label in pairs]]
         largest = max(largest, float(np.abs(found - (np.array([p for p, _ in pairs]) - ADDED)).max()))
     return largest
-
-
-if __name__ == "__main__":
-    main()

@@ -15,9 +15,9 @@ search   Wikipedia's 100,000 most frequent words, one epoch of training: the ten
          contexts, 256 contexts at a time, against a matrix product with all words and torch.topk. Before timing, every
          result is compared with the topk of all log-probabilities. (10 minutes)
 
-    python benchmarks/bench_hsoftmax.py --data DIR
-    python benchmarks/bench_hsoftmax.py --data DIR --part epoch target --rounds 5
-    python benchmarks/bench_hsoftmax.py --data DIR --rows 2000 --rounds 1             (a test run; writes no JSON)
+    python -m benchmarks run bench_hsoftmax --data DIR
+    python -m benchmarks run bench_hsoftmax --data DIR --part epoch target --rounds 5
+    python -m benchmarks run bench_hsoftmax --data DIR --rows 2000 --rounds 1   (a test run; writes no JSON)
 
 The methods alternate in one process; each ratio is of one round, and the median ratio is reported. Torch has as many
 threads as there are cores, for the baselines and wherever ours uses the threads of torch. 40 minutes in all; run it
@@ -99,7 +99,9 @@ def run_part(part: str, data: DataFolder | None, options: argparse.Namespace) ->
         return large_vocabulary.large(n_classes, options.rounds, log), large_vocabulary.show_large
     if part == "million":
         n_classes = at_most(large_vocabulary.MILLION, options.rows)
-        return run_worker(__file__, "--worker", str(n_classes)), large_vocabulary.show_million
+        return run_worker(
+            "-m", "benchmarks", "run", "bench_hsoftmax", "--worker", str(n_classes)
+        ), large_vocabulary.show_million
     assert data is not None
     if part == "search":
         return topk_speed.search(data, options.rounds, log), topk_speed.show_search
@@ -115,7 +117,3 @@ def at_most(wanted: int, rows: int | None) -> int:
 
 def log(line: str) -> None:
     print(f"[{time.strftime('%H:%M:%S')}] {line}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

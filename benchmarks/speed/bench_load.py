@@ -9,8 +9,8 @@ examples   each with HASHNLP_QUICK=1, in a process of its own with the libraries
 networks   milliseconds of a training step of AttentionSeq2Seq by its size, on one torch thread and on one per core,
            alone and beside them
 
-    python benchmarks/bench_load.py                              (5 to 10 minutes; nothing else may run)
-    python benchmarks/bench_load.py --part examples --only 0030 --rounds 1   (a test run; writes no JSON)
+    python -m benchmarks run bench_load   (5 to 10 minutes; nothing else may run)
+    python -m benchmarks run bench_load --part examples --only 0030 --rounds 1   (a test run; writes no JSON)
 
 It needs no data.
 """
@@ -143,7 +143,3 @@ def measure_networks(rounds: int, n_busy: int) -> dict[str, Any]:
                 flush=True,
             )
     return measured
-
-
-if __name__ == "__main__":
-    main()

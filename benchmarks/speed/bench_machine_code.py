@@ -4,8 +4,8 @@ Two caches are filled by `hashnlp warmup` and `hashnlp warmup --portable`; then 
 run the same tasks on AG News with either. "start" is the processor time up to the first answer of a small classifier;
 "without a cache" it is measured once where nothing can be kept.
 
-    python benchmarks/bench_machine_code.py --data DIR
-    python benchmarks/bench_machine_code.py --data DIR --rows 500 --repeats 1      (a test run; writes no JSON)
+    python -m benchmarks run bench_machine_code --data DIR
+    python -m benchmarks run bench_machine_code --data DIR --rows 500 --repeats 1   (a test run; writes no JSON)
 
 Ratios are steadier than seconds where other programs run.
 """
@@ -86,7 +86,3 @@ def processor_seconds() -> float:
     """Return those of all processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
-
-
-if __name__ == "__main__":
-    main()

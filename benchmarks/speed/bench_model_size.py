@@ -3,8 +3,8 @@
 Each table shape is trained once per seed, saved at each precision, loaded and tested, so the accuracy is that of the
 saved model. Size is the sum of the folder's files.
 
-    python benchmarks/bench_model_size.py --data DIR
-    python benchmarks/bench_model_size.py --data DIR --rows 2000 --seeds 1      (a test run; writes no JSON)
+    python -m benchmarks run bench_model_size --data DIR
+    python -m benchmarks run bench_model_size --data DIR --rows 2000 --seeds 1   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -120,7 +120,3 @@ def show(models: list[dict[str, Any]]) -> None:
         f"lost: percentage points below the defaults at float32. Goal: at most {POINTS_LOST:g} at {SMALL_MB:g} MB; "
         f"the largest of these has {small['MB']:.2f} MB and loses {full['accuracy'] - small['accuracy']:.2f}."
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -5,8 +5,8 @@ is quantized and exported, and the file is imported as a module. Agreement is th
 is the same before and after quantization, on the test set and on the whole data set; the file must predict the label of
 the quantized pipeline for each test question. Its seconds are CPU time, after a first call, which reads the weights.
 
-    python benchmarks/bench_on_device.py --data DIR
-    python benchmarks/bench_on_device.py --data DIR --rows 500     (a test run; writes no JSON)
+    python -m benchmarks run bench_on_device --data DIR
+    python -m benchmarks run bench_on_device --data DIR --rows 500   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -88,7 +88,3 @@ def measure(level: str, hidden_layers: tuple[int, ...], train: Rows, test: Rows)
 
 def percent(correct: Any) -> float:
     return 100 * float(np.mean(correct))
-
-
-if __name__ == "__main__":
-    main()

@@ -6,8 +6,8 @@ runs in a new process. Seconds are those of fit, or of vectorizer.transform and 
 generating documents is not counted. Peak memory is that of the whole process, with Python, torch, the real rows and,
 for fit, all documents. The slope in log-log scale is the exponent of the time: 1 is linear.
 
-    python benchmarks/bench_scale.py --data DIR
-    python benchmarks/bench_scale.py --data DIR --rows 2000 --sizes 1000 3162 10000     (a test run; writes no JSON)
+    python -m benchmarks run bench_scale --data DIR
+    python -m benchmarks run bench_scale --data DIR --rows 2000 --sizes 1000 3162 10000   (a test run; writes no JSON)
 
 Writes a plot next to the JSON (needs matplotlib). The largest fit needs some gigabytes.
 """
@@ -75,7 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure_in_worker(data: DataFolder, method: str, size: int) -> dict[str, Any]:
     rows = [] if data.rows is None else ["--rows", str(data.rows)]
-    return run_worker(__file__, "--data", str(data.path), *rows, "--worker", method, str(size))
+    return run_worker(
+        "-m", "benchmarks", "run", "bench_scale", "--data", str(data.path), *rows, "--worker", method, str(size)
+    )
 
 
 def measure(data: DataFolder, method: str, size: int) -> dict[str, Any]:
@@ -153,7 +155,3 @@ def draw(methods: dict[str, Any], path: Path) -> None:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,8 +11,8 @@ single      Milliseconds of a call with one text, median and 99th percentile ove
 threads     The same where eight threads of one process call at once, and texts per second of all of them. The threads
             share the processors and Python's interpreter lock.
 
-    python benchmarks/bench_serving.py --data DIR
-    python benchmarks/bench_serving.py --data DIR --rows 500 --repeats 1      (a test run; writes no JSON)
+    python -m benchmarks run bench_serving --data DIR
+    python -m benchmarks run bench_serving --data DIR --rows 500 --repeats 1   (a test run; writes no JSON)
 
 fastText is installed into a temporary folder for the run (--fasttext keeps one). Run it while nothing else runs.
 """
@@ -138,7 +138,3 @@ def run_worker(kind: str, where: str, texts: Path) -> dict[str, float]:
 def summary(runs: list[dict[str, float]]) -> dict[str, Any]:
     """Return the median of each figure over the processes, and all of them."""
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]} | {"runs": runs}
-
-
-if __name__ == "__main__":
-    main()

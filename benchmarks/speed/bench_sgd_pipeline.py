@@ -4,8 +4,8 @@ The first two have word unigrams and bigrams; loss and alpha of SGDClassifier ar
 rows, which are split off the training rows. Accuracies are of the test rows, one per seed; TextClassifier has no other
 parameter than its seed.
 
-    python benchmarks/bench_sgd_pipeline.py --data DIR
-    python benchmarks/bench_sgd_pipeline.py --data DIR --rows 2000 --seeds 1        (a test run; writes no JSON)
+    python -m benchmarks run bench_sgd_pipeline --data DIR
+    python -m benchmarks run bench_sgd_pipeline --data DIR --rows 2000 --seeds 1   (a test run; writes no JSON)
 
 Seconds are processor time of one thread, from raw strings.
 """
@@ -106,7 +106,3 @@ def measure(model: Any, train: Rows, test: Rows) -> Outcome:
     predicting = statistics.median(np.diff(times))
     accuracy = 100 * statistics.mean(float(one == label) for one, label in zip(predicted, test.labels, strict=True))
     return Outcome(accuracy, trained - start, float(predicting))
-
-
-if __name__ == "__main__":
-    main()

@@ -7,8 +7,8 @@ projects them with 80 SparseRandomProjections of 14 columns in a FeatureUnion or
 project_words, which splits texts into words and returns the projections of the distinct words, with the word ids of
 each text.
 
-    python benchmarks/bench_sgnn.py --data DIR
-    python benchmarks/bench_sgnn.py --data DIR --rows 1000 --rounds 1      (a test run; writes no JSON)
+    python -m benchmarks run bench_sgnn --data DIR
+    python -m benchmarks run bench_sgnn --data DIR --rows 1000 --rounds 1   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -88,7 +88,3 @@ def show(name: str, measured: dict[str, Any]) -> None:
     for peer, goal in GOALS.items():
         compared = ", ".join(f"{times[peer]:.1f} times {one}" for one, times in ratios.items())
         print(f"{peer}: {compared}; goal: {goal}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,7 +4,7 @@ The two alternate, one thread each and then ours on two, and every matrix of our
 by entry. Printed and written as JSON: seconds (the median of all rounds), speedups, and the share of a transform's time
 that holds the global interpreter lock (GIL), which more threads cannot shorten.
 
-    python benchmarks/bench_vectorizers.py --data DIR
+    python -m benchmarks run bench_vectorizers --data DIR
 
 DIR (or the variable HASHNLP_DATA) holds ag_news/train.csv with the column text. Run it while nothing else runs.
 """
@@ -143,7 +143,3 @@ def lock_held(vectorizer: HashingNgramVectorizer, texts: list[str]) -> float:
                 one.stop()
         shares.append(1 - inside / total)
     return statistics.median(shares)
-
-
-if __name__ == "__main__":
-    main()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from typer.testing import CliRunner
 
-from benchmarks.commands.app import app
 from benchmarks.runner import RECIPES
+from benchmarks.runner.command import main
 from tests.benchmarks.labeled_rows import FILMS
-from tests.cli.conftest import Result
 
 
 @pytest.fixture
@@ -24,12 +22,26 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
+class Result(NamedTuple):
+    """Exit code and output of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
 @pytest.fixture
-def bench() -> Any:
+def bench(capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a command in this process: ``bench("run", "reversal", "--quick")``."""
 
     def run(*arguments: Any) -> Result:
-        return Result(CliRunner().invoke(app, [str(argument) for argument in arguments]))
+        capsys.readouterr()
+        code = 0
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return Result(code, *capsys.readouterr())
 
     return run
 

@@ -25,7 +25,7 @@ def test_a_benchmark_says_how_it_is_run(script, capsys):
         main(["--help"])
     assert error.value.code == 0
     output = capsys.readouterr().out
-    assert f"python benchmarks/{script}.py{'' if script in WITHOUT_DATA else ' --data DIR'}" in output
+    assert f"python -m benchmarks run {script}{'' if script in WITHOUT_DATA else ' --data DIR'}" in output
     assert "--output" in output
 
 

@@ -182,10 +182,10 @@ def hashnlp(*arguments: object) -> None:
 
 def bench(*arguments: object) -> None:
     """Run ``python -m benchmarks`` in this process."""
-    from benchmarks.commands.app import app
+    from benchmarks.runner.command import main
 
     try:
-        app([str(argument) for argument in arguments])
+        main([str(argument) for argument in arguments])
     except SystemExit as end:
         if end.code:
             raise RuntimeError(f"benchmarks ended with exit code {end.code}") from end

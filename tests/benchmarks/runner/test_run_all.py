@@ -181,7 +181,7 @@ def wait_for(what: Any) -> None:
 
 def test_the_same_command_resumes_after_kill_9(counting: Any, tmp_path: Path) -> None:
     path = tmp_path / "found.jsonl"
-    command = [sys.executable, "-m", "benchmarks", "run", "--recipe", "counting_recipe:COUNTING", "-o", path]
+    command = [sys.executable, "-m", "benchmarks", "run", "counting_recipe:COUNTING", "-o", path]
     slow = ["--set", "seconds=0.4", "--set", f"here={tmp_path}", "--seeds", "3", "--processes", "2"]
     environment = os.environ | {"PYTHONPATH": f"{HERE.parents[1]}{os.pathsep}{HERE}"}
     process = subprocess.Popen([*command, *slow], stderr=subprocess.DEVNULL, env=environment)

@@ -30,16 +30,12 @@ def test_a_run_prints_a_table_and_appends_lines(bench: Any, tmp_path: Path) -> N
     assert lines[1]["versions"]["torch"]
 
 
-def test_all_data_sets_are_those_of_the_paper(bench: Any, counting: Recipe) -> None:
-    result = bench("run", counting.name, "-d", "all", "-d", "imdb", "--set", "size=1", "--json", "--quiet")
-    names = [json.loads(line)["settings"]["dataset"] for line in result.out.splitlines()]
+def test_all_data_sets_are_those_of_the_paper(bench: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    result = bench("run", counting.name, "-d", "all", "-d", "imdb", "--set", "size=1", "-o", path, "--quiet")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    names = [json.loads(line)["settings"]["dataset"] for line in path.read_text().splitlines()]
     assert names == ["ag", "amazon", "dbpedia", "yahoo", "yelp", "amazon-polarity", "yelp-polarity", "imdb"]
-
-
-def test_json_is_alone_on_stdout(bench: Any, counting: Recipe) -> None:
-    result = bench("run", counting.name, "--json", "--quiet")
-    assert [json.loads(line)["step"] for line in result.out.splitlines()] == [0, 1, 2, 3]
-    assert result.err == ""
 
 
 def test_each_experiment_on_each_data_set_with_each_seed(bench: Any, counting: Recipe, tmp_path: Path) -> None:
@@ -55,7 +51,7 @@ def test_each_experiment_on_each_data_set_with_each_seed(bench: Any, counting: R
         ("imdb", 6),
     ]
     assert "counting on imdb, seed 5: counted to 1\n" in result.err
-    assert "counting on imdb, seed 5: finished (3 of 4 runs, about 0:00:0" in result.err
+    assert "counting on imdb, seed 5: finished (3 of 4 runs)" in result.err
     assert "counting on imdb, seed 6: finished (4 of 4 runs)" in result.err
 
     again = bench(*command)
@@ -67,16 +63,15 @@ def test_each_experiment_on_each_data_set_with_each_seed(bench: Any, counting: R
 
 def test_a_failed_run_is_resumed(bench: Any, counting: Recipe, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    command = ["run", counting.name, "-o", path, "--json"]
+    command = ["run", counting.name, "-o", path]
     failed = bench(*command, "--set", "fails=0")
     assert failed.code == 1
-    assert failed.err.splitlines()[-1] == "hashnlp: seed 0 is not wanted"
-    assert [json.loads(line)["step"] for line in failed.out.splitlines()] == [0, 1]
+    assert failed.err.splitlines()[-1] == "benchmarks: seed 0 is not wanted"
+    assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [0, 1]
     result = bench(*command)
     assert result.code == 0
     assert "counting on ag, seed 0: resumed after 2 of 4 results\ncounted to 3\n" in result.err
-    assert [json.loads(line)["step"] for line in result.out.splitlines()] == [0, 1, 2, 3]
-    assert result.out == path.read_text()
+    assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [0, 1, 2, 3]
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -86,9 +81,9 @@ def test_a_failed_run_stops_no_other(bench: Any, counting: Recipe, tmp_path: Pat
     assert result.code == 1
     assert len(path.read_text().splitlines()) == 2 + 4 + 4
     assert result.out.count("\n  ag ") == 10
-    assert "counting on ag, seed 0: failed: seed 0 is not wanted (0 of 3 runs, about" in result.err
+    assert "counting on ag, seed 0: failed: seed 0 is not wanted (0 of 3 runs)" in result.err
     assert result.err.splitlines()[-1] == (
-        "hashnlp: 1 of 3 runs failed; the same command resumes them. The first was counting on ag, seed 0: seed 0 "
+        "benchmarks: 1 of 3 runs failed; the same command resumes them. The first was counting on ag, seed 0: seed 0 "
         "is not wanted"
     )
 
@@ -98,16 +93,15 @@ def test_bars_are_shown_on_a_terminal(bench: Any, counting: Recipe, monkeypatch:
     result = bench("run", counting.name, "--seeds", 2)
     assert result.code == 0
     assert "all runs" in result.err
-    assert "0:00:00" in result.err
     assert "all runs" not in bench("run", counting.name).err
 
 
 @pytest.mark.parametrize(
     ("code", "arguments", "message"),
     [
-        (2, ["nonsense"], "no experiment 'nonsense'; there are:"),
-        (2, ["reversal", "--set", "nonsense=1"], "reversal: There is no setting 'nonsense'"),
-        (2, ["reversal", "-d", "ag"], "The experiment 'reversal' has one dataset only; leave out --dataset."),
+        (1, ["nonsense"], "no experiment 'nonsense'; there are:"),
+        (1, ["reversal", "--set", "nonsense=1"], "reversal: There is no setting 'nonsense'"),
+        (1, ["reversal", "-d", "ag"], "The experiment 'reversal' has one dataset only; leave out --data."),
         (1, ["reversal", "--set", "outputs=softmax,other", "--quick"], "must be 'softmax' or 'hsigmoid'"),
         (1, ["reversal", "--output", "no/such/folder/file"], "No such file or directory"),
         (1, ["reversal", "--set", "epochs=0"], "epochs must be 1 or more, and max_epochs 0 or more, got epochs=0"),
@@ -128,11 +122,8 @@ def test_a_file_of_other_content_is_not_changed(bench: Any, counting: Recipe, tm
     assert result.code == 1
     assert f"{path}, line 1 is not JSON" in result.err
     assert path.read_text() == "a,b\n"
-    assert bench("run", counting.name, "--seeds", "0").code == 2
-    beyond = bench("run", counting.name, "--seeds", "2", "--seed", 2**32 - 1)
-    assert beyond.code == 2
-    assert "exceed the largest seed" in beyond.err
-    assert bench("run", counting.name, "--processes", "0").code == 2
+    for wrong in (["--seeds", "0"], ["--seeds", "2", "--seed", 2**32 - 1], ["--processes", "0"]):
+        assert bench("run", counting.name, *wrong).code == 1
 
 
 def test_a_run_without_results_appends_nothing(bench: Any, tmp_path: Path) -> None:
