@@ -8,13 +8,10 @@ and skipped the next time (unless --again is given).
     python -m benchmarks run bench_calibration --data DIR
     python -m benchmarks run bench_calibration --data DIR --plot docs/images/reliability.png   (draws sst2)
     python -m benchmarks run bench_calibration --data DIR --rows 500 --seeds 1   (a test run; writes no JSON)
-
-python benchmarks/update_docs.py writes the table of docs/probabilities.md.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,29 +22,34 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import SETS as DATA_SETS
-from benchmarks.common.data import DataFolder, Rows, add_data_options, data_folder, split
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
-from benchmarks.tables.calibration_table import MODELS, SETS, markdown
+from benchmarks.common.data import TITLES, DataFolder, Rows, split
+from benchmarks.common.pages import number, table
 from sklearn_hashnlp import TextClassifier
 from sklearn_hashnlp.plotting import ReliabilityDisplay
 
 RESULT = "calibration.json"
+PAGE = "probabilities.md"
+SETS = ("ag_news", "sst2", "trec")
+MODELS = {
+    "calibrated": 'calibrate="auto"',
+    "not calibrated": "calibrate=False",
+    "linear": "TF-IDF + LogisticRegression",
+}
+COLUMNS = {"accuracy": 2, "ECE": 4, "log loss": 3, "temperature": 2}  # decimal places
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
 DRAWN = "sst2"
 CS = (1, 4, 16, 64)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sets", nargs="*", choices=list(SETS), default=list(SETS), help="default: all")
     parser.add_argument("--seeds", type=int, default=5, help="trainings of the classifier (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
     parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw the reliability diagram of sst2")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path)
     if options.sets:
         result = {"sets": result.get("sets", {})} | environment(*PACKAGES)
@@ -117,3 +119,19 @@ def draw(data: DataFolder, path: Path) -> None:
         ReliabilityDisplay.from_estimator(classifier, *test, name=MODELS[model], ax=ax)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per data set and model, mean and spread over the seeds."""
+    return table(
+        ("", "", "accuracy %", "ECE", "log loss", "temperature"),
+        (
+            (TITLES[name], MODELS[model], *(number(models[model]["runs"], *column) for column in COLUMNS.items()))
+            for name, models in result.get("sets", {}).items()
+            for model in MODELS
+            if model in models
+        ),
+    )
+
+
+TABLES = {"calibration": markdown}

@@ -36,8 +36,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import classifier_accuracy, fasttext_baseline
-from benchmarks.common.data import SETS, DataFolder, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import SETS, DataFolder
 from benchmarks.speed import classifier_speed
 from benchmarks.speed.classifier_memory import show_training_memory, training_memory
 
@@ -48,8 +48,7 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorc
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path)
     with contextlib.ExitStack() as stack:
         folder = (
@@ -69,9 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"Written: {path}")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="for accuracy; default: all")
     parser.add_argument(
@@ -93,7 +91,6 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="folder that holds fastText, or to install it into (default: a temporary one)",
     )
-    add_output_option(parser, RESULT)
     return parser
 
 

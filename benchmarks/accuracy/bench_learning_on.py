@@ -10,19 +10,22 @@ ten nights of 500 texts. The test rows are read once, for these figures.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from benchmarks.common.data import SETS, Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import SETS, TITLES, Rows
+from benchmarks.common.pages import table
 from sklearn_hashnlp import TextClassifier, load_model, save_model
 
 RESULT = "learning_on.json"
+PAGE = "stream.md"
+COLUMNS = ("1", "10", "100", "1000")
+HEADS_OF_NIGHTS = ("after ten rows_of_nights", "largest drop in a night")
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 MORE = (1, 10, 100, 1000)
 NIGHTS, NIGHT = 10, 500
@@ -30,16 +33,13 @@ DEFAULT_SETS = ("trec", "atis", "sst2", "swda", "ag_news")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sets", nargs="+", default=DEFAULT_SETS, choices=SETS, metavar="SET", help="data sets")
     parser.add_argument(
         "--sizes", nargs="+", type=int, default=[500, 5000, 15000], metavar="N", help="texts of the fit"
     )
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of seeds (default: 5)")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
     cells = result.setdefault("sets", {})
     for name in options.sets:
@@ -129,3 +129,42 @@ def measure(model: TextClassifier, rows: Rows) -> tuple[float, float]:
 def confidence(model: TextClassifier, rows: Rows) -> float:
     """Return the mean of the largest probability of each text."""
     return float(model.predict_proba(rows.texts).max(axis=1).mean())
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table of further texts, and the one of ten nights."""
+    cells = [
+        (TITLES[name], size, cell)
+        for name in ("trec", "atis", "sst2", "swda", "ag_news")
+        for size, cell in sorted(result.get("sets", {}).get(name, {}).items(), key=lambda item: int(item[0]))
+    ]
+    further = table(
+        ("", "texts of the fit", "accuracy", *(f"{int(n):,} more" for n in COLUMNS), "refit with 1,000 more"),
+        (
+            (title, f"{int(size):,}", f"{cell['accuracy']:.2f}", *changes(cell), f"{cell['change']['refit']:+.2f}")
+            for title, size, cell in cells
+        ),
+    )
+    of_nights = table(("", "texts of the fit", "after the fit", *HEADS_OF_NIGHTS, "refit"), rows_of_nights(cells))
+    return f"{further}\n\n{of_nights}"
+
+
+def changes(cell: dict[str, Any]) -> Iterator[str]:
+    """Return the mean change of the accuracy in points, and that of the worst seed, for each number of texts."""
+    for n in COLUMNS:
+        yield f"{cell['change'][n]:+.2f} ({cell['worst'][n]:+.2f})"
+
+
+def rows_of_nights(cells: list[tuple[str, str, dict[str, Any]]]) -> Iterator[tuple[str, ...]]:
+    """Return rows with accuracy, log loss and mean top probability before, after, and of a refit."""
+    for title, size, cell in cells:
+        if "nights" not in cell:
+            continue
+        own = cell["nights"]
+        ends = zip(own["accuracies"], own["log_losses"], own["top_probabilities"], strict=True)
+        courses = [f"{accuracy:.2f}, {loss:.3f}, {top:.3f}" for accuracy, loss, top in ends]
+        refit = ", ".join((f"{own['refit'][0]:.2f}", f"{own['refit'][1]:.3f}"))
+        yield title, f"{int(size):,}", courses[0], courses[-1], f"{own['largest_fall']:.2f}", refit
+
+
+TABLES = {"learning on": markdown}

@@ -12,7 +12,6 @@ counted beforehand. Prediction is timed on the test rows.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Sequence
@@ -20,8 +19,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.common.data import DataFolder, Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder, Rows
 from benchmarks.common.synthetic_texts import synthetic_rows
 from sklearn_hashnlp.classifiers import make_text_classifier
 
@@ -41,16 +40,13 @@ UNITS = ("accuracy", "seconds", "processor seconds", "seconds to predict")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), help="default: both")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
     parser.add_argument("--labels", type=int, default=10_000, help="synthetic labels (default: %(default)s)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=1, help="of torch (default: %(default)s)")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     torch.set_num_threads(options.threads)
 
     problems: dict[str, Any] = read_result(path).get("problems", {})

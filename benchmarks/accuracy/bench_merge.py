@@ -13,7 +13,6 @@ Seconds are processor time of one thread.
 
 from __future__ import annotations
 
-import argparse
 import pickle
 import statistics
 import time
@@ -22,12 +21,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.common.data import Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
-from benchmarks.tables.merge_table import METHODS, markdown
+from benchmarks.common.benchmark import FOLDER, BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import Rows
+from benchmarks.common.pages import table
 from sklearn_hashnlp.classifiers import TextClassifier, merge
 
 RESULT = "merge.json"
+PAGE = "larger_than_one_machine.md"
+DOCUMENTS = tuple(10**power for power in range(6, 10))
+N_PROCESSES = 16
+METHODS = ("merged", "vote", "alone")
+HEADS = ("parts", "merged", "soft vote", "a model alone", "longest fit", "merging", "a model is")
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 EPOCHS = (1, 2, 3, 5)
 
@@ -43,8 +47,7 @@ class Outcome(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path)
     train, valid = data.train_valid("ag_news")
     everything, test = data.train("ag_news"), data.test("ag_news")
@@ -74,13 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(markdown(result))
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--parts", nargs="+", type=int, default=[2, 4, 8], help="numbers of parts (default: 2 4 8)")
     parser.add_argument("--seeds", type=int, default=5, help="deals of the rows, and trainings (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
-    add_output_option(parser, RESULT)
     return parser
 
 
@@ -106,3 +107,57 @@ def measure(train: Rows, test: Rows, n_parts: int, n_epochs: int, seed: int) -> 
         "alone": 100 * statistics.mean(alone),
     }
     return Outcome(accuracy, max(fit_seconds), merge_seconds, len(pickle.dumps(models[0])) / 1e6)
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per number of parts; with one part all three are the model of all rows."""
+    rows = []
+    for n_parts, cell in sorted(result.get("parts", {}).items(), key=lambda pair: int(pair[0])):
+        accuracies = [_mean(cell["accuracy"][method]) for method in METHODS]
+        costs = (
+            f"{cell['seconds of the longest fit']:.2f} s",
+            "" if n_parts == "1" else f"{cell['seconds of merging']:.2f} s",
+            f"{cell['megabytes of a model']:.0f} MB",
+        )
+        rows.append((n_parts, *(accuracies if n_parts != "1" else (accuracies[0], "", "")), *costs))
+    return table(HEADS, rows)
+
+
+def cost(_result: dict[str, Any]) -> str:
+    """Return the table of the cost of many documents, in proportion to those of two other benchmarks."""
+    return cost_markdown(*(read_result(FOLDER / f"{name}.json") for name in ("scale", "vectorizers")))
+
+
+def cost_markdown(scale: dict[str, Any], vectorizers: dict[str, Any]) -> str:
+    """Return the table of the cost of many documents; its first row was measured."""
+    run = scale["methods"]["partial_fit"]["runs"][-1]
+    vectorizing = vectorizers["cases"]["words 1-2"]["ours s"] / vectorizers["data"]["texts"]
+    training = run["seconds"] / run["documents"]
+    rows = [
+        (
+            f"{n:,}",
+            _duration(n * vectorizing),
+            _duration(n * training),
+            _duration(n * training / N_PROCESSES),
+            f"{run['peak MiB']:.0f} MiB",
+        )
+        for n in DOCUMENTS
+    ]
+    heads = ("documents", "n-grams, a thread", "training, a process", f"{N_PROCESSES} processes", "memory of a process")
+    return table(heads, rows)
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds in the unit that suits them."""
+    units = (("h", 3600), ("min", 60), ("s", 1))
+    unit, size = next((pair for pair in units if seconds >= 2 * pair[1]), units[-1])
+    value = seconds / size
+    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"
+
+
+def _mean(values: Sequence[float]) -> str:
+    mean = f"{statistics.mean(values):.2f}"
+    return mean if len(values) < 2 else f"{mean} ± {statistics.stdev(values):.2f}"
+
+
+TABLES = {"merge": markdown, "cost": cost}

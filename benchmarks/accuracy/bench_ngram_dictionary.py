@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
-from benchmarks.common.data import DataFolder, add_data_options, data_folder
-from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_worker
-from benchmarks.common.results_file import add_output_option, environment, output_path, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.data import DataFolder
+from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_script
 from sklearn_hashnlp.text import FrequentNgramVectorizer
 
 RESULT = "ngram_dictionary.json"
@@ -45,14 +45,11 @@ PEER = "CountVectorizer"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sets", nargs="+", default=SETS, help="default: %(default)s")
     parser.add_argument("--peer-rows", type=int, default=PEER_ROWS, help="for CountVectorizer; default: %(default)s")
     parser.add_argument("--worker", nargs=2, metavar=("SET", "SIDE"), help=argparse.SUPPRESS)
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     if options.worker is not None:
         print(json.dumps(measure(data, *options.worker)))
         return
@@ -84,9 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure_in_worker(data: DataFolder, name: str, method: str) -> dict[str, Any]:
     rows = [] if data.rows is None else ["--rows", str(data.rows)]
-    return run_worker(
-        "-m", "benchmarks", "run", "bench_ngram_dictionary", "--data", str(data.path), *rows, "--worker", name, method
-    )
+    return run_script("bench_ngram_dictionary", "--data", str(data.path), *rows, "--worker", name, method)
 
 
 def measure(data: DataFolder, name: str, method: str) -> dict[str, Any]:

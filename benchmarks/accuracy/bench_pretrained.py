@@ -24,19 +24,25 @@ import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.data import DataFolder, Rows, add_data_options, data_folder, read_text
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import TITLES, DataFolder, Rows, read_text
+from benchmarks.common.pages import table
 from benchmarks.common.samples import add_sample_options, bootstrap, sample
 from benchmarks.language import sentence_teacher
-from benchmarks.tables.pretrained_table import ALONE, SETS, markdown
 from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 
 RESULT = "pretrained.json"
+PAGE = "classifier.md"
+ALONE = "without"
+COLUMNS = {ALONE: "n-grams", "Wikipedia": "Wikipedia", "and own texts": "and own texts", "teacher": "teacher"}
+SETS = ("trec", "sst2", "atis", "swda", "ag_news")
+SIZES = {"250": "250", "1000": "1,000", "4000": "4,000", "0": "all"}
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 WIKIPEDIA, OWN, TEACHER = "Wikipedia", "and own texts", "teacher"
 WINDOWS = 53_248
@@ -44,8 +50,7 @@ WINDOWS = 53_248
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path)
     encoders: dict[str, SGNNSentenceEncoder] = {}
     for name in options.sets:
@@ -72,14 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(markdown(result))
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT)
     add_sample_options(parser, SETS)
     encoders = [WIKIPEDIA, OWN, TEACHER]
     parser.add_argument("--encoders", nargs="+", choices=encoders, default=encoders, help="default: all")
     parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors")
-    add_output_option(parser, RESULT)
     return parser
 
 
@@ -106,3 +109,24 @@ def measure(
         seconds.append(time.process_time() - start)
         correct.append(np.asarray(model.predict(test.texts) == labels))
     return np.stack(correct), statistics.median(seconds)
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per data set and number of training rows, a column per encoder."""
+    sets = result.get("sets", {})
+    measured = {model for sizes in sets.values() for cells in sizes.values() for model in cells}
+    columns = [column for column in COLUMNS if column in measured]
+    rows = [
+        (TITLES[name], SIZES[size], *(_cell(sets[name][size].get(column)) for column in columns))
+        for name in SETS
+        for size in SIZES
+        if sets.get(name, {}).get(size)
+    ]
+    return table(("", "texts", *(COLUMNS[column] for column in columns)), rows)
+
+
+def _cell(cell: dict[str, Any] | None) -> str:
+    return "" if cell is None else f"{cell['accuracy']:.2f}"
+
+
+TABLES = {"pretrained": markdown}

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import fasttext_baseline, robustness_models
-from benchmarks.common.data import DataFolder, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder
 from benchmarks.common.robustness_models import AUGMENTED, FASTTEXT, MODELS, RATES
 
 RESULT = "robustness.json"
@@ -38,8 +38,7 @@ COLORS = {"sgnn": "#4c72b0", "hash": "#dd8452", "svm": "#55a868", FASTTEXT: "#81
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: both")
     parser.add_argument("--models", nargs="*", choices=MODELS, default=list(MODELS), help="default: all")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
@@ -51,9 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         metavar="DIR",
         help="folder that holds fastText, or to install it into (default: a temporary one)",
     )
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path)
     with contextlib.ExitStack() as stack:
         env, fasttext = environment(*PACKAGES), None

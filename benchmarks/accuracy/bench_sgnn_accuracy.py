@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import classifier_accuracy
-from benchmarks.common.data import DataFolder, Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder, Rows
 from benchmarks.common.sgnn_recipes import ABLATIONS, RECIPES, paper_pipeline
 from benchmarks.common.timing import summary, train_and_test
 
@@ -51,16 +51,13 @@ ABLATION_ROWS: dict[str, tuple[int | None, int | None, int]] = {  # training row
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=list(RECIPES), default=list(RECIPES), help="default: all")
     parser.add_argument("--seeds", type=int, default=5, help="for accuracy (default: %(default)s)")
     parser.add_argument("--ablation-seeds", type=int, default=3, help="for ablations (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
     for part in options.part:
         for name in options.sets:

@@ -25,21 +25,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.data import SETS, DataFolder, Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import SETS, TITLES, DataFolder, Rows
+from benchmarks.common.pages import table
 from benchmarks.common.samples import ALL, add_sample_options, bootstrap, sample
 from benchmarks.common.tuned_linear_model import Counts, TfidfSvm, choose
-from benchmarks.tables.small_sets_table import mean_leads
 from sklearn_hashnlp.classifiers import make_text_classifier
 
 RESULT = "small_sets.json"
+PAGE = "classifier.md"
+SIZES = {"250": "250 rows", "1000": "1,000 rows", "4000": "4,000 rows", "0": "all rows"}
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
     cells = result.setdefault("sets", {})
     for size in options.sizes:
@@ -61,12 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"Mean lead, {size} rows: {lead:+.2f} over {n_sets} sets")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT)
     add_sample_options(parser, SETS)
     parser.add_argument("--cache", type=Path, metavar="DIR", help="folder for what the linear model predicted")
-    add_output_option(parser, RESULT)
     return parser
 
 
@@ -121,3 +120,30 @@ def linear_correct(
         file.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(file, correct=correct, chosen=json.dumps(chosen))
     return correct, chosen
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per data set, ours / linear for each number of training rows, and the mean leads."""
+    sets, leads = result.get("sets", {}), mean_leads(result)
+    rows = [(TITLES[name], *(_cell(sets[name].get(size)) for size in SIZES)) for name in SETS if name in sets]
+    mean = ("mean lead", *(f"{leads[size][0]:+.2f} ({leads[size][1]} sets)" if size in leads else "" for size in SIZES))
+    return table(("", *SIZES.values()), [*rows, mean, ("seconds of a fit", *(_seconds(sets, size) for size in SIZES))])
+
+
+def mean_leads(result: dict[str, Any]) -> dict[str, tuple[float, int]]:
+    """Return for each number of rows the mean lead over the data sets, and their number."""
+    sets = result.get("sets", {}).values()
+    leads = {size: [cells[size]["lead"] for cells in sets if size in cells] for size in SIZES}
+    return {size: (statistics.mean(values), len(values)) for size, values in leads.items() if values}
+
+
+def _seconds(sets: dict[str, Any], size: str) -> str:
+    seconds = [cells[size]["cpu seconds"] for cells in sets.values() if size in cells]
+    return f"{min(seconds):.2f} to {max(seconds):.1f}" if seconds else ""
+
+
+def _cell(cell: dict[str, Any] | None) -> str:
+    return "" if cell is None else f"{cell['ours']:.2f} / {cell['linear']:.2f}"
+
+
+TABLES = {"small sets": markdown}

@@ -10,7 +10,6 @@ on the same rows, are tested on the held-out rows, which no search has seen. Siz
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import statistics
@@ -24,24 +23,24 @@ from typing import Any
 
 from sklearn.model_selection import train_test_split
 
-from benchmarks.common.data import Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.data import Rows
+from benchmarks.common.pages import table
 from sklearn_hashnlp.persistence import load_model
 
 RESULT = "tune.json"
+PAGE = "tuning.md"
+MODELS = {"default": "default parameters", "best": "best model", "small": "best model of at most 1 MB"}
 DATA_SET = "trec"
 MAX_SIZE = "1MB"
 HELD_OUT = 0.2
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--seeds", type=int, default=5, help="number of searches (default: %(default)s)")
     parser.add_argument("--time", type=float, default=60, help="seconds of a search (default: %(default)s)")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     rows = data.train(DATA_SET)
 
     searches = []
@@ -122,3 +121,19 @@ def show(one: dict[str, Any]) -> None:
             f"  {model:8} held out {accuracy:6.2f}  cross-validation {score:6.2f}  {size:10,} bytes  {params}",
             flush=True,
         )
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per model, with the accuracies of all seeds."""
+    searches = result.get("searches", [])
+    rows = []
+    for name, label in MODELS.items():
+        accuracies = [one["held out"][name] for one in searches]
+        size = max(one["bytes"][name] for one in searches) / 1e6
+        rows.append(
+            (label, f"{statistics.mean(accuracies):.1f}", *(f"{value:.1f}" for value in accuracies), f"{size:.2f} MB")
+        )
+    return table(("", "mean", *(f"seed {one['seed']}" for one in searches), "largest size"), rows)
+
+
+TABLES = {"tune": markdown}

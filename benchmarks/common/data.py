@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,6 +49,17 @@ SETS = {
     "sst2": LabelledSet("dev.csv"),
     "atis": LabelledSet("valid.csv"),
     "languages79": LabelledSet(only_characters=True),
+}
+
+TITLES = {
+    "ag_news": "AG News",
+    "imdb": "IMDB",
+    "swda": "SwDA",
+    "mrda": "MRDA",
+    "trec": "TREC",
+    "sst2": "SST-2",
+    "atis": "ATIS",
+    "languages79": "79 languages",
 }
 
 
@@ -107,32 +116,6 @@ def split(rows: Rows, share: float) -> tuple[Rows, Rows]:
 
 def _select(rows: Rows, indices: Sequence[int]) -> Rows:
     return Rows([rows.texts[i] for i in indices], [rows.labels[i] for i in indices])
-
-
-def add_data_option(parser: argparse.ArgumentParser, content: str) -> None:
-    """Add --data, the folder of data sets; ``content`` names the files that the benchmark reads."""
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("HASHNLP_DATA"),
-        help=f"folder that holds {content} (default: the variable HASHNLP_DATA)",
-    )
-
-
-def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Add --data and --rows of a benchmark on labeled data sets."""
-    add_data_option(
-        parser, "ag_news/ and the other data sets, each with train.csv and test.csv, columns label and text"
-    )
-    parser.add_argument(
-        "--rows", type=int, help="a random sample of this many rows of each file: a test run of the script"
-    )
-
-
-def data_folder(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> DataFolder:
-    if arguments.data is None:
-        parser.error("name the data folder with --data or in HASHNLP_DATA")
-    return DataFolder(Path(arguments.data), arguments.rows)
 
 
 def read_text(data: DataFolder, name: str, file: str) -> list[str]:

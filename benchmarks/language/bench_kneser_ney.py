@@ -34,9 +34,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common.data import DataFolder, add_data_option, data_folder, read_text
-from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_worker
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder, read_text
+from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_script
 from sklearn_hashnlp import KneserNeyLanguageModel
 
 RESULT = "kneser_ney.json"
@@ -63,8 +63,7 @@ print(json.dumps([model.score(line.rstrip("\\n")) for line in sys.stdin]))
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     if options.worker is not None:
         print(json.dumps(measure(data, *options.worker, kenlm=options.kenlm)))
         return
@@ -80,23 +79,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"Written: {path}")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_option(parser, "ptb/, brown/ and imdb/")
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT, "ptb/, brown/ and imdb/")
     parser.add_argument("--part", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
     parser.add_argument("--kenlm", metavar="PYTHON", help="a Python that has kenlm, to compare with (default: none)")
-    parser.add_argument("--rows", type=int, help="this many lines of each file: a test run")
     parser.add_argument("--worker", nargs=2, metavar=("PART", "MODEL"), help=argparse.SUPPRESS)
-    add_output_option(parser, RESULT)
     return parser
 
 
 def measure_in_worker(data: DataFolder, part: str, name: str, kenlm: str | None) -> dict[str, Any]:
     rows = [] if data.rows is None else ["--rows", str(data.rows)]
     peer = [] if kenlm is None else ["--kenlm", kenlm]
-    return run_worker(
-        "-m", "benchmarks", "run", "bench_kneser_ney", "--data", str(data.path), *rows, *peer, "--worker", part, name
-    )
+    return run_script("bench_kneser_ney", "--data", str(data.path), *rows, *peer, "--worker", part, name)
 
 
 def measure(data: DataFolder, part: str, name: str, *, kenlm: str | None) -> dict[str, Any]:

@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common.data import DataFolder, add_data_option, data_folder, read_text
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder, read_text
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 
 RESULT = "language_models.json"
@@ -98,8 +98,7 @@ MIN_CORRECT = 0.95
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path)
     with tempfile.TemporaryDirectory() as spare:
         work = Path(spare) if options.work is None else options.work
@@ -112,15 +111,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"Written: {path}")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_option(parser, "ptb/ with train.txt, valid.txt and test.txt")
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT, "ptb/ with train.txt, valid.txt and test.txt")
     parser.add_argument("--work", type=Path, help="folder to save the networks in (default: they are not saved)")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
     parser.add_argument("--builders", nargs="+", choices=list(BUILDERS), default=list(BUILDERS), help="default: all")
     parser.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=list(NETWORKS), help="default: all")
-    parser.add_argument("--rows", type=int, help="this many lines of each file, and two epochs: a test run")
-    add_output_option(parser, RESULT)
     return parser
 
 

@@ -18,24 +18,28 @@ the cells that miss a bound are printed.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from benchmarks.common.data import DataFolder, add_data_options, data_folder, read_text
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
-from benchmarks.tables.language_robustness_table import OUTPUTS, markdown, missed
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder, read_text
+from benchmarks.common.pages import table
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.language import KneserNeyLanguageModel
 from sklearn_hashnlp.text import split_sentences
 
 RESULT = "language_robustness.json"
+PAGE = "language_model.md"
+OUTPUTS = ("tree", "tree, direct", "tree, hashed", "softmax", "softmax, direct", "adaptive")
+_COUNTS = ("add-one unigram", "Kneser-Ney unigram", "Kneser-Ney bigram")
+_NEAR_BIGRAM, _BELOW_BIGRAM = 3000, 10_000  # sentences from which on a bound holds
+_TOLERANCE = 1.05
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
 TEXTS = ("docstrings", "ptb", "brown", "swda", "characters")
 SIZES = (100, 300, 500, 1000, 3000, 10_000, 10**9)  # sentences; the last is all of them
@@ -52,15 +56,12 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--texts", nargs="*", choices=TEXTS, default=list(TEXTS), help="default: all")
     parser.add_argument("--sizes", nargs="*", type=int, default=list(SIZES), help="sentences (default: %(default)s)")
     parser.add_argument("--outputs", nargs="*", choices=OUTPUTS, default=list(OUTPUTS), help="default: all")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     torch.set_num_threads(1)
     result = {"texts": read_result(path).get("texts", {})} | environment(*PACKAGES)
     for size in options.sizes:
@@ -132,3 +133,61 @@ def measure_network(output: str, train: list[str], valid: list[str]) -> dict[str
         "training sentences": round(history[-1]["train_perplexity"], 1),
         "seconds": round(time.perf_counter() - begin, 1),
     }
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: each network after one epoch and at the end."""
+    return table(
+        ("text", "sentences", *_COUNTS, *OUTPUTS),
+        (
+            (text, f"{n_sentences:,}", *(str(cell["counts"][name]) for name in _COUNTS), *map(_shown, _networks(cell)))
+            for text, n_sentences, cell in _cells(result)
+        ),
+    )
+
+
+def missed(result: dict[str, Any]) -> list[str]:
+    """Return a line for every cell and bound that it misses."""
+    lines = []
+    for text, n_sentences, cell in _cells(result):
+        counts = cell["counts"]
+        bounds = {
+            "after one epoch": ("add-one unigram", 1.0),
+            "at the end": ("Kneser-Ney unigram", 1.0),
+        }
+        if n_sentences >= _NEAR_BIGRAM:
+            bounds["at the end"] = ("Kneser-Ney bigram", 1.0 if n_sentences >= _BELOW_BIGRAM else _TOLERANCE)
+        for output in OUTPUTS:
+            for when, (name, factor) in bounds.items():
+                if output in cell and not cell[output][when] <= counts[name] * factor:
+                    bound = f"{counts[name]}" if factor == 1 else f"{factor} times {counts[name]}"
+                    line = f"{text}, {n_sentences:,} sentences, {output}: {cell[output][when]} {when}"
+                    lines.append(f"{line}, above {bound} of the {name}")
+    return lines
+
+
+def section(result: dict[str, Any]) -> str:
+    """Return the number of trainings, the list of the cells that miss a bound, and the table."""
+    n_cells = sum(len(list(filter(None, _networks(cell)))) for *_, cell in _cells(result))
+    lines = missed(result)
+    summary = f"{n_cells} trainings; {len(lines) or 'no'} figures above their bound"
+    listed = "".join(f"- {line}\n" for line in lines)
+    folded = f"<details>\n<summary>The table</summary>\n\n{markdown(result)}\n\n</details>"
+    return f"{summary}{':' if lines else '.'}\n\n{listed}\n{folded}"
+
+
+def _networks(cell: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
+    return (cell.get(output) for output in OUTPUTS)
+
+
+def _shown(network: dict[str, Any] | None) -> str:
+    return "" if network is None else f"{network['after one epoch']} → {network['at the end']}"
+
+
+def _cells(result: dict[str, Any]) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    for text, sizes in result["texts"].items():
+        for size in sorted(map(int, sizes)):
+            yield text, size, sizes[str(size)]
+
+
+TABLES = {"sizes": section}

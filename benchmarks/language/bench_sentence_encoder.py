@@ -34,15 +34,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.data import DataFolder, add_data_option, data_folder, read_text
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder, read_text
 from benchmarks.language import sentence_search, sentence_speed, sentence_tasks
 from benchmarks.language.sentence_models import ABLATIONS, BASELINES, EARLIER, ENCODERS, REPORT, SMALL, train_encoder
-from benchmarks.tables.sentence_tables import tables
+from benchmarks.language.sentence_tables import TABLES
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import split_sentences
 
 RESULT = "sentence_encoder.json"
+CONTENT = "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv"
+PAGE = "sentence_encoder.md"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
 PARTS = ("training", "similarity", "classification", "retrieval", "speed", "ablation")
 MODELS = (*BASELINES, *ENCODERS)
@@ -124,8 +126,7 @@ class Bench:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as spare:
         bench = Bench(data, path, Path(spare) if options.work is None else options.work, options)
         # Each model is fitted once and evaluated on all requested parts.
@@ -137,17 +138,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for part in RUN:
             if part in options.part:
                 RUN[part](bench)
-    print("\n\n".join(f"{name}\n\n{table}" for name, table in tables(bench.result).items()))
+    print("\n\n".join(f"{name}\n\n{make(bench.result)}" for name, make in TABLES.items() if name in bench.result))
     if path is not None:
         print(f"Written: {path}")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_option(
-        parser,
-        "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv",
-    )
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT, CONTENT)
     parser.add_argument("--work", type=Path, help="folder to save the encoders in (default: they are not saved)")
     parser.add_argument(
         "--part", nargs="+", choices=[*PARTS, "report"], default=list(PARTS), help="default: all but report"
@@ -178,8 +175,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--log-every", type=int, default=100, help="steps (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
-    parser.add_argument("--rows", type=int, help="this many rows of each file: a test run")
-    add_output_option(parser, RESULT)
     return parser
 
 

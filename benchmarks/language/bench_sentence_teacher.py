@@ -29,21 +29,19 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from benchmarks.common.data import DataFolder, add_data_option, data_folder, read_text
-from benchmarks.common.results_file import (
-    FOLDER,
-    add_output_option,
-    environment,
-    output_path,
-    read_result,
-    write_result,
-)
+from benchmarks.common.benchmark import FOLDER, BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder, read_text
+from benchmarks.common.pages import table
 from benchmarks.language import sentence_tasks, sentence_teacher
-from benchmarks.tables.sentence_teacher_tables import PLOT, draw, table
 from sklearn_hashnlp import load_model, save_model
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 
 RESULT = "sentence_teacher.json"
+CONTENT = "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv"
+PAGE = "sentence_encoder.md"
+SETS = ("trec", "sst2", "imdb")
+MEGABYTE = 2**20
+PLOT = Path(__file__).parents[2] / "docs" / "images" / "sentence_teacher.png"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 DEFAULT, WITHOUT, TEACHER = "default", "without a teacher", "teacher"
 OWN = "teacher's coordinates"
@@ -93,8 +91,7 @@ LIMITED = ("sentences", "windows", "words", "questions")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare) / "vectors" if options.teacher_vectors is None else options.teacher_vectors
         bench = Bench(data, path, folder, options)
@@ -105,19 +102,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 measure_encoder(bench, name, fitted(bench, name), Path(spare))
             if name in CLASSIFIED:
                 classify(bench, name)
-    print(table(bench.result))
+    print(markdown(bench.result))
     if path is not None:
         plot = PLOT if path == FOLDER / RESULT else path.with_suffix(".png")
         draw(bench.result, plot)
         print(f"Written: {path} and {plot}")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_option(
-        parser,
-        "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv",
-    )
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT, CONTENT)
     parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors (default: not kept)")
     parser.add_argument("--package", type=Path, help="folder to install the teacher in, if needed (default: not kept)")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")
@@ -125,8 +118,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--windows", type=int, default=53_248, help="number of windows (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
-    parser.add_argument("--rows", type=int, help="this many rows of each file: a test run")
-    add_output_option(parser, RESULT)
     return parser
 
 
@@ -200,3 +191,51 @@ def classify(bench: Bench, name: str, encoder: Any = None) -> None:
         elif encoder is None:
             encoder = fitted(bench, name)
         bench.record(name, {one: sentence_tasks.classify(encoder, one, bench.data)})
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per model."""
+    header = ("", "columns", "MB", "MB, int8", "STS", "STS, int8", *SETS, "sentences/s")
+    return table(header, ((name, *_cells(run)) for name, run in result.get("models", {}).items()))
+
+
+def section(result: dict[str, Any]) -> str:
+    """Return the table, the cosine on held-out sentences, and the plot."""
+    cosines = [run["held-out cosine"] for run in result["models"].values() if "held-out cosine" in run]
+    parts = [markdown(result)]
+    parts += [
+        f"On held-out sentences, the mean cosine of vectors in the teacher's coordinates and its own is {cosine:.3f}."
+        for cosine in cosines
+    ]
+    return "\n\n".join([*parts, f"![Size of the folder against rank correlation](images/{PLOT.name})"])
+
+
+def _cells(run: dict[str, Any]) -> list[str]:
+    sizes = [f"{run[kind]['bytes'] / MEGABYTE:.0f}" if kind in run else "" for kind in ("float32", "int8")]
+    scores = [f"{run[kind]['whole']:.1f}" if kind in run else "" for kind in ("similarity", "int8")]
+    accuracies = [f"{run[one]['C chosen']:.1f}" if one in run else "" for one in SETS]
+    rate = f"{run['sentences/s']:,.0f}" if "sentences/s" in run else ""
+    return [f"{run['columns']:,}" if "columns" in run else "", *sizes, *scores, *accuracies, rate]
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    """Plot size of the folder against rank correlation, in float32 and int8."""
+    from matplotlib.figure import Figure
+
+    models = {name: run for name, run in result.get("models", {}).items() if "int8" in run}
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for kind, marker in (("float32", "o"), ("int8", "s")):
+        sizes = [run[kind]["bytes"] / MEGABYTE for run in models.values()]
+        axes.scatter(sizes, [run[kind]["whole"] for run in models.values()], marker=marker, label=kind)
+    for name, run in models.items():
+        place = run["int8"]["bytes"] / MEGABYTE, run["int8"]["whole"]
+        axes.annotate(name, place, xytext=(5, -9), textcoords="offset points", fontsize=7)
+    if "similarity" in result["models"].get("teacher", {}):
+        axes.axhline(result["models"]["teacher"]["similarity"]["whole"], linestyle=":", label="teacher")
+    axes.set(xscale="log", xlabel="size of the folder, MB", ylabel="STS benchmark, dev: Spearman x 100")
+    axes.legend()
+    figure.savefig(path, dpi=100)
+
+
+TABLES = {"teacher": section}

@@ -19,7 +19,6 @@ gensim is installed into a temporary folder for the run (--gensim keeps one). 10
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import time
@@ -29,14 +28,29 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.common.data import DataFolder, add_data_option, data_folder, read_text
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder, read_text
+from benchmarks.common.pages import number, table
 from benchmarks.common.peer_packages import peer_folder, peer_version
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
 from benchmarks.language import word_vector_models as models
 from benchmarks.language import word_vector_tasks as tasks
 from benchmarks.language.sentence_tasks import Pairs, read_pairs
 
 RESULT = "word_vectors.json"
+PAGE = "coming_from_gensim.md"
+DIGITS = {
+    "analogies": 1,
+    "nearest of the same group": 1,
+    "average precision": 1,
+    "sentences": 1,
+    "processor seconds": 0,
+}  # decimal places
+NEIGHBORS_OF = ("france", "guitar", "wrote", "larger", "church", "professor")
+NEIGHBORS = {
+    "gensim, skip-gram": "gensim",
+    "ours, words on both sides, embeddings": "embeddings",
+    "ours, words on both sides, context vectors": "context vectors",
+}
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scipy", "skorch", "torch")
 PEER = "gensim, skip-gram"
 SHOWN = ("france", "river", "guitar", "football", "wrote", "larger", "church", "1950", "professor", "quickly")
@@ -45,8 +59,7 @@ N_SHOWN = 6
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     text = models.tokenize(read_text(data, "wikipedia", "paragraphs.txt"))
     pairs = read_pairs(data)
     result = read_result(path)
@@ -69,16 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"Written: {path}")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_option(parser, "wikipedia/paragraphs.txt and stsb/dev.csv")
-    parser.add_argument("--rows", type=int, help="a random sample of this many paragraphs: a test run of the script")
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT, "wikipedia/paragraphs.txt and stsb/dev.csv")
     parser.add_argument("--seeds", type=int, default=1, help="trainings of each model (default: %(default)s)")
     parser.add_argument(
         "--epochs", type=int, default=models.OURS["max_epochs"], help="epochs of ours (default: %(default)s)"
     )
     parser.add_argument("--gensim", type=Path, help="folder to install gensim into, or that holds it")
-    add_output_option(parser, RESULT)
     return parser
 
 
@@ -126,12 +136,9 @@ def evaluate(trained: models.Trained, pairs: Pairs) -> dict[str, dict[str, Any]]
     return runs
 
 
-FIGURES = ("analogies", "nearest of the same group", "average precision", "sentences", "processor seconds")
-
-
 def summary(runs: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the means over seeds, and the runs."""
-    return {figure: statistics.mean(run[figure] for run in runs.values()) for figure in FIGURES} | {"runs": runs}
+    return {figure: statistics.mean(run[figure] for run in runs.values()) for figure in DIGITS} | {"runs": runs}
 
 
 def describe(data: DataFolder, text: models.Text) -> dict[str, Any]:
@@ -146,11 +153,41 @@ def describe(data: DataFolder, text: models.Text) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> None:
-    print(f"\n{'':50}" + "".join(f"{name:>14.13}" for name in FIGURES))
+    print(f"\n{'':50}" + "".join(f"{name:>14.13}" for name in DIGITS))
     for name, model in result["models"].items():
-        print(f"{name:50}" + "".join(f"{model[figure]:14.1f}" for figure in FIGURES))
+        print(f"{name:50}" + "".join(f"{model[figure]:14.1f}" for figure in DIGITS))
     for word in SHOWN:
         for name, model in result["models"].items():
             nearest = next(iter(model["runs"].values()))["nearest"]
             if word in nearest:
                 print(f"{word} ({name}): {', '.join(nearest[word])}")
+
+
+def figures(result: dict[str, Any]) -> str:
+    """Return the table of all figures: a row per kind of vectors, means over the seeds."""
+    return table(
+        ("", "columns", *DIGITS),
+        (
+            (name, str(_first(model)["columns"]), *(number(model["runs"], *column) for column in DIGITS.items()))
+            for name, model in result["models"].items()
+        ),
+    )
+
+
+def neighbors(result: dict[str, Any]) -> str:
+    """Return the nearest words of some words, with the first seed."""
+    return table(
+        ("", *NEIGHBORS.values()),
+        (
+            (word, *(", ".join(_first(result["models"][name])["nearest"][word][:5]) for name in NEIGHBORS))
+            for word in NEIGHBORS_OF
+        ),
+    )
+
+
+def _first(model: dict[str, Any]) -> dict[str, Any]:
+    run: dict[str, Any] = next(iter(model["runs"].values()))
+    return run
+
+
+TABLES = {"figures": figures, "neighbors": neighbors}

@@ -13,7 +13,7 @@ from benchmarks.recipes.hash_embedding_settings import DATASETS
 from benchmarks.runner.progress import RunProgress, one_line
 from benchmarks.runner.recipe import Recipe, Result
 from benchmarks.runner.registry import RECIPES, get_recipe
-from benchmarks.runner.report import make_plots, make_tables, sort_results
+from benchmarks.runner.report import make_tables, save_plots, sort_results
 from benchmarks.runner.results_file import read_results
 from benchmarks.runner.run import plan_runs
 from benchmarks.runner.run_all import run_all
@@ -93,11 +93,12 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog=PROGRAM, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(required=True, metavar="{list,run,report}")
+    commands = parser.add_subparsers(required=True, metavar="{list,run,report,docs}")
     for name, text, function, add in (
         ("list", "List experiments and benchmarks, or describe one experiment.", _list, _add_list_options),
         ("run", _RUN, _run, _add_run_options),
         ("report", _REPORT, _report, _add_report_options),
+        ("docs", "Write the tables and figures of the docs from the stored results.", _docs, lambda _command: None),
     ):
         style = argparse.RawDescriptionHelpFormatter
         command = commands.add_parser(name, description=text, help=text.partition("\n")[0], formatter_class=style)
@@ -214,20 +215,12 @@ def _report(options: argparse.Namespace) -> None:
         print(f"\nPlots saved in {paths}" if paths else "\nNo plots", file=sys.stderr)
 
 
+def _docs(_options: argparse.Namespace) -> None:
+    from benchmarks.tables.docs import update  # imports all benchmarks
+
+    update()
+
+
 def _print_tables(results: Iterable[Result], recipes: Mapping[str, Recipe]) -> None:
     for table in make_tables(results, recipes):
         print("", *as_text(table), sep="\n")
-
-
-def save_plots(folder: Path, results: Iterable[Result], recipes: Mapping[str, Recipe], dpi: int = 150) -> list[Path]:
-    """Draw the plots of all recipes that have results; return their paths."""
-    from matplotlib.figure import Figure
-
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, draw in make_plots(results, recipes):
-        figure = Figure(layout="constrained")
-        draw(figure)
-        paths.append(folder / f"{name}.png")
-        figure.savefig(paths[-1], dpi=dpi)
-    return paths

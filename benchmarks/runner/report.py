@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.runner.recipe import Recipe, Result
@@ -46,6 +47,20 @@ def make_plots(
     """Return the name of each plot and a function that draws it into an empty figure."""
     groups = _group_by(results, recipes, lambda recipe: recipe.plot)
     return [(recipe.name, partial(recipe.plot, group)) for recipe, group in groups if recipe.plot is not None]
+
+
+def save_plots(folder: Path, results: Iterable[Result], recipes: Mapping[str, Recipe], dpi: int = 150) -> list[Path]:
+    """Draw the plots of all recipes that have results; return their paths."""
+    from matplotlib.figure import Figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, draw in make_plots(results, recipes):
+        figure = Figure(layout="constrained")
+        draw(figure)
+        paths.append(folder / f"{name}.png")
+        figure.savefig(paths[-1], dpi=dpi)
+    return paths
 
 
 def _group_by(

@@ -47,7 +47,7 @@ def without_column(table: Table, name: str) -> Table:
 
 def as_text(table: Table) -> list[str]:
     """Format a table as lines of plain text; numbers are right-aligned."""
-    numeric = _numeric_columns(table)
+    numeric = _numeric_columns(table.header, table.rows)
     cells = [table.header, *table.rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(numeric))]
     lines = [
@@ -61,29 +61,32 @@ def as_text(table: Table) -> list[str]:
 
 
 def as_markdown(table: Table) -> list[str]:
-    """Format a table as lines of Markdown, with a heading of level 3; numbers are right-aligned."""
-    numeric = _numeric_columns(table)
-    rule = f"|{'|'.join('---:' if is_numeric else '---' for is_numeric in numeric)}|"
-    header, *rows = (f"| {' | '.join(map(_escape, row))} |" for row in (table.header, *table.rows))
-    lines = [f"### {table.title}", "", header, rule, *rows]
+    """Format a table as lines of Markdown, with a heading of level 3."""
+    lines = [f"### {table.title}", "", *markdown_rows(table.header, table.rows)]
     for note in table.notes:
         lines += ["", note]
     return lines
+
+
+def markdown_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Format a header and rows as lines of Markdown; numbers are right-aligned."""
+    rule = f"|{'|'.join('---:' if is_numeric else '---' for is_numeric in _numeric_columns(header, rows))}|"
+    first, *others = (f"| {' | '.join(map(_escape, row))} |" for row in (header, *rows))
+    return [first, rule, *others]
 
 
 def _escape(cell: str) -> str:
     return cell.replace("|", "\\|")
 
 
-def _numeric_columns(table: Table) -> list[bool]:
+def _numeric_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
     """Return for each column True if all its cells are numbers or empty."""
-    for row in table.rows:
-        if len(row) != len(table.header):
+    for row in rows:
+        if len(row) != len(header):
             raise ValueError(
-                f"Each row of the table {table.title!r} must have {len(table.header)} cells, as its header has, got "
-                f"{len(row)}: {list(row)!r}."
+                f"Each row of a table must have {len(header)} cells, as its header has, got {len(row)}: {list(row)!r}."
             )
-    columns = [[row[column] for row in table.rows] for column in range(len(table.header))]
+    columns = [[row[column] for row in rows] for column in range(len(header))]
     return [
         any(cell not in _EMPTY for cell in column)
         and all(cell in _EMPTY or _NUMBER.match(cell) is not None for cell in column)

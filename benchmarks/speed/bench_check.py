@@ -22,7 +22,6 @@ AG News' training rows are read (and of them the last 7,600 predicted). --output
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import statistics
@@ -38,9 +37,9 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 
-from benchmarks.common.data import DataFolder, Rows, add_data_options, data_folder
+from benchmarks.common.benchmark import FOLDER, BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder, Rows
 from benchmarks.common.memory import run_worker
-from benchmarks.common.results_file import FOLDER, environment, read_result, write_result
 from benchmarks.common.timing import median_ratio, order_of_round
 from sklearn_hashnlp import HashingNgramVectorizer, make_text_classifier, save_model
 
@@ -80,17 +79,15 @@ class Comparison(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--rounds", type=int, default=5, help="number of times each is timed (default: %(default)s)")
     parser.add_argument("--record", action="store_true", help="write the figures instead of comparing with them")
-    parser.add_argument("--output", type=Path, help=f"the recorded figures (default: {RESULT} in benchmarks/results)")
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error(f"--rounds must be at least 1, got {options.rounds}.")
     if options.record and options.rows is not None and options.output is None:
         parser.error("--record needs all rows, or --output for the figures of some.")
-    data, path = data_folder(parser, options), options.output or FOLDER / RESULT
+    data, path = parser.data_of(options), options.output or FOLDER / RESULT
     compares = not options.record and (options.rows is None or options.output is not None)
     recorded = read_result(path) if compares else {}
     if compares and not recorded:

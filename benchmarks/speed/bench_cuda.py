@@ -9,15 +9,14 @@ first, which also loads compiled kernels and copies the data to the device. A wa
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from benchmarks.common.data import Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.data import Rows
 from benchmarks.common.timing import train_and_test
 from sklearn_hashnlp.classifiers import make_text_classifier
 
@@ -27,21 +26,19 @@ EPOCH_SECONDS = 0.1
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[32, 128, 512, 2048], help="default: %(default)s")
     parser.add_argument("--devices", nargs="+", choices=["cpu", "cuda"], default=["cpu", "cuda"], help="default: both")
     parser.add_argument(
         "--seeds", type=int, default=3, help="trainings per device and batch size (default: %(default)s)"
     )
-    add_output_option(parser, RESULT)
     options = parser.parse_args(arguments)
     if "cuda" in options.devices and not torch.cuda.is_available():
         raise SystemExit(
             "torch sees no CUDA device, and this benchmark compares one with the CPU. Run it on a machine with a "
             "CUDA device and a torch built for CUDA; --devices cpu measures the CPU alone."
         )
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    data, path = parser.data_of(options), parser.output_of(options)
     train, test = data.train("ag_news"), data.test("ag_news")
 
     measured = []

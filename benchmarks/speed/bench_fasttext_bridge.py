@@ -17,7 +17,6 @@ fastText is installed into a temporary folder for the run (--fasttext keeps one)
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import tempfile
 import time
@@ -29,13 +28,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.common import fasttext_baseline
-from benchmarks.common.data import Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.data import Rows
+from benchmarks.common.pages import table
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
-from benchmarks.tables import fasttext_bridge_table
 from sklearn_hashnlp.persistence import load_fasttext
 
 RESULT = "fasttext_bridge.json"
+PAGE = "coming_from_fasttext.md"
+HEADS = ("model", "MB", "other labels", "largest difference", "ours, s", "fastText, s", "faster by")
 SET = "ag_news"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy")
 THREADS = 2
@@ -77,13 +78,10 @@ SETTINGS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--rounds", type=int, default=7, help="rounds of predictions (default: %(default)s)")
     parser.add_argument("--fasttext", type=Path, metavar="DIR", help="folder of fastText, or to install it into")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     train, test = data.train(SET), data.test(SET)
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
         package = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
@@ -95,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             model, file = trained(fasttext, setting, train, Path(work))
             result["models"][name] = compared(model, file, test.texts, options.rounds)
             print(f"{name}: {result['models'][name]}", flush=True)
-    print(fasttext_bridge_table.markdown(result))
+    print(markdown(result))
     write_result(path, result)
     if path is not None:
         print(f"Written: {path}")
@@ -156,3 +154,25 @@ def largest_difference(theirs: Any, ours: Any, lines: list[str]) -> float:
         found = row[[index_of[label] for _, label in pairs]]
         largest = max(largest, float(np.abs(found - (np.array([p for p, _ in pairs]) - ADDED)).max()))
     return largest
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per model."""
+    return table(
+        HEADS,
+        (
+            (
+                name,
+                f"{model['MB']:.1f}",
+                f"{model['other labels']:,}",
+                f"{model['largest difference']:.0e}",
+                f"{model['ours s']['median']:.3f}",
+                f"{model['fasttext s']['median']:.3f}",
+                f"{model['ratio']:.1f}",
+            )
+            for name, model in result.get("models", {}).items()
+        ),
+    )
+
+
+TABLES = {"bridge": markdown}

@@ -35,15 +35,16 @@ from typing import Any
 
 import torch
 
-from benchmarks.common.data import DataFolder, add_data_option, data_folder
-from benchmarks.common.memory import run_worker
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder
+from benchmarks.common.memory import run_script
 from benchmarks.language import large_vocabulary
 from benchmarks.speed import softmax_speed, topk_speed
 
 PARTS = ("epoch", "target", "large", "million", "search")
 ON_TEXT = {"epoch", "target", "search"}
 RESULT = "hsoftmax.json"
+CONTENT = "ptb/ with train.txt and valid.txt, and wikipedia/ with paragraphs.txt; large and million need none"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
 
 
@@ -53,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.worker is not None:
         print(json.dumps(large_vocabulary.million(options.worker)))
         return
-    data = data_folder(parser, options) if ON_TEXT & set(options.part) else None
-    path = output_path(options, RESULT)
+    data = parser.data_of(options) if ON_TEXT & set(options.part) else None
+    path = parser.output_of(options)
     result = read_result(path)
     # In dense Adam the moments of rare words decay to denormal numbers, which are slow: flushing them to zero favors
     # the baselines. Threads inherit the setting from the thread that starts them, so it is set before any computation.
@@ -74,21 +75,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"Written: {path}")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_option(
-        parser,
-        "ptb/ with train.txt and valid.txt, and wikipedia/ with paragraphs.txt; large and million need none",
-    )
-    parser.add_argument(
-        "--rows",
-        type=int,
-        help="a random sample of this many lines of each file, and this many classes: a test run of the script",
-    )
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT, CONTENT)
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
     parser.add_argument("--rounds", type=int, default=3, help="of each method (default: %(default)s)")
     parser.add_argument("--worker", type=int, metavar="CLASSES", help=argparse.SUPPRESS)
-    add_output_option(parser, RESULT)
     return parser
 
 
@@ -99,9 +90,7 @@ def run_part(part: str, data: DataFolder | None, options: argparse.Namespace) ->
         return large_vocabulary.large(n_classes, options.rounds, log), large_vocabulary.show_large
     if part == "million":
         n_classes = at_most(large_vocabulary.MILLION, options.rows)
-        return run_worker(
-            "-m", "benchmarks", "run", "bench_hsoftmax", "--worker", str(n_classes)
-        ), large_vocabulary.show_million
+        return run_script("bench_hsoftmax", "--worker", str(n_classes)), large_vocabulary.show_million
     assert data is not None
     if part == "search":
         return topk_speed.search(data, options.rounds, log), topk_speed.show_search

@@ -29,8 +29,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common.benchmark import FOLDER, environment, read_result, write_result
 from benchmarks.common.memory import run_worker
-from benchmarks.common.results_file import FOLDER, environment, read_result, write_result
 
 RESULT = "load.json"
 LIMIT = 4.0

@@ -12,7 +12,6 @@ Ratios are steadier than seconds where other programs run.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -24,11 +23,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.data import add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, write_result
-from benchmarks.tables import machine_code_table
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.pages import table
 
 RESULT = "machine_code.json"
+PAGE = "container.md"
+TASKS = {
+    "start": "start of a process, up to the first answer of a small classifier",
+    "vectorize": "`HashingNgramVectorizer`",
+    "fit": "`TextClassifier().fit`",
+    "fit by gradients": '`TextClassifier(loss="softmax").fit`',
+    "predict": "`TextClassifier().predict`",
+    "project": "`SGNNProjector`",
+    "count": "`KneserNeyLanguageModel(order=3).fit`",
+}
 SET, ROWS = "ag_news", 20_000
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 WORKER = Path(__file__).parents[1] / "common" / "machine_code_worker.py"
@@ -36,12 +44,9 @@ WARMUP = {"own": [], "portable": ["--portable"]}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--repeats", type=int, default=3, help="processes of each kind (default: %(default)s)")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     train = data.train(SET)
     with tempfile.TemporaryDirectory() as work:
         rows = Path(work, "rows.json")
@@ -64,12 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "rows": min(ROWS, len(train.texts)),
         "warmup": warmups,
         "seconds": {
-            kind: {task: statistics.median(one[task] for one in runs) for task in machine_code_table.TASKS}
+            kind: {task: statistics.median(one[task] for one in runs) for task in TASKS}
             for kind, runs in measured.items()
         },
         "without a cache": {name: nothing_kept[name] for name in ("start", "compiled at start")},
     }
-    print(machine_code_table.markdown(result))
+    print(markdown(result))
     print(json.dumps(result, indent=2))
     write_result(path, result)
 
@@ -86,3 +91,19 @@ def processor_seconds() -> float:
     """Return those of all processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per task, and the ratio of portable machine code to that of the processor."""
+    own, portable = (result.get("seconds", {}).get(kind, {}) for kind in ("own", "portable"))
+    return table(
+        ("", "own, s", "portable, s", "ratio"),
+        (
+            (title, f"{own[task]:.2f}", f"{portable[task]:.2f}", f"{portable[task] / own[task]:.2f}")
+            for task, title in TASKS.items()
+            if task in own
+        ),
+    )
+
+
+TABLES = {"machine code": markdown}

@@ -9,7 +9,6 @@ saved model. Size is the sum of the folder's files.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -19,8 +18,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from benchmarks.common.data import add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
 from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 
@@ -46,12 +44,9 @@ SHAPES: list[dict[str, int]] = [
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--seeds", type=int, default=3, help="trainings per shape (default: %(default)s)")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     train, test = data.train("ag_news"), data.test("ag_news")
 
     models = []

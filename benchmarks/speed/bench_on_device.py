@@ -11,7 +11,6 @@ the quantized pipeline for each test question. Its seconds are CPU time, after a
 
 from __future__ import annotations
 
-import argparse
 import runpy
 import tempfile
 import time
@@ -22,8 +21,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from benchmarks.common.data import Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.data import Rows
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector, SGNNWordProjector
 from sklearn_hashnlp.classifiers import export_predictor, quantize
 
@@ -34,11 +33,8 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "skorch", "torc
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    parser = BenchmarkParser(__doc__, RESULT)
+    _, data, path = parser.read(arguments)
     train, test = data.train("trec"), data.test("trec")
     result = environment(*PACKAGES) | {"set": "trec", "models": []}
     for hidden_layers in HIDDEN_LAYERS:

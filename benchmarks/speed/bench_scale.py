@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common.data import DataFolder, add_data_options, data_folder
-from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_worker
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder
+from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_script
 from benchmarks.common.synthetic_texts import SHARE, chunks, perturbed
 from sklearn_hashnlp.classifiers import make_text_classifier
 
@@ -38,14 +38,11 @@ COLORS = {"fit": "#4c72b0", "partial_fit": "#dd8452"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="default: %(default)s")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="default: both")
     parser.add_argument("--worker", nargs=2, metavar=("METHOD", "SIZE"), help=argparse.SUPPRESS)
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     if options.worker is not None:
         print(json.dumps(measure(data, options.worker[0], int(options.worker[1]))))
         return
@@ -75,9 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure_in_worker(data: DataFolder, method: str, size: int) -> dict[str, Any]:
     rows = [] if data.rows is None else ["--rows", str(data.rows)]
-    return run_worker(
-        "-m", "benchmarks", "run", "bench_scale", "--data", str(data.path), *rows, "--worker", method, str(size)
-    )
+    return run_script("bench_scale", "--data", str(data.path), *rows, "--worker", method, str(size))
 
 
 def measure(data: DataFolder, method: str, size: int) -> dict[str, Any]:

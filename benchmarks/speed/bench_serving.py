@@ -19,7 +19,6 @@ fastText is installed into a temporary folder for the run (--fasttext keeps one)
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import statistics
@@ -36,12 +35,32 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from benchmarks.common import fasttext_baseline
-from benchmarks.common.data import DataFolder, Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, write_result
-from benchmarks.tables import serving_table
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.data import DataFolder, Rows
+from benchmarks.common.pages import table
 from sklearn_hashnlp import export_predictor, make_text_classifier, save_model
 
 RESULT = "serving.json"
+PAGE = "serving.md"
+METHODS = {
+    "exported_small": "exported file, 100,000 buckets",
+    "exported": "exported folder, default",
+    "command_small": "`hashnlp predict`, 100,000 buckets",
+    "command": "`hashnlp predict`, default",
+    "process": "`load_model`, default",
+    "fasttext": "fastText, 2,000,000 buckets",
+    "svm": "TF-IDF + LinearSVC, joblib",
+}
+COLUMNS = {
+    "MB": ("size, MB", 1),
+    "start s": ("start, s", 2),
+    "memory MiB": ("memory, MiB", 0),
+    "single ms": ("one text, ms", 2),
+    "single p99 ms": ("99 %", 2),
+    "threads ms": ("eight threads, ms", 2),
+    "threads p99 ms": ("99 %", 1),
+    "threads texts/s": ("texts/s", 0),
+}
 SET = "ag_news"
 WORKER = Path(__file__).parents[1] / "common" / "serving_worker.py"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
@@ -50,14 +69,11 @@ FASTTEXT = fasttext_baseline.SMALLER | {"lr": 0.25, "epoch": 5}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--repeats", type=int, default=5, help="processes of each method (default: %(default)s)")
     parser.add_argument("--texts", type=int, default=1000, help="texts of each process (default: %(default)s)")
     parser.add_argument("--fasttext", type=Path, metavar="DIR", help="folder of fastText, or to install it into")
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
         package = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
         env = environment(*PACKAGES)
@@ -73,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     runs[name].append(run)
         models = {name: summary(runs[name]) | {"MB": size} for name, (_, _, size) in methods.items()}
     result = env | {"texts": options.texts, "threads": 8, "models": models}
-    print(serving_table.markdown(result))
+    print(markdown(result))
     write_result(path, result)
     if path is not None:
         print(f"Written: {path}")
@@ -138,3 +154,25 @@ def run_worker(kind: str, where: str, texts: Path) -> dict[str, float]:
 def summary(runs: list[dict[str, float]]) -> dict[str, Any]:
     """Return the median of each figure over the processes, and all of them."""
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]} | {"runs": runs}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per method; empty cells were not measured."""
+    models = result.get("models", {})
+    return table(
+        ("", *(head for head, _ in COLUMNS.values())),
+        (
+            (
+                title,
+                *(
+                    f"{models[name][key]:,.{digits}f}" if key in models[name] else ""
+                    for key, (_, digits) in COLUMNS.items()
+                ),
+            )
+            for name, title in METHODS.items()
+            if name in models
+        ),
+    )
+
+
+TABLES = {"serving": markdown}

@@ -12,7 +12,6 @@ Seconds are processor time of one thread, from raw strings.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Sequence
@@ -24,12 +23,19 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 
-from benchmarks.common.data import Rows, add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, read_result, write_result
-from benchmarks.tables.sgd_pipeline_table import MODELS, markdown
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import TITLES, Rows
+from benchmarks.common.pages import table
 from sklearn_hashnlp import HashingNgramVectorizer, TextClassifier
 
 RESULT = "sgd_pipeline.json"
+PAGE = "coming_from_scikit_learn.md"
+MODELS = {
+    "scikit-learn": "`HashingVectorizer`, `SGDClassifier`",
+    "vectorizer": "`HashingNgramVectorizer`, `SGDClassifier`",
+    "TextClassifier": "`TextClassifier`",
+}
+HEADS = ("", "", "accuracy, %", "`fit`", "`predict`", "times as fast in `fit`", "in `predict`")
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 LOSSES = ("hinge", "log_loss")
 PREDICTIONS = 5  # the median is taken: SGDClassifier copies its weights each time, which takes 25 ms or 200
@@ -46,8 +52,7 @@ class Outcome(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     result = read_result(path)
     for name in options.sets:
         train, valid = data.train_valid(name)
@@ -77,13 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(markdown(result))
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+def make_parser() -> BenchmarkParser:
+    parser = BenchmarkParser(__doc__, RESULT)
     sets = ["ag_news", "sst2", "trec"]
     parser.add_argument("--sets", nargs="+", default=sets, help="data sets (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=5, help="trainings of each model (default: %(default)s)")
-    add_output_option(parser, RESULT)
     return parser
 
 
@@ -106,3 +109,30 @@ def measure(model: Any, train: Rows, test: Rows) -> Outcome:
     predicting = statistics.median(np.diff(times))
     accuracy = 100 * statistics.mean(float(one == label) for one, label in zip(predicted, test.labels, strict=True))
     return Outcome(accuracy, trained - start, float(predicting))
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per data set and model, with the ratios of its seconds to those of scikit-learn."""
+    rows = []
+    for name, cell in result.get("sets", {}).items():
+        seconds = {
+            model: [statistics.median(runs[field]) for field in ("fit", "predict")]
+            for model, runs in cell["models"].items()
+        }
+        for model, title in MODELS.items():
+            ratios = [theirs / ours for theirs, ours in zip(seconds["scikit-learn"], seconds[model], strict=True)]
+            accuracies = cell["models"][model]["accuracy"]
+            spread = f" ± {statistics.stdev(accuracies):.2f}" if len(accuracies) > 1 else ""
+            rows.append(
+                (
+                    f"{TITLES[name]}, {cell['rows'][0]:,} rows" if model == "scikit-learn" else "",
+                    title,
+                    f"{statistics.mean(accuracies):.2f}{spread}",
+                    *(f"{value:.2f} s" for value in seconds[model]),
+                    *(("", "") if model == "scikit-learn" else (f"{ratio:.1f}" for ratio in ratios)),
+                )
+            )
+    return table(HEADS, rows)
+
+
+TABLES = {"sgd pipeline": markdown}

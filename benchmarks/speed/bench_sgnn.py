@@ -13,13 +13,11 @@ each text.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.common.data import add_data_options, data_folder
-from benchmarks.common.results_file import add_output_option, environment, output_path, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
 from benchmarks.speed.projection_memory import projection_memory
 from benchmarks.speed.projection_pipelines import EIGHTY, ONE, PIPELINES, WORDS_ONCE, fixed_vocabulary, run_pipeline
@@ -31,17 +29,14 @@ GOALS = dict.fromkeys(EIGHTY, 100) | dict.fromkeys(ONE, 15)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_data_options(parser)
+    parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument(
         "--rounds", type=int, default=5, help="number of times each method is timed (default: %(default)s)"
     )
     parser.add_argument(
         "--repeats", type=int, default=3, help="processes per memory measurement (default: %(default)s)"
     )
-    add_output_option(parser, RESULT)
-    options = parser.parse_args(arguments)
-    data, path = data_folder(parser, options), output_path(options, RESULT)
+    options, data, path = parser.read(arguments)
     texts = data.train("ag_news").texts
     words = " ".join(texts[: max(WORDS) // 10]).split()
     vocabulary = fixed_vocabulary()

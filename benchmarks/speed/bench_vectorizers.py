@@ -11,25 +11,21 @@ DIR (or the variable HASHNLP_DATA) holds ag_news/train.csv with the column text.
 
 from __future__ import annotations
 
-import argparse
-import csv
-import json
-import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from benchmarks.common.results_file import environment
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
 from sklearn_hashnlp.kernels.ngrams import _count_ngrams, _hash_ngrams
 from sklearn_hashnlp.kernels.strings import _join_lines, _units
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
+RESULT = "vectorizers.json"
 CASES: list[tuple[str, dict[str, Any], float, float]] = [
     ("words 1-2", {"ngram_range": (1, 2)}, 25.0, 1.6),
     ("characters 1-4", {"analyzer": "char", "ngram_range": (1, 4)}, 45.0, 1.7),
@@ -48,17 +44,11 @@ KERNELS = [
 ]
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default=os.environ.get("HASHNLP_DATA"), help="folder that holds ag_news/")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = BenchmarkParser(__doc__, RESULT, "ag_news/")
     parser.add_argument("--rounds", type=int, default=7, help="number of times each method is timed")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "results" / "vectorizers.json")
-    arguments = parser.parse_args(argv)
-    if arguments.data is None:
-        parser.error("name the data folder with --data or in HASHNLP_DATA")
-    path = Path(arguments.data) / "ag_news" / "train.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        texts = [row["text"] for row in csv.DictReader(file)]
+    options, data, path = parser.read(arguments)
+    texts = data.train("ag_news").texts
     result = environment("sklearn-hashnlp", "scikit-learn", "numba", "numpy", "scipy")
     result["data"] = {"name": "AG News, training rows", "texts": len(texts), "characters": sum(map(len, texts))}
     result["cases"] = {}
@@ -66,17 +56,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"{'':16}{'sklearn s':>10}{'ours s':>9}{'ratio':>7}{'(goal)':>8}{'2 threads s':>13}{'gain':>6}{'lock held':>11}"
     )
     for name, parameters, goal, goal_of_two in CASES:
-        measured = measure(texts, parameters, arguments.rounds)
+        measured = measure(texts, parameters, options.rounds)
         result["cases"][name] = measured | {"goal": goal, "goal of two threads": goal_of_two}
         print(
             f"{name:16}{measured['scikit-learn s']:10.3f}{measured['ours s']:9.3f}{measured['ratio']:7.1f}{goal:8.0f}"
             f"{measured['two threads s']:13.3f}{measured['two threads gain']:6.2f}{measured['lock held']:11.1%}"
         )
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    print(
-        f"Goals: the ratio in brackets, and a gain of 1.6 on words and 1.7 on characters. Written: {arguments.output}"
-    )
+    write_result(path, result)
+    print("Goals: the ratio in brackets, and a gain of 1.6 on words and 1.7 on characters.")
 
 
 def measure(texts: list[str], parameters: dict[str, Any], rounds: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.common.results_file import FOLDER, read_result
+from benchmarks.common.benchmark import FOLDER, read_result
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "readme.svg"
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import statistics
-from pathlib import Path
 from typing import Any
 
-from benchmarks.common.results_file import FOLDER, read_result
-from benchmarks.tables.readme_picture import update_picture
-from benchmarks.tables.sentence_tables import table
+from benchmarks.common.benchmark import FOLDER, read_result
+from benchmarks.common.pages import table
 
-PAGE = Path(__file__).parents[2] / "README.md"
-BLOCK = re.compile(r"(<!-- table: other programs -->\n).*?(<!-- end of table -->)", re.DOTALL)
 HEADS = ("", "this package", "other program", "")
 FILES = ("classifiers", "vectorizers", "serving", "small_sets")
+
+
+def tables() -> dict[str, str]:
+    """Return the table of the stored results by its name."""
+    return {"other programs": markdown(results())}
 
 
 def markdown(results: dict[str, dict[str, Any]]) -> str:
@@ -25,17 +25,6 @@ def markdown(results: dict[str, dict[str, Any]]) -> str:
 def results() -> dict[str, dict[str, Any]]:
     """Read the results that the table quotes."""
     return {name: read_result(FOLDER / f"{name}.json") for name in FILES}
-
-
-def fill(page: str, results: dict[str, dict[str, Any]]) -> str:
-    """Replace the table on the page."""
-    return BLOCK.sub(lambda block: f"{block[1]}\n{markdown(results)}\n\n{block[2]}", page)
-
-
-def update_page() -> None:
-    """Write the table into the page, and draw its picture."""
-    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), results()), encoding="utf-8")
-    update_picture()
 
 
 def _classifiers(result: dict[str, Any]) -> list[tuple[str, ...]]:

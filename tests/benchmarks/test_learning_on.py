@@ -18,11 +18,11 @@ def test_changes_and_nights_are_measured(data, capsys, monkeypatch):
 
 
 def test_the_tables_have_a_row_for_each_size():
-    module = importlib.import_module("benchmarks.tables.learning_on_table")
+    module = importlib.import_module("benchmarks.accuracy.bench_learning_on")
     cell = {
         "accuracy": 80.0,
-        "change": dict.fromkeys((*module.MORE, "refit"), 1.0),
-        "worst": dict.fromkeys(module.MORE, -0.5),
+        "change": dict.fromkeys((*module.COLUMNS, "refit"), 1.0),
+        "worst": dict.fromkeys(module.COLUMNS, -0.5),
     }
     nights = {"accuracies": [80.0, 81.0], "log_losses": [0.5, 0.4], "top_probabilities": [0.7, 0.7]}
     nights |= {"largest_fall": 0.2, "refit": [81.5, 0.39]}

@@ -23,7 +23,7 @@ def test_each_number_of_parts_is_measured_once(data, capsys, monkeypatch):
 
 
 def test_cost_is_in_proportion_to_the_documents():
-    module = importlib.import_module("benchmarks.tables.merge_table")
+    module = importlib.import_module("benchmarks.accuracy.bench_merge")
     scale = {"methods": {"partial_fit": {"runs": [{"documents": 10, "seconds": 0.001, "peak MiB": 600.4}]}}}
     vectorizers = {"cases": {"words 1-2": {"ours s": 0.001}}, "data": {"texts": 1000}}
     lines = module.cost_markdown(scale, vectorizers).splitlines()

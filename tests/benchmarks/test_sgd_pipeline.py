@@ -16,7 +16,7 @@ def test_the_three_pipelines_are_measured_on_the_same_rows(data, capsys, monkeyp
 
 
 def test_ratios_are_of_the_medians():
-    module = importlib.import_module("benchmarks.tables.sgd_pipeline_table")
+    module = importlib.import_module("benchmarks.speed.bench_sgd_pipeline")
     runs = {
         "scikit-learn": {"accuracy": [80.0, 82.0], "fit": [4.0, 4.0], "predict": [1.0, 3.0]},
         "vectorizer": {"accuracy": [80.0, 82.0], "fit": [2.0, 2.0], "predict": [0.5, 0.5]},

@@ -62,11 +62,3 @@ def test_pretrained_vectors_are_measured_once_beside_ngrams_alone(data, capsys, 
     module.main(arguments)
     assert "| TREC | 20" not in (out := capsys.readouterr().out)
     assert "n-grams | Wikipedia" in out
-
-
-@pytest.mark.parametrize("name", ["small_sets_table", "pretrained_table", "merge_table", "sgd_pipeline_table"])
-def test_the_page_quotes_what_was_measured(name):
-    module = importlib.import_module(f"benchmarks.tables.{name}")
-    page = module.PAGE.read_text(encoding="utf-8")
-    assert module.fill(page, json.loads(module.RESULT.read_text(encoding="utf-8"))) == page
-    assert module.BLOCK.search(page)

@@ -151,11 +151,3 @@ def test_gensim_gets_the_epochs_that_take_at_least_as_long():
     assert trained.cpu_seconds >= 14
     assert epochs == 7
     assert asked[0] == 1
-
-
-def test_the_page_for_users_of_gensim_quotes_what_was_measured():
-    module = importlib.import_module("benchmarks.tables.word_vector_tables")
-    results = json.loads(module.RESULT.read_text(encoding="utf-8"))
-    page = module.PAGE.read_text(encoding="utf-8")
-    assert module.fill(page, results) == page  # else: python benchmarks/update_docs.py
-    assert page.count("<!-- table: ") == 2

@@ -49,5 +49,5 @@ def test_a_table_without_rows() -> None:
 
 @pytest.mark.parametrize("write", [as_text, as_markdown])
 def test_a_row_of_another_length_is_refused(write: object) -> None:
-    with pytest.raises(ValueError, match=r"table 'Short' must have 2 cells, as its header has, got 1: \['x'\]"):
+    with pytest.raises(ValueError, match=r"row of a table must have 2 cells, as its header has, got 1: \['x'\]"):
         write(Table("Short", ["a", "b"], [["x"]]))  # type: ignore[operator]
