@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from benchmarks.recipes.hash_embedding_report import TITLES
-from benchmarks.recipes.hash_embedding_settings import SETTINGS, HashEmbeddingSettings
+from benchmarks.recipes.comparison import comparison_tables, group_results
+from benchmarks.recipes.hash_embedding_settings import SETTINGS, DataSettings, HashEmbeddingSettings
 from benchmarks.runner.recipe import Recipe, Result, Run, fit_progress
-from benchmarks.runner.settings import format_changes, setting
+from benchmarks.runner.settings import setting
 from benchmarks.runner.table import Table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 
 _DESCRIPTION = """\
@@ -23,8 +23,8 @@ An ablation: eight embeddings of n-grams are trained on the same rows with the s
 importance appended), the paper's, and the improved ones without appended importance, with medians and with
 concatenation; the standard table of the reference implementation (n rows), and a standard table and a dictionary with
 as many parameters as the hash embeddings. Training accuracy is measured under n-gram dropout, as in the reference, test
-accuracy on whole texts. Run it with --seeds 10: differences are tested by the exact permutation test over seeds (sign
-flips), corrected for multiple comparisons by Holm's method.
+accuracy on whole texts. Run it with --seeds 10: differences of both are tested by the exact permutation test over seeds
+(sign flips), corrected for multiple comparisons by Holm's method.
 
 Reference: https://github.com/YannDubs/Hash-Embeddings, section "Personal improvements", whose script
 bin/accuracy_distribution.sh divides n and B by 5; all other settings are those of hash-embed-nodict. Its standard
@@ -36,18 +36,14 @@ _BASELINE = "improved"  # the others are compared with it
 
 
 @dataclass(frozen=True)
-class AccuracyDistributionSettings:
+class AccuracyDistributionSettings(DataSettings):
     """Settings of the experiment; the metadata of each field describe it."""
 
-    dataset: str = setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
-    data: str = setting("", "folder of the datasets; empty: the one that HASHNLP_DATA names", recorded=False)
+    preprocessing: Literal["reference", "paper"] = setting("reference", "that of the reference or of the paper")
     n_embeddings: int = setting(2 * 10**6, "rows of the importance table; n")
     n_buckets: int = setting(2 * 10**5, "component vectors; B")
     embedding_dim: int = setting(20, "embedding dimension; d")
     max_epochs: int = setting(300, "maximum number of epochs")
-    n_train: int = setting(0, "training rows, sampled by the seed; 0: all")
-    n_test: int = setting(0, "test rows, the same for every seed; 0: all")
-    device: str = setting("cpu", "cpu, cuda or auto", recorded=False)
 
 
 def _embeddings(settings: AccuracyDistributionSettings) -> dict[str, HashEmbeddingSettings]:
@@ -76,7 +72,7 @@ def _run(settings: AccuracyDistributionSettings, run: Run) -> Iterator[Result]:
     from benchmarks.recipes.hash_embedding_trial import count_texts, read_texts, train_and_test
 
     embeddings = _embeddings(settings)
-    texts = read_texts(embeddings[_BASELINE], run.seed)
+    texts = read_texts(settings, run.seed)
     counted = {}
     for index, (name, embedding) in enumerate(embeddings.items()):
         if index < len(run.previous):
@@ -90,81 +86,51 @@ def _run(settings: AccuracyDistributionSettings, run: Run) -> Iterator[Result]:
 
 
 def _report(results: Sequence[Result]) -> list[Table]:
-    groups = _groups(results)
-    return [table for name, group in groups.items() for table in (_means(name, group), _tests(name, group))]
-
-
-def _groups(results: Sequence[Result]) -> dict[str, dict[str, list[Result]]]:
-    """Group results by dataset, rows and settings, and by embedding; sort each group by seed."""
-    groups: dict[str, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
-    for result in sorted(results, key=lambda result: result["seed"]):
-        dataset = result["settings"]["dataset"]
-        changes = format_changes(result["settings"], AccuracyDistributionSettings())
-        name = f"{TITLES.get(dataset, dataset)}, {result['n_train']:,} rows{', ' if changes else ''}{changes}"
-        groups[name][result["embedding"]].append(result)
-    return groups
-
-
-def _means(name: str, group: dict[str, list[Result]]) -> Table:
-    import statistics
-
-    rows = []
-    for embedding, results in group.items():
-        cells = [embedding, f"{results[0]['n_parameters'] / 1e6:.1f}", str(len(results))]
-        for metric in ("train_accuracy", "accuracy"):
-            values = [100 * result[metric] for result in results]
-            deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
-            cells.append(f"{statistics.mean(values):.2f}{deviation}")
-        rows.append(cells)
-    header = ["embedding", "million parameters", "seeds", "training, %", "test, %"]
-    notes = ["Mean ± standard deviation over seeds. Training accuracy is measured under n-gram dropout."]
-    return Table(f"Accuracy distribution: {name}", header, rows, notes)
-
-
-def _tests(name: str, group: dict[str, list[Result]]) -> Table:
-    from benchmarks.runner.statistics import MAX_PAIRS, compare_paired
-
-    header = ["improved vs.", "difference, points", "95 % CI", "p", "p (Holm)"]
-    title = f"Test accuracy of improved hash embeddings vs. the others: {name}"
-    in_all = set.intersection(*({result["seed"] for result in results} for results in group.values()))
-    seeds = sorted(in_all)[:MAX_PAIRS]
-    if len(seeds) < 2 or _BASELINE not in group:
-        return Table(title, header, [], ["A test needs at least two seeds of all embeddings: run it with --seeds 10."])
-    accuracies = {
-        embedding: [100 * result["accuracy"] for result in results if result["seed"] in seeds]
-        for embedding, results in group.items()
-    }
-    pairs = [(_BASELINE, embedding) for embedding in accuracies if embedding != _BASELINE]
-    rows = [
-        [
-            comparison.second,
-            f"{comparison.difference:+.2f}",
-            f"{comparison.low:+.2f} to {comparison.high:+.2f}",
-            f"{comparison.p_value:.3f}",
-            f"{comparison.corrected_p_value:.3f}",
-        ]
-        for comparison in compare_paired(accuracies, pairs=pairs)
-    ]
-    notes = [
-        f"Paired over {len(seeds)} seeds: Student's confidence interval of the mean difference; p of the exact "
-        "permutation test (sign flips), corrected for these comparisons by Holm's method."
-    ]
-    return Table(title, header, rows, notes)
+    groups = group_results(results, AccuracyDistributionSettings())
+    return [table for title, group in groups.items() for table in comparison_tables(title, group)]
 
 
 def _plot(results: Sequence[Result], figure: Figure) -> None:
-    from benchmarks.recipes.accuracy_distribution_display import AccuracyDistributionDisplay
-
-    groups = _groups(results)
+    groups = group_results(results, AccuracyDistributionSettings())
     figure.set_size_inches(9, sum(2 + 0.4 * len(group) for group in groups.values()))
     subfigures = figure.subfigures(len(groups), 1, squeeze=False)[:, 0]
-    for subfigure, (name, group) in zip(subfigures, groups.items(), strict=True):
-        accuracies = {
-            embedding: ([result["train_accuracy"] for result in results], [result["accuracy"] for result in results])
-            for embedding, results in group.items()
-        }
-        AccuracyDistributionDisplay(accuracies).plot(figure=subfigure)
-        subfigure.suptitle(textwrap.fill(name, 90))
+    for subfigure, (title, group) in zip(subfigures, groups.items(), strict=True):
+        draw_accuracies(subfigure, group)
+        subfigure.suptitle(textwrap.fill(title, 90))
+
+
+def draw_accuracies(figure: Figure | SubFigure, group: Mapping[str, Sequence[Result]]) -> None:
+    """Draw training and test accuracies side by side: a box for each embedding, and a point for each seed."""
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+    axes: Sequence[Axes] = figure.subplots(1, 2, sharey=True)
+    halves = (("train_accuracy", "training (under n-gram dropout)", "#4c72b0"), ("accuracy", "test", "#dd8452"))
+    for ax, (metric, title, color) in zip(axes, halves, strict=True):
+        for row, results in enumerate(group.values()):
+            _draw_row(ax, row, [result[metric] for result in results], color)
+        # Boxes have sticky edges: without a margin, a point at the edge of the only box would be cut.
+        ax.use_sticky_edges = False
+        ax.autoscale_view()
+        ax.set_title(title)
+        ax.set_xlabel("accuracy")
+        ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+        ax.grid(axis="x", alpha=0.3)
+    axes[0].set_yticks(range(len(group)), list(group))
+    axes[0].invert_yaxis()
+
+
+def _draw_row(ax: Axes, row: int, points: Sequence[float], color: str) -> None:
+    """Draw quartiles, median, extreme values and all points, in the order of the seeds from top to bottom."""
+    import numpy as np
+
+    # Not by `boxplot`: its parameter for horizontal boxes was renamed between versions of matplotlib.
+    minimum, low, median, high, maximum = np.quantile(points, (0, 0.25, 0.5, 0.75, 1))
+    ax.barh(row, high - low, left=low, height=0.5, facecolor="none", edgecolor="0.6")
+    ax.hlines([row, row], [minimum, high], [low, maximum], color="0.6")
+    ax.vlines(median, row - 0.25, row + 0.25, color=color, linewidth=2)
+    heights = row + np.linspace(-0.18, 0.18, len(points)) if len(points) > 1 else [row]
+    ax.plot(points, heights, linestyle="", marker="o", markersize=4, alpha=0.7, color=color)
 
 
 ACCURACY_DISTRIBUTION = Recipe(

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchmarks.recipes.hash_embedding_report import compare_sizes, dataset_and_rows
-from benchmarks.recipes.hash_embedding_settings import HashEmbeddingSettings
+from benchmarks.recipes.comparison import dataset_and_rows
+from benchmarks.recipes.hash_embedding_report import compare_sizes
+from benchmarks.recipes.hash_embedding_settings import DataSettings
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
 from benchmarks.runner.table import Table
@@ -26,20 +27,15 @@ Run it with --seeds 5. A few seconds per seed for 36,000 short texts on one core
 
 
 @dataclass(frozen=True)
-class FewerParametersSettings:
+class FewerParametersSettings(DataSettings):
     """Settings of the experiment; the metadata of each field describe it."""
 
-    dataset: str = setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
-    data: str = setting("", "folder of the datasets; empty: the one that HASHNLP_DATA names", recorded=False)
     features: Literal["words", "words+characters", "characters"] = setting(
         "words", "words, words+characters or characters"
     )
     n_embeddings: int = setting(10**7, "rows of the importance and of the standard table; n")
     n_buckets: int = setting(10**6, "component vectors of hash embeddings; B")
     embedding_dim: int = setting(20, "embedding dimension; d")
-    n_train: int = setting(0, "training rows, sampled by the seed; 0: all")
-    n_test: int = setting(0, "test rows, the same for every seed; 0: all")
-    device: Literal["cpu", "cuda", "auto"] = setting("cpu", "cpu, cuda or auto", recorded=False)
 
 
 _VARIANTS = {"hash": "improved", "standard": "standard"}
@@ -52,8 +48,7 @@ def _n_results(_settings: FewerParametersSettings) -> int:
 def _run(settings: FewerParametersSettings, run: Run) -> Iterator[Result]:
     from benchmarks.recipes.hash_embedding_trial import read_texts
 
-    names = ("dataset", "data", "n_train", "n_test")
-    texts = read_texts(HashEmbeddingSettings(**{name: getattr(settings, name) for name in names}), run.seed)
+    texts = read_texts(settings, run.seed)
     for index, (name, variant) in enumerate(_VARIANTS.items()):
         run.progress(index, len(_VARIANTS))
         if index < len(run.previous):

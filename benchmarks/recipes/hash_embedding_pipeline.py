@@ -12,14 +12,15 @@ from joblib import Memory
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from benchmarks.recipes.hash_embedding_settings import HashEmbeddingSettings
+from benchmarks.recipes.hash_embedding_settings import HashEmbeddingSettings, NetworkSettings
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
 from sklearn_hashnlp.training._callbacks import FitProgress
 
 _PUNCTUATION_TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation, " "))
-_TOKEN_PATTERN = r"\S\S+"  # words between white space, without single characters
-_N_FEATURES = 2**31 - 1
+# Words between white space; in the reference without single characters.
+_TOKEN_PATTERNS = {"reference": r"\S\S+", "paper": r"\S+"}
+N_FEATURES = 2**31 - 1
 
 OnProgress = Callable[[float], None]
 
@@ -34,19 +35,20 @@ def first_columns(X: Any, n: int) -> Any:
     return X[:, :n]
 
 
-def make_ngram_counter(settings: HashEmbeddingSettings) -> Pipeline:
+def make_ngram_counter(settings: NetworkSettings, n_features: int = N_FEATURES) -> Pipeline:
     """Make the transformer of texts to n-gram counts."""
     common: dict[str, Any] = {
-        "token_pattern": _TOKEN_PATTERN,
+        "token_pattern": _TOKEN_PATTERNS[settings.preprocessing],
+        "lowercase": settings.preprocessing == "reference",
         "ngram_range": tuple(settings.ngram_range),
         "dtype": np.float32,
         "n_jobs": -1,
     }
     if settings.dictionary:
-        max_features = max(settings.n_embeddings_grid, default=settings.n_embeddings)
+        max_features = max(getattr(settings, "n_embeddings_grid", ()), default=settings.n_embeddings)
         vectorizer: Any = FrequentNgramVectorizer(max_features=max_features, **common)
     else:
-        vectorizer = HashingNgramVectorizer(n_features=_N_FEATURES, alternate_sign=False, norm=None, **common)
+        vectorizer = HashingNgramVectorizer(n_features=n_features, alternate_sign=False, norm=None, **common)
     return Pipeline([("words", FunctionTransformer(replace_punctuation)), ("counts", vectorizer)])
 
 

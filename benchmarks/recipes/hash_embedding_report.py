@@ -9,9 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from benchmarks.recipes.comparison import TITLES, dataset_and_rows
 from benchmarks.recipes.hash_embedding_settings import DATASETS, SETTINGS, HashEmbeddingSettings
 from benchmarks.runner.recipe import Result
 from benchmarks.runner.settings import format_changes, same_settings
+from benchmarks.runner.statistics import MAX_PAIRS, compare_paired, holm_correction
 from benchmarks.runner.table import Table
 
 if TYPE_CHECKING:
@@ -24,18 +26,6 @@ class Published(NamedTuple):
     name: str  # in tables
     reference: str
     accuracies: dict[str, dict[str, float]]  # by experiment and dataset
-
-
-TITLES = {
-    "ag": "AG's News",
-    "amazon": "Amazon Review Full",
-    "dbpedia": "DBpedia",
-    "yahoo": "Yahoo! Answers",
-    "yelp": "Yelp Review Full",
-    "amazon-polarity": "Amazon Review Polarity",
-    "yelp-polarity": "Yelp Review Polarity",
-    "sogou": "Sogou News",
-}
 
 
 def _by_dataset(*accuracies: float) -> dict[str, float]:
@@ -289,23 +279,15 @@ def claim_table(results: Sequence[Result]) -> list[Table]:
     return compare_sizes("Hash embeddings vs. standard embeddings with five times the parameters", pairs)
 
 
-def dataset_and_rows(result: Result) -> str:
-    """Return the title of the dataset of a result and the number of its training rows."""
-    dataset = result["settings"]["dataset"]
-    return f"{TITLES.get(dataset, dataset)}, {result['n_train']:,} rows"
-
-
 def compare_sizes(title: str, datasets: Iterable[tuple[str, Mapping[int, tuple[Result, Result]]]]) -> list[Table]:
     """Compare hash embeddings with standard embeddings on each dataset, seed by seed."""
-    from benchmarks.runner.statistics import MAX_PAIRS, compare_paired, holm_correction
-
     rows, p_values, n_seeds = [], [], 0
     for name, pairs in datasets:
         if len(pairs) < 2:
             continue
         both = list(zip(*(pairs[seed] for seed in sorted(pairs)[:MAX_PAIRS]), strict=True))
         accuracies = [[100 * result["accuracy"] for result in results] for results in both]
-        (compared,) = compare_paired(dict(zip((HASH, STANDARD), accuracies, strict=True)))
+        (compared,) = compare_paired(dict(zip((HASH, STANDARD), accuracies, strict=True)), [(HASH, STANDARD)])
         p_values.append(compared.p_value)
         n_seeds = max(n_seeds, len(both[0]))
         rows.append(

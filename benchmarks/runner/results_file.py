@@ -13,21 +13,6 @@ from typing import Any, BinaryIO, Self, TypeGuard
 from benchmarks.runner.recipe import Result
 from sklearn_hashnlp._posix import lock_file
 
-# Keys that recorded results have, and what they are called now.
-_RENAMED_KEYS = {
-    "max_passes": "max_epochs",
-    "n_buckets_tried": "n_buckets_grid",
-    "n_embeddings_tried": "n_embeddings_grid",
-    "pass": "epoch",
-    "passes": "epochs",
-    "seconds_a_row": "seconds_per_row",
-    "seconds_a_step": "seconds_per_step",
-    "seconds_of_passes": "seconds_per_epoch",
-    "source_bounds": "reference_bounds",
-    "valid_loss_of_passes": "valid_loss_per_epoch",
-    "watched_exact_match_of_passes": "exact_match_per_epoch",
-}
-
 
 def read_results(path: str | os.PathLike[str]) -> list[Result]:
     """Read the results in a file."""
@@ -129,19 +114,10 @@ def _read(path: Path, file: BinaryIO) -> tuple[list[Result], int]:
             ) from None
         n_bytes += len(line)
         if _is_result(value):
-            results.append(_with_current_keys(value))
+            results.append(value)
     return results, n_bytes
 
 
 def _is_result(value: object) -> TypeGuard[Result]:
     kinds = {"recipe": str, "seed": int, "settings": dict}
     return isinstance(value, dict) and all(isinstance(value.get(name), kind) for name, kind in kinds.items())
-
-
-def _with_current_keys(result: Result) -> Result:
-    """Rename the keys, settings and part of a result that an older version has written."""
-    current = {_RENAMED_KEYS.get(key, key): value for key, value in result.items()}
-    current["settings"] = {_RENAMED_KEYS.get(key, key): value for key, value in result["settings"].items()}
-    if current.get("part") == "pass":
-        current["part"] = "epoch"
-    return current

@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from benchmarks.recipes.accuracy_distribution import ACCURACY_DISTRIBUTION, _embeddings
+from benchmarks.recipes.accuracy_distribution import ACCURACY_DISTRIBUTION, _embeddings, draw_accuracies
 from benchmarks.recipes.hash_embedding_settings import SETTINGS
 from benchmarks.recipes.hash_embedding_trial import count_texts, read_texts, train_and_test
 from benchmarks.runner import get_recipe, run_recipe
@@ -37,6 +38,7 @@ def measured(embedding: str, seed: int, accuracy: float, *changes: str, n_train:
     settings = settings_as_json(change_settings(ACCURACY_DISTRIBUTION.settings, changes))
     provenance = {"recipe": "accuracy-distribution", "seed": seed, "settings": settings, "part": "test"}
     values = {"accuracy": accuracy, "train_accuracy": (1 + accuracy) / 2, "n_train": n_train, "n_parameters": 8_000_084}
+    values |= {"epochs": 30, "fit_seconds": 12.0}
     return provenance | {"embedding": embedding} | values
 
 
@@ -112,39 +114,39 @@ def test_a_run_resumes_after_any_embedding(settings: Any, whole: list[dict[str, 
 
 
 def test_one_seed_has_means_and_no_test() -> None:
-    results = [measured(name, 0, 0.9) for name in EMBEDDINGS]
-    means, tests = ACCURACY_DISTRIBUTION.report(results)
-    assert means.title == "Accuracy distribution: AG's News, 1,000 rows"
-    assert [list(row) for row in means.rows] == [[name, "8.0", "1", "95.00", "90.00"] for name in EMBEDDINGS]
-    assert tests.rows == []
-    assert tests.notes == ["A test needs at least two seeds of all embeddings: run it with --seeds 10."]
+    [means] = ACCURACY_DISTRIBUTION.report([measured(name, 0, 0.9) for name in EMBEDDINGS])
+    assert means.title == "Accuracy: AG's News, 1,000 rows"
+    assert [list(row) for row in means.rows] == [
+        [name, "8", "1", "95.00", "90.00", "30", "12.0"] for name in EMBEDDINGS
+    ]
 
 
-def test_differences_are_those_of_the_same_seeds() -> None:
+def test_differences_of_both_accuracies_are_those_of_the_same_seeds() -> None:
     improved = [0.90, 0.91, 0.92, 0.93]
     results = [measured("improved", seed, accuracy) for seed, accuracy in enumerate(improved, 1)]
     results += [measured("paper", seed, accuracy - 0.01) for seed, accuracy in enumerate(improved, 1)][::-1]
     results += [measured("improved, median", seed, improved[4 - seed]) for seed in range(1, 5)]
     results += [measured("improved", 0, 0.1)]  # of a run that is unfinished
-    means, tests = ACCURACY_DISTRIBUTION.report(results)
+    means, test, training = ACCURACY_DISTRIBUTION.report(results)
     assert [row[:3] for row in means.rows] == [
-        ["improved", "8.0", "5"],
-        ["paper", "8.0", "4"],
-        ["improved, median", "8.0", "4"],
+        ["improved", "8", "5"],
+        ["paper", "8", "4"],
+        ["improved, median", "8", "4"],
     ]
-    assert means.rows[1][3:] == ["95.25 ± 0.65", "90.50 ± 1.29"]
-    assert [list(row) for row in tests.rows] == [
+    assert means.rows[1][3:5] == ["95.25 ± 0.65", "90.50 ± 1.29"]
+    assert [list(row) for row in test.rows] == [
         ["paper", "+1.00", "+1.00 to +1.00", "0.125", "0.250"],
         ["improved, median", "+0.00", "-4.11 to +4.11", "1.000", "1.000"],
     ]
-    assert tests.notes[0].startswith("Paired over 4 seeds")
+    assert test.notes[0].startswith("Paired over 4 seeds")
+    assert (test.header[0], training.rows[0][1]) == ("improved vs.", "+0.50")
+    assert training.title == "Training accuracy, differences: AG's News, 1,000 rows"
 
 
 def test_runs_that_share_no_finished_seed_are_not_compared() -> None:
     results = [measured("improved", seed, 0.9) for seed in (0, 1)] + [measured("paper", seed, 0.9) for seed in (1, 2)]
-    assert ACCURACY_DISTRIBUTION.report(results)[1].rows == []
-    others = [measured("paper", seed, 0.9) for seed in range(3)]
-    assert ACCURACY_DISTRIBUTION.report(others)[1].rows == []
+    assert len(ACCURACY_DISTRIBUTION.report(results)) == 1
+    assert len(ACCURACY_DISTRIBUTION.report([measured("paper", seed, 0.9) for seed in range(3)])) == 1
 
 
 def test_datasets_and_settings_have_tables_of_their_own() -> None:
@@ -154,14 +156,14 @@ def test_datasets_and_settings_have_tables_of_their_own() -> None:
     results += [measured(name, seed, 0.5, "n_buckets=7", "max_epochs=2") for name in names for seed in range(2)]
     results += [measured(name, 0, 0.6, n_train=50) for name in names]
     tables = ACCURACY_DISTRIBUTION.report(results)
-    means = {table.title.partition(": ")[2]: table.rows[0][-1] for table in tables[::2]}
+    means = {table.title.partition(": ")[2]: table.rows[0][4] for table in tables if "differences" not in table.title}
     assert means == {
         "AG's News, 1,000 rows": "90.00 ± 0.00",
         "imdb, 1,000 rows": "80.00 ± 0.00",
         "AG's News, 1,000 rows, n_buckets=7, max_epochs=2": "50.00 ± 0.00",
         "AG's News, 50 rows": "60.00",
     }
-    assert [len(table.rows) for table in tables[1::2]] == [1, 1, 1, 0]
+    assert [len(table.rows) for table in tables] == [2, 1, 1, 2, 1, 1, 2, 1, 1, 2]
 
 
 def test_the_first_twenty_of_more_seeds_are_tested() -> None:
@@ -170,7 +172,7 @@ def test_the_first_twenty_of_more_seeds_are_tested() -> None:
         for name in EMBEDDINGS[:2]
         for seed in range(23)
     ]
-    means, tests = ACCURACY_DISTRIBUTION.report(results)
+    means, tests, _ = ACCURACY_DISTRIBUTION.report(results)
     assert means.rows[0][2] == "23"
     assert tests.rows[0][1:] == ["+0.00", "+0.00 to +0.00", "1.000", "1.000"]
     assert tests.notes[0].startswith("Paired over 20 seeds")
@@ -190,3 +192,20 @@ def test_each_dataset_is_drawn_with_one_point_per_seed(tmp_path: Path) -> None:
     assert [line.get_xdata().round(4).tolist() for line in train.lines] == [[0.95, 0.955, 0.96]] * 8
     assert [line.get_xdata().tolist() for line in other.lines] == [[0.7]] * 3
     figure.savefig(tmp_path / "picture.png", dpi=40)
+
+
+def test_each_seed_is_a_point_and_each_embedding_a_box() -> None:
+    values = {"improved": [0.93, 0.94, 0.95, 0.97], "paper": [0.92], "standard": [0.99, 0.97]}
+    group = {name: [measured(name, seed, one) for seed, one in enumerate(ones)] for name, ones in values.items()}
+    figure = Figure()
+    draw_accuracies(figure, group)
+    ax = figure.axes[1]
+    for row, line in enumerate(ax.lines):
+        heights = np.asarray(line.get_ydata(), dtype=float)
+        assert len(set(heights)) == len(heights)
+        assert np.abs(heights - row).max() < 0.25
+    boxes = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in ax.patches]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(boxes, [np.quantile(ones, (0.25, 0.75)) for ones in values.values()])
+    figure.canvas.draw()
+    bottom, top = ax.get_ylim()
+    assert bottom > top, "the first embedding is on top"

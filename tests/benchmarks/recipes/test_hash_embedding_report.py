@@ -150,7 +150,7 @@ def test_results_of_other_settings_and_rows_have_cells_of_their_own() -> None:
             "hash, dictionary": "50.00 [2]",
             "standard, dictionary": "",
         }
-        assert list(accuracies.notes[:2]) == ["[1] with folds=1.", "[2] with max_epochs=2, n_train=300."]
+        assert list(accuracies.notes[:2]) == ["[1] with folds=1.", "[2] with n_train=300, max_epochs=2."]
         assert [(row[1], row[2]) for row in times.rows] == [
             ("hash, dictionary", "2,000"),
             ("hash, dictionary", "1,000"),

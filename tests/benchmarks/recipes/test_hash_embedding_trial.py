@@ -83,6 +83,19 @@ def test_rows_are_sampled_by_the_seed(settings):
     assert set(zip(first.test_texts, first.test_labels.tolist(), strict=True)) <= pairs
 
 
+def test_a_csv_file_has_a_tenth_of_test_rows(tmp_path):
+    rows = [f"{'ab'[row % 2]},text number {row}" for row in range(50)]
+    (tmp_path / "films.csv").write_text("label,text\n" + "\n".join(rows) + "\n")
+    texts = read_texts(replace(SMALL, dataset="films.csv", data=str(tmp_path)), 0)
+    assert (len(texts.train_texts), len(texts.test_texts)) == (45, 5)
+    pairs = [*zip(texts.train_labels, texts.train_texts, strict=True)]
+    pairs += zip(texts.test_labels, texts.test_texts, strict=True)
+    assert sorted(f"{label},{text}" for label, text in pairs) == sorted(rows)
+    assert read_texts(replace(SMALL, dataset=str(tmp_path / "films.csv")), 3).test_texts == texts.test_texts
+    with pytest.raises(FileNotFoundError, match=r"nowhere.csv does not exist; expected a CSV file"):
+        read_texts(replace(SMALL, dataset="nowhere.csv"), 0)
+
+
 def test_a_value_is_cross_validated(settings, tmp_path):
     texts = read_texts(settings, 0)
     for parameter, value in (("n_buckets", 20), ("n_embeddings", 30)):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from benchmarks.recipes.accuracy_distribution_display import AccuracyDistributionDisplay
+from benchmarks.recipes.accuracy_distribution import draw_accuracies
 from benchmarks.runner import RECIPES
 from benchmarks.runner.report import make_plots
 from tests.stories.test_pictures import assert_readable
@@ -47,11 +47,11 @@ def test_labels_of_quick_experiments_do_not_overlap_and_the_legend_is_no_data(re
 
 
 def test_one_seed_of_an_accuracy_is_inside_its_axes() -> None:
-    display = AccuracyDistributionDisplay({"hash": ([0.9], [0.8]), "standard": ([0.95], [0.7])}).plot(
-        figure=Figure(layout="constrained")
-    )
-    assert_readable(display.figure_)
-    for ax, points in zip(display.axes_, ([0.9, 0.95], [0.7, 0.8]), strict=True):
+    points = {"hash": {"train_accuracy": 0.9, "accuracy": 0.8}, "standard": {"train_accuracy": 0.95, "accuracy": 0.7}}
+    figure = Figure(layout="constrained")
+    draw_accuracies(figure, {name: [values] for name, values in points.items()})
+    assert_readable(figure)
+    for ax, metric in zip(figure.axes, ("train_accuracy", "accuracy"), strict=True):
         low, high = ax.get_xlim()
-        assert low < min(points)
-        assert max(points) < high
+        assert low < min(values[metric] for values in points.values())
+        assert max(values[metric] for values in points.values()) < high

@@ -127,23 +127,6 @@ def test_the_identity_does_not_depend_on_the_order_of_settings() -> None:
     assert len({run_identity("a", {"x": 1}, 0), run_identity("a", {"x": 2}, 0), run_identity("b", {"x": 1}, 0)}) == 3
 
 
-def test_keys_of_older_versions_are_renamed(tmp_path: Path) -> None:
-    path = tmp_path / "found.jsonl"
-    old = {"recipe": "hsigmoid-ptb", "seed": 0, "settings": {"passes": 3, "tree": "complete"}, "step": 0}
-    text = write(path, old | {"part": "pass", "pass": 1, "seconds_a_row": 0.5})
-    [result] = read_results(path)
-    assert result == old | {
-        "settings": {"epochs": 3, "tree": "complete"},
-        "part": "epoch",
-        "epoch": 1,
-        "seconds_per_row": 0.5,
-    }
-    identity = run_identity("hsigmoid-ptb", {"tree": "complete", "epochs": 3}, 0)
-    with ResultsFile(path) as file:
-        assert completed_steps(file.results, identity) == [result]  # so that an interrupted run resumes
-    assert path.read_text() == text
-
-
 @pytest.mark.parametrize(
     "name", ["experiments", "reversal", "hsigmoid-ptb", "ptb-table", "brown", "nplm", "reversal-sgd"]
 )

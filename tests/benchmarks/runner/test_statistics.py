@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.runner.statistics import compare_paired, holm_correction, mean_interval, sign_flip_p_value
+from benchmarks.runner.statistics import compare_paired, holm_correction, sign_flip_p_value
 
 integers = st.lists(st.integers(-5, 5), min_size=1, max_size=8)
 
@@ -53,29 +53,18 @@ def test_true_hypotheses_are_rejected_as_often_as_the_level_says() -> None:
         assert np.mean(p_values <= level) == pytest.approx(level, abs=4 * np.sqrt(level / 2000))
 
 
-@pytest.mark.parametrize(
-    ("differences", "message"),
-    [
-        ([], "needs 1 to 20 differences, got 0"),
-        ([1.0] * 21, "got 21"),
-        ([1.0, np.nan], r"finite differences, got \[1.0, nan"),
-    ],
-)
-def test_differences_that_cannot_be_tested_are_refused(differences: list[float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("differences", [[], [1.0] * 21, [1.0, np.nan]])
+def test_differences_that_cannot_be_tested_are_refused(differences: list[float]) -> None:
+    with pytest.raises(ValueError, match="needs 1 to 20 finite differences, got"):
         sign_flip_p_value(differences)
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 def test_the_interval_is_that_of_scipy(confidence: float) -> None:
-    values = np.random.default_rng(2).normal(size=10)
-    expected = stats.ttest_1samp(values, 0).confidence_interval(confidence)
-    np.testing.assert_allclose(mean_interval(values, confidence), expected)
-
-
-def test_one_value_has_no_interval() -> None:
-    with pytest.raises(ValueError, match="at least two values, got 1"):
-        mean_interval([1.0])
+    first, second = np.random.default_rng(2).normal(size=(2, 10)).tolist()
+    expected = stats.ttest_rel(first, second).confidence_interval(confidence)
+    (compared,) = compare_paired({"a": first, "b": second}, [("a", "b")], confidence)
+    np.testing.assert_allclose((compared.low, compared.high), expected)
 
 
 def test_holm_is_the_published_example() -> None:
@@ -97,22 +86,18 @@ def test_holm_rejects_step_by_step(p_values: list[float], level: float) -> None:
 
 def test_settings_are_compared_seed_by_seed() -> None:
     seeds = np.random.default_rng(3).normal(size=10)
-    measured = {"a": seeds + 1, "b": seeds + 0.9 + 0.01 * np.arange(10), "c": -seeds}
-    comparisons = compare_paired({name: values.tolist() for name, values in measured.items()})
-    assert [comparison[:2] for comparison in comparisons] == [("a", "b"), ("a", "c"), ("b", "c")]
+    measured = {"a": (seeds + 1).tolist(), "b": (seeds + 0.9 + 0.01 * np.arange(10)).tolist(), "c": (-seeds).tolist()}
+    comparisons = compare_paired(measured, [("a", "b"), ("c", "a")])
     for comparison in comparisons:
-        difference = measured[comparison.first] - measured[comparison.second]
+        difference = np.subtract(measured[comparison.first], measured[comparison.second])
         assert comparison.difference == pytest.approx(difference.mean())
-        assert (comparison.low, comparison.high) == pytest.approx(mean_interval(difference))
         assert comparison.p_value == sign_flip_p_value(difference)
     assert [one.corrected_p_value for one in comparisons] == holm_correction([one.p_value for one in comparisons])
-    (alone,) = compare_paired(measured, pairs=[("c", "a")])
-    assert alone.difference == pytest.approx(-comparisons[1].difference)
+    (alone,) = compare_paired(measured, [("c", "a")])
     assert alone.corrected_p_value == alone.p_value
 
 
-def test_scores_that_cannot_be_paired_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"same number of scores of each setting, got \{'a': 2, 'b': 1\}"):
-        compare_paired({"a": [1, 2], "b": [1]})
-    with pytest.raises(ValueError, match=r"There are no scores of \['c'\]; there are scores of: a, b"):
-        compare_paired({"a": [1, 2], "b": [1, 3]}, pairs=[("a", "c")])
+@pytest.mark.parametrize("scores", [{"a": [1, 2], "b": [1]}, {"a": [1], "b": [1]}])
+def test_scores_that_cannot_be_paired_are_refused(scores: dict[str, list[float]]) -> None:
+    with pytest.raises(ValueError, match="needs the same number of scores of each, at least two, got"):
+        compare_paired(scores, [("a", "b")])
