@@ -23,21 +23,11 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """A folder with train.csv and test.csv, each with the columns label and text.
+    """A folder with train.csv and test.csv, each with the columns label and text."""
 
-    Parameters
-    ----------
-    validation_file : str or None
-        The file with the validation rows; None splits them off the training rows.
-    validation_share : float
-        The share of training rows to split off, stratified by label.
-    only_characters : bool
-        Whether words are useless features, as for language identification.
-    """
-
-    validation_file: str | None = None
+    validation_file: str | None = None  # None: split off the training rows
     validation_share: float = 0.1
-    only_characters: bool = False
+    only_characters: bool = False  # words are useless features, as for language identification
 
 
 SETS = {
@@ -65,18 +55,10 @@ TITLES = {
 
 @dataclass(frozen=True)
 class DataFolder:
-    """The folder of the data sets, and the number of rows to read of each file.
-
-    Parameters
-    ----------
-    path : Path
-        The folder that holds a folder per data set.
-    rows : int or None
-        Read a random sample of this many rows of each file, for a test run; None reads all.
-    """
+    """The folder of the data sets, and the number of rows to read of each file."""
 
     path: Path
-    rows: int | None = None
+    rows: int | None = None  # size of a random sample of each file, for a test run
 
     def read(self, name: str, file: str) -> Rows:
         """Read one file of a data set."""

@@ -55,19 +55,7 @@ ABLATION_C = 10.0
 
 
 class Bench:
-    """Options, texts, models and results of a run.
-
-    Parameters
-    ----------
-    data : DataFolder
-        The data sets.
-    path : Path or None
-        The JSON file with the results.
-    work : Path
-        The folder to save encoders in.
-    options : Namespace
-        The options of the command line.
-    """
+    """Options, texts, models and results of a run."""
 
     def __init__(self, data: DataFolder, path: Path | None, work: Path, options: argparse.Namespace) -> None:
         self.data, self.path, self.work, self.options = data, path, work, options

@@ -160,29 +160,7 @@ NOT_LEARNED = ("callbacks", "checkpoint_dir", "checkpoint_every", "monitor", "re
 def train_encoder(
     paragraphs: Sequence[str], settings: dict[str, Any], *, seed: int, folder: Path, monitored: Pairs | None
 ) -> tuple[SGNNSentenceEncoder, dict[str, Any]]:
-    """Train an encoder, or resume from the checkpoint in the folder.
-
-    Parameters
-    ----------
-    paragraphs : sequence of str
-        The training text.
-    settings : dict
-        Parameters of the encoder.
-    seed : int
-        Its random state.
-    folder : Path
-        The folder of its checkpoint.
-    monitored : Pairs or None
-        The pairs whose rank correlation selects the best weights; None keeps the last weights.
-
-    Returns
-    -------
-    encoder : SGNNSentenceEncoder
-        The trained encoder.
-    training : dict
-        The settings, the share of the time that steps waited for a batch, the number of parameters, the log, and the
-        seconds; no seconds if training was resumed, since they would be incomplete.
-    """
+    """Train an encoder, or resume from its checkpoint; a resumed training has no seconds, which would be incomplete."""
     is_new = not folder.exists()
     # Without training on sentences there is nothing to resume.
     checkpoints = {} if settings.get("max_epochs") == 0 else {"checkpoint_dir": folder, "resume": True}

@@ -28,12 +28,7 @@ MIN_SENTENCES = 3  # of a paragraph of which one is the query
 
 
 def evaluate(name: str, data: DataFolder, seed: int, models: list[str]) -> Iterator[tuple[str, float]]:
-    """Fit each model on the texts that are searched, and yield its score in percent.
-
-    For labeled texts it is the share of the five nearest neighbors that have the label of the query, a text that is not
-    searched; for paragraphs the mean reciprocal rank of the one that a sentence was taken from, without this sentence.
-    Encoders that differ in what only ``transform`` reads are fitted once.
-    """
+    """Fit each model and yield the percentage of neighbors with the query's label, or mean reciprocal rank."""
     texts, queries, targets = (paragraphs if name == "wikipedia" else labelled)(name, data, seed)
     score = reciprocal_rank if name == "wikipedia" else share_of_label
     if BASELINE in models:

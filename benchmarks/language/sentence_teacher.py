@@ -57,19 +57,7 @@ _words_and_punctuation = re.compile(r"\w+|[^\w\s]").findall
 
 
 class TeacherVectors:
-    """Texts, each kind in a random order, and the vectors of a teacher for them, cached in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder: for each kind of texts ``kind.json`` with the texts, and in ``kind/`` arrays of 4,096 vectors.
-    data : DataFolder
-        The data sets.
-    package : Path or None
-        The folder to install the teacher in if a vector is missing; None is a temporary one.
-    limits : dict of str to int
-        The number of texts of a kind to use; all of the others.
-    """
+    """Texts, each kind in a random order, and the vectors of a teacher for them, cached in a folder."""
 
     def __init__(self, folder: Path, data: DataFolder, package: Path | None, limits: dict[str, int]) -> None:
         self.folder, self.data, self.package, self.limits = folder, data, package, limits

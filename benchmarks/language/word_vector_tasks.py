@@ -43,10 +43,7 @@ def questions(words: Sequence[str], half: str) -> Iterator[Question]:
 
 
 def analogies(words: Sequence[str], vectors: NDArray[np.float32], half: str) -> dict[str, float]:
-    """Return the accuracy in percent per relation: the word most similar to ``second - first + third`` is the answer.
-
-    All words of the vocabulary compete except the three of the question.
-    """
+    """Return the accuracy in percent per relation: ``second - first + third`` is most similar to the answer."""
     units = normalize(vectors)
     index_of = {word: index for index, word in enumerate(words)}
     asked = list(questions(words, half))
@@ -63,14 +60,7 @@ def analogies(words: Sequence[str], vectors: NDArray[np.float32], half: str) -> 
 
 
 def neighbors(words: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, float]:
-    """Rank the words of all groups by their similarity to each of them.
-
-    Returns
-    -------
-    dict of str to float
-        The percentage of words whose nearest neighbor among them is of the same group, and the mean average precision
-        of the ranking in percent.
-    """
+    """Return the share of words with a nearest neighbor of their group, and the mean average precision, in percent."""
     index_of = {word: index for index, word in enumerate(words)}
     groups_of: dict[str, set[str]] = {}
     for group, text in GROUPS.items():

@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from benchmarks.recipes.mixture_rows import Texts, format_weights, score_row, train_network
+from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
 from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import group_by_settings, same_settings, setting
-from benchmarks.runner.table import Table, without_column
+from benchmarks.runner.settings import setting
+from benchmarks.runner.table import Table, tables_by_settings
 from sklearn_hashnlp._clock import clock
 
 if TYPE_CHECKING:
@@ -55,11 +55,10 @@ _ROWS: tuple[tuple[tuple[str, ...], bool], ...] = (  # models, and whether their
     ((_NETWORK, _KNESER_NEY), True),
 )
 _PUBLISHED = dict(zip(_ROWS, ("321", "", "268", "", "252 (with a trigram model)"), strict=True))
-_TEXT_SETTINGS = ("n_train", "n_valid", "min_count", "vocabulary")  # published figures are of one text
 
 
 @dataclass(frozen=True)
-class BrownSettings:
+class BrownSettings(NetworkSettings):
     """Settings of the experiment; the metadata of each field describe it."""
 
     data: str = setting(
@@ -73,21 +72,6 @@ class BrownSettings:
     vocabulary: Literal["corpus", "train"] = setting(
         "corpus", "text in which words are counted: the whole corpus, as probably in the paper, or train"
     )
-    order: int = setting(5, "words of an n-gram: the context and the predicted word")
-    embedding_dim: int = setting(128, "embedding dimension of the network")
-    hidden_size: int = setting(400, "hidden size of the network")
-    dropout: float = setting(0.5, "dropout probability of the hidden layer")
-    embedding_dropout: float = setting(0.2, "dropout probability of the embeddings")
-    n_direct: int = setting(2**24, "size of the table of hashed direct connections")
-    far_context: int = setting(64, "words before the n-gram, also of earlier sentences, as a bag of words; 0: none")
-    epochs: int = setting(6, "epochs of the network; the best on the validation text is restored")
-    batch_size: int = setting(512, "batch size, in predicted words")
-    learning_rate: float = setting(0.3, "learning rate")
-    direct_learning_rate: float = setting(4.0, "factor of the learning rate of hashed direct connections")
-    tree: Literal["learned", "cluster", "huffman"] = setting(
-        "learned", "tree of the hierarchical softmax: learned by a small network before, or cluster, or huffman"
-    )
-    tree_epochs: int = setting(2, "epochs of the small network that the tree is learned from")
 
 
 _QUICK = BrownSettings(
@@ -175,34 +159,20 @@ def _unknown_share(sentences: list[str], vocabulary: dict[str, int]) -> float:
 
 
 def _report(results: Sequence[Result]) -> list[Table]:
-    header = ["model", "seed", "weights", "validation perplexity", "test", "test, per token", "published"]
-    tables = []
-    for changes, group in group_by_settings(results):
-        rows = [
-            [
-                " + ".join(result["models"]),
-                str(result["seed"]),
-                format_weights(result["weights"]),
-                f"{result['valid_perplexity']:.1f}",
-                f"{result['test_perplexity']:.1f}",
-                f"{result['test_perplexity_per_token']:.1f}",
-                _PUBLISHED[tuple(result["models"]), result["frequency_bins"]],
-            ]
-            for result in group
-        ]
-        last = group[-1]
-        notes = [
-            f"{last['n_words']:,} test words with </s>, {last['n_vocabulary']:,} words in the vocabulary; <unk> is "
-            f"{last['train_unknown_share']:.2%} of the training words, {last['valid_unknown_share']:.2%} of the "
-            f"validation words and {last['test_unknown_share']:.2%} of the test words",
-            "Published: Bengio et al. (2003), with another tokenization; compare the figures per token",
-        ]
-        title = "Language models on the Brown corpus"
-        table = Table(f"{title} ({changes})" if changes else title, header, rows, notes)
-        if not same_settings(last["settings"], BROWN.settings, _TEXT_SETTINGS):
-            table = without_column(table, "published")._replace(notes=notes[:1])
-        tables.append(table)
-    return tables
+    return tables_by_settings(results, _tables)
+
+
+def _tables(results: Sequence[Result]) -> list[Table]:
+    last = results[-1]
+    notes = [
+        f"{last['n_words']:,} test words with </s>, {last['n_vocabulary']:,} words in the vocabulary; <unk> is "
+        f"{last['train_unknown_share']:.2%} of the training words, {last['valid_unknown_share']:.2%} of the validation "
+        f"words and {last['test_unknown_share']:.2%} of the test words",
+        "Published: Bengio et al. (2003), with another tokenization; compare the figures per token",
+    ]
+    title, options = "Language models on the Brown corpus", {"default": BROWN.settings, "notes": notes}
+    names = ("n_train", "n_valid", "min_count", "vocabulary")
+    return [mixture_table(title, results, _PUBLISHED, **options, text_settings=names)]
 
 
 BROWN = Recipe(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.runner.recipe import Result
 from benchmarks.runner.settings import group_by_settings
-from benchmarks.runner.table import Table
+from benchmarks.runner.table import Table, tables_by_settings
 from sklearn_hashnlp.inspection._collision_statistics import (
     CollisionCounts,
     CollisionSummary,
@@ -66,11 +66,7 @@ class _Row(NamedTuple):
 
 def report_collisions(results: Sequence[Result]) -> list[Table]:
     """Make tables of counted and expected pairs."""
-    return [
-        table._replace(title=f"{table.title} ({changes})" if changes else table.title)
-        for changes, group in group_by_settings(results)
-        for table in _tables(group)
-    ]
+    return tables_by_settings(results, _tables)
 
 
 def plot_collisions(results: Sequence[Result], figure: Figure) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from benchmarks.recipes.penn_treebank import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.run import PlannedRun
-from benchmarks.runner.settings import group_by_settings, setting
-from benchmarks.runner.table import Table
+from benchmarks.runner.settings import setting
+from benchmarks.runner.table import Table, tables_by_settings
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language import HsigmoidLanguageModel
@@ -175,26 +175,26 @@ def _accuracy(predicted: list[str], expected: list[str]) -> float:
 
 
 def _report(results: Sequence[Result]) -> list[Table]:
+    return tables_by_settings(results, _tables)
+
+
+def _tables(results: Sequence[Result]) -> list[Table]:
     header = ["epoch", "seed", "seconds", "training perplexity", "validation", "hit rate, greedy", "exact"]
-    tables = []
-    for changes, group in group_by_settings(results):
-        rows = [
-            [
-                str(result["epoch"]),
-                str(result["seed"]),
-                f"{result['seconds']:.1f}",
-                f"{result['train_perplexity']:.1f}",
-                f"{result['valid_perplexity']:.1f}",
-                f"{result['hit_rate_greedy']:.2%}",
-                f"{result['hit_rate_exact']:.2%}",
-            ]
-            for result in group
+    rows = [
+        [
+            str(result["epoch"]),
+            str(result["seed"]),
+            f"{result['seconds']:.1f}",
+            f"{result['train_perplexity']:.1f}",
+            f"{result['valid_perplexity']:.1f}",
+            f"{result['hit_rate_greedy']:.2%}",
+            f"{result['hit_rate_exact']:.2%}",
         ]
-        best = min(group, key=lambda result: result["valid_loss"])
-        note = f"Best on valid.txt: epoch {best['epoch']} of seed {best['seed']}, {best['n_words']:,} predicted words"
-        title = "5-gram network on the Penn Treebank"
-        tables.append(Table(f"{title} ({changes})" if changes else title, header, rows, [note]))
-    return tables
+        for result in results
+    ]
+    best = min(results, key=lambda result: result["valid_loss"])
+    note = f"Best on valid.txt: epoch {best['epoch']} of seed {best['seed']}, {best['n_words']:,} predicted words"
+    return [Table("5-gram network on the Penn Treebank", header, rows, [note])]
 
 
 HSIGMOID_PTB = Recipe(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from benchmarks.runner.recipe import Result, Run
+from benchmarks.runner.settings import same_settings, setting
+from benchmarks.runner.table import Table, without_column
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language import HsigmoidLanguageModel
@@ -18,8 +22,29 @@ class Texts(NamedTuple):
     test: list[str]
 
 
+@dataclass(frozen=True)
+class NetworkSettings:
+    """Settings of the network, chosen on the validation text of the Penn Treebank."""
+
+    order: int = setting(5, "words of an n-gram: the context and the predicted word")
+    embedding_dim: int = setting(128, "embedding dimension of the network")
+    hidden_size: int = setting(400, "hidden size of the network")
+    dropout: float = setting(0.5, "dropout probability of the hidden layer")
+    embedding_dropout: float = setting(0.2, "dropout probability of the embeddings")
+    n_direct: int = setting(2**24, "size of the table of hashed direct connections")
+    far_context: int = setting(64, "words before the n-gram, also of earlier sentences, as a bag of words; 0: none")
+    epochs: int = setting(6, "epochs of the network; the best on the validation text is restored")
+    batch_size: int = setting(512, "batch size, in predicted words")
+    learning_rate: float = setting(0.3, "learning rate")
+    direct_learning_rate: float = setting(4.0, "factor of the learning rate of hashed direct connections")
+    tree: Literal["learned", "cluster", "huffman"] = setting(
+        "learned", "tree of the hierarchical softmax: learned by a small network before, or cluster, or huffman"
+    )
+    tree_epochs: int = setting(2, "epochs of the small network that the tree is learned from")
+
+
 def train_network(
-    settings: Any,  # of a recipe
+    settings: NetworkSettings,
     run: Run,
     texts: Texts,
     vocabulary: dict[str, int],
@@ -88,6 +113,44 @@ def score_row(names: tuple[str, ...], model: Any, texts: Texts, seconds: float, 
     }
     run.log(f"{' + '.join(names)}: {result['valid_perplexity']:.1f} valid, {result['test_perplexity']:.1f} test")
     return result
+
+
+def mixture_table(
+    title: str,
+    results: Sequence[Result],
+    published: Mapping[Any, str],
+    *,
+    notes: Sequence[str],
+    default: Any,
+    text_settings: Sequence[str],  # published figures are of one text
+) -> Table:
+    """Make the table of models and mixtures; published figures are shown beside those of the same text alone."""
+    per_token = "test_perplexity_per_token" in results[0]
+    header = [
+        "model",
+        "seed",
+        "weights",
+        "validation perplexity",
+        "test",
+        *["test, per token"] * per_token,
+        "published",
+    ]
+    rows = [
+        [
+            " + ".join(result["models"]),
+            str(result["seed"]),
+            format_weights(result["weights"]),
+            f"{result['valid_perplexity']:.1f}",
+            f"{result['test_perplexity']:.1f}",
+            *([f"{result['test_perplexity_per_token']:.1f}"] if per_token else []),
+            published.get((tuple(result["models"]), result.get("frequency_bins", False)), ""),
+        ]
+        for result in results
+    ]
+    table = Table(title, header, rows, notes)
+    if same_settings(results[-1]["settings"], default, text_settings):
+        return table
+    return without_column(table, "published")._replace(notes=notes[:1])
 
 
 def format_weights(weights: list[Any]) -> str:

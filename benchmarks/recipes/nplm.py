@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.recipes.penn_treebank import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import group_by_settings, setting
-from benchmarks.runner.table import Table
+from benchmarks.runner.settings import setting
+from benchmarks.runner.table import Table, tables_by_settings
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language import HsigmoidLanguageModel
@@ -131,17 +131,16 @@ def _n_results(_settings: NplmSettings) -> int:
 
 
 def _report(results: Sequence[Result]) -> list[Table]:
+    return tables_by_settings(results, _tables)
+
+
+def _tables(results: Sequence[Result]) -> list[Table]:
     header = ["network", "seed", "parameters", "s per epoch", "loss, epoch 1", "last", "valid. perplexity", "test"]
-    tables = []
-    for changes, group in group_by_settings(results):
-        rows = [_row(result) for result in group]
-        notes = [
-            f"{group[0]['settings']['num_epochs']} epochs; the loss is the average over an epoch's training batches. "
-            "The post states no figures."
-        ]
-        title = "The network of the post on the Penn Treebank"
-        tables.append(Table(f"{title} ({changes})" if changes else title, header, rows, notes))
-    return tables
+    notes = [
+        f"{results[0]['settings']['num_epochs']} epochs; the loss is the average over an epoch's training batches. The "
+        "post states no figures."
+    ]
+    return [Table("The network of the post on the Penn Treebank", header, [_row(result) for result in results], notes)]
 
 
 def _row(result: Result) -> list[str]:

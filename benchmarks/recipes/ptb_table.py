@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from benchmarks.recipes.mixture_rows import Texts, format_weights, score_row, train_network
+from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
 from benchmarks.recipes.penn_treebank import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import group_by_settings, same_settings, setting
-from benchmarks.runner.table import Table, without_column
+from benchmarks.runner.settings import setting
+from benchmarks.runner.table import Table, tables_by_settings
 from sklearn_hashnlp._clock import clock
 
 if TYPE_CHECKING:
@@ -45,22 +45,21 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     (_NETWORK, _KNESER_NEY),
     (_NETWORK, _KNESER_NEY, _CACHE),
 )
-_PUBLISHED: dict[tuple[str, ...], float] = {
-    (_KNESER_NEY,): 141.2,
-    (_NETWORK,): 140.2,
-    (_KNESER_NEY, _CACHE): 125.7,
-    (_NETWORK, _KNESER_NEY): 116.7,
-    (_NETWORK, _KNESER_NEY, _CACHE): 106.6,
+_PUBLISHED = {
+    ((_KNESER_NEY,), False): "141.2",
+    ((_NETWORK,), False): "140.2",
+    ((_KNESER_NEY, _CACHE), False): "125.7",
+    ((_NETWORK, _KNESER_NEY), False): "116.7",
+    ((_NETWORK, _KNESER_NEY, _CACHE), False): "106.6",
 }
 _OTHERS = (
     "Others, published: log-bilinear model 144.5, with Kneser-Ney and cache 105.8; recurrent network 124.7, with both "
     "97.5; n-gram model within and across sentences 116.6, with both 108.7; LSTM 114.5; AWD-LSTM 57.3"
 )
-_TEXT_SETTINGS = ("n_train", "n_valid", "n_test")  # published figures are of the whole text
 
 
 @dataclass(frozen=True)
-class PtbTableSettings:
+class PtbTableSettings(NetworkSettings):
     """Settings of the experiment; the metadata of each field describe it."""
 
     data: str = setting(
@@ -68,21 +67,6 @@ class PtbTableSettings:
         "folder with train.txt, valid.txt and test.txt; empty: ptb in the folder that HASHNLP_DATA names",
         recorded=False,
     )
-    order: int = setting(5, "words of an n-gram: the context and the predicted word")
-    embedding_dim: int = setting(128, "embedding dimension of the network")
-    hidden_size: int = setting(400, "hidden size of the network")
-    dropout: float = setting(0.5, "dropout probability of the hidden layer")
-    embedding_dropout: float = setting(0.2, "dropout probability of the embeddings")
-    n_direct: int = setting(2**24, "size of the table of hashed direct connections")
-    far_context: int = setting(64, "words before the n-gram, also of earlier sentences, as a bag of words; 0: none")
-    epochs: int = setting(6, "epochs of the network on train.txt; the best on valid.txt is restored")
-    batch_size: int = setting(512, "batch size, in predicted words")
-    learning_rate: float = setting(0.3, "learning rate")
-    direct_learning_rate: float = setting(4.0, "factor of the learning rate of hashed direct connections")
-    tree: Literal["learned", "cluster", "huffman"] = setting(
-        "learned", "tree of the hierarchical softmax: learned by a small network before, or cluster, or huffman"
-    )
-    tree_epochs: int = setting(2, "epochs of the small network that the tree is learned from")
     cache_size: int = setting(1000, "words that the cache remembers")
     frequency_bins: bool = setting(False, "whether weights depend on the frequency of the last two words")
     n_train: int = setting(0, "training sentences; 0: all")
@@ -129,32 +113,18 @@ def _n_results(_settings: PtbTableSettings) -> int:
 
 
 def _report(results: Sequence[Result]) -> list[Table]:
-    header = ["model", "seed", "weights", "validation perplexity", "test", "published"]
-    tables = []
-    for changes, group in group_by_settings(results):
-        rows = [
-            [
-                " + ".join(result["models"]),
-                str(result["seed"]),
-                format_weights(result["weights"]),
-                f"{result['valid_perplexity']:.1f}",
-                f"{result['test_perplexity']:.1f}",
-                f"{_PUBLISHED[names]:.1f}" if (names := tuple(result["models"])) in _PUBLISHED else "",
-            ]
-            for result in group
-        ]
-        last = group[-1]
-        notes = [
-            f"{last['n_words']:,} test words and ends of sentences, {last['n_vocabulary']:,} words in the vocabulary; "
-            "the weights are learned on valid.txt",
-            _OTHERS,
-        ]
-        title = "Language models on the Penn Treebank"
-        table = Table(f"{title} ({changes})" if changes else title, header, rows, notes)
-        if not same_settings(last["settings"], PTB_TABLE.settings, _TEXT_SETTINGS):
-            table = without_column(table, "published")._replace(notes=notes[:1])
-        tables.append(table)
-    return tables
+    return tables_by_settings(results, _tables)
+
+
+def _tables(results: Sequence[Result]) -> list[Table]:
+    last = results[-1]
+    notes = [
+        f"{last['n_words']:,} test words and ends of sentences, {last['n_vocabulary']:,} words in the vocabulary; the "
+        "weights are learned on valid.txt",
+        _OTHERS,
+    ]
+    title, options = "Language models on the Penn Treebank", {"default": PTB_TABLE.settings, "notes": notes}
+    return [mixture_table(title, results, _PUBLISHED, **options, text_settings=("n_train", "n_valid", "n_test"))]
 
 
 PTB_TABLE = Recipe(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
 
+from benchmarks.recipes.reversal_settings import ReversalSettings
 from benchmarks.runner.recipe import Log, Progress, Recipe, Result, Run
-from benchmarks.runner.settings import group_by_settings, same_settings, setting
-from benchmarks.runner.table import Table, without_column
-
-if TYPE_CHECKING:
-    from benchmarks.recipes.reversal_training import Trainer
+from benchmarks.runner.settings import same_settings
+from benchmarks.runner.table import Table, tables_by_settings, without_column
 
 _DESCRIPTION = """\
 A sequence-to-sequence network with additive attention reverses strings of 1 to 4 symbols out of 1,000, once with a full
@@ -54,34 +51,6 @@ _SIZES = (  # of the reference, whose figures are printed beside runs of these s
 )
 
 
-@dataclass(frozen=True)
-class ReversalSettings:
-    """Settings of the experiment; the metadata of each field describe it."""
-
-    outputs: tuple[str, ...] = setting(("softmax", "hsigmoid"), "output layers to compare")
-    arity: int = setting(2, "children of a node of the tree; with more than 2 the tree is as deep everywhere")
-    n_symbols: int = setting(1000, "symbols, without the end-of-string symbol")
-    max_length: int = setting(4, "maximum number of symbols of a string")
-    n_train: int = setting(3000, "training strings per epoch")
-    n_validation: int = setting(50, "validation strings for the loss")
-    n_test: int = setting(1000, "validation strings for the exact match, and as many test strings")
-    epochs: int = setting(20, "epochs on fixed strings")
-    stop_at: float = setting(0.98, "exact match at which training on fresh strings stops")
-    max_epochs: int = setting(150, "maximum number of epochs on fresh strings; 0 leaves them out")
-    batch_size: int = setting(16, "batch size; the reference has 1")
-    optimizer: Literal["adam", "sgd"] = setting("adam", "adam, or sgd on the summed loss of a string as the reference")
-    learning_rate: float = setting(0.003, "learning rate")
-    init: Literal["torch", "glorot"] = setting(
-        "torch", "initial weights: torch's, or glorot as the reference's library"
-    )
-    embedding_dim: int = setting(200, "embedding dimension")
-    encoder_size: int = setting(210, "hidden size of the encoder")
-    decoder_size: int = setting(210, "hidden size of the decoder")
-    encoder_layers: int = setting(1, "LSTM layers of the encoder")
-    decoder_layers: int = setting(1, "LSTM layers of the decoder")
-    layer_repeats: int = setting(200, "timed steps of each output layer alone")
-
-
 _QUICK = ReversalSettings(
     n_symbols=20,
     n_train=60,
@@ -117,34 +86,14 @@ def _n_results(settings: ReversalSettings) -> int:
     return (2 if settings.max_epochs else 1) * len(settings.outputs) + 1
 
 
-def _make_trainer(output: str, settings: ReversalSettings, seed: int) -> Trainer:
-    from benchmarks.recipes.reversal_training import Trainer
-
-    return Trainer(
-        output,
-        arity=settings.arity,
-        n_symbols=settings.n_symbols,
-        embedding_dim=settings.embedding_dim,
-        encoder_size=settings.encoder_size,
-        decoder_size=settings.decoder_size,
-        learning_rate=settings.learning_rate,
-        batch_size=settings.batch_size,
-        seed=seed,
-        optimizer=settings.optimizer,
-        init=settings.init,
-        encoder_layers=settings.encoder_layers,
-        decoder_layers=settings.decoder_layers,
-    )
-
-
 def _run_fixed(settings: ReversalSettings, seed: int, log: Log, progress: Progress) -> Iterator[Result]:
     """Train all networks in turns, so that other load on the machine affects each alike."""
-    from benchmarks.recipes.reversal_training import Purpose, draw_strings, generator_for
+    from benchmarks.recipes.reversal_training import Purpose, Trainer, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
     train = draw_strings(settings.n_train, *shape, generator=generator_for(seed, Purpose.fixed))
     validation = draw_strings(settings.n_validation, *shape, generator=generator_for(seed, Purpose.validation))
-    trainers = {output: _make_trainer(output, settings, seed) for output in settings.outputs}
+    trainers = {output: Trainer(output, settings, seed) for output in settings.outputs}
     for trainer in trainers.values():
         trainer.warm_up(*train)
     seconds: dict[str, list[float]] = {output: [] for output in trainers}
@@ -171,7 +120,7 @@ def _run_fixed(settings: ReversalSettings, seed: int, log: Log, progress: Progre
 
 def _run_fresh(settings: ReversalSettings, seed: int, log: Log, progress: Progress) -> Iterator[Result]:
     """Train each network on new strings until it reverses the validation strings."""
-    from benchmarks.recipes.reversal_training import Purpose, draw_strings, generator_for
+    from benchmarks.recipes.reversal_training import Purpose, Trainer, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
     validation = draw_strings(settings.n_test, *shape, generator=generator_for(seed, Purpose.exact_match))
@@ -179,7 +128,7 @@ def _run_fresh(settings: ReversalSettings, seed: int, log: Log, progress: Progre
     before = len(settings.outputs) * settings.epochs
     total = before + len(settings.outputs) * settings.max_epochs
     for index, output in enumerate(settings.outputs):
-        trainer = _make_trainer(output, settings, seed)
+        trainer = Trainer(output, settings, seed)
         seconds, matches = 0.0, [0.0]
         while matches[-1] < settings.stop_at and trainer.epochs < settings.max_epochs:
             generator = generator_for(seed, Purpose.fresh, trainer.epochs)
@@ -223,11 +172,7 @@ def _log_epoch(log: Log, name: str, epoch: int, total: int, score: str) -> None:
 
 
 def _report(results: Sequence[Result]) -> list[Table]:
-    return [
-        table._replace(title=f"{table.title} ({changes})" if changes else table.title)
-        for changes, group in group_by_settings(results)
-        for table in _tables(group)
-    ]
+    return tables_by_settings(results, _tables)
 
 
 def _tables(results: Sequence[Result]) -> list[Table]:

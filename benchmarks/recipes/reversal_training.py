@@ -9,6 +9,7 @@ from enum import IntEnum
 import torch
 from torch import Tensor, nn
 
+from benchmarks.recipes.reversal_settings import ReversalSettings
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftmax
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
@@ -54,43 +55,27 @@ def draw_strings(
 class Trainer:
     """A network with one of the output layers, and its optimizer."""
 
-    def __init__(
-        self,
-        output: str,
-        *,
-        n_symbols: int,
-        embedding_dim: int,
-        encoder_size: int,
-        decoder_size: int,
-        learning_rate: float,
-        batch_size: int,
-        seed: int,
-        optimizer: str = "adam",
-        arity: int = 2,
-        init: str = "torch",
-        encoder_layers: int = 1,
-        decoder_layers: int = 1,
-    ) -> None:
-        n_classes = n_symbols + 1  # the symbol that ends a string is one more
+    def __init__(self, output: str, settings: ReversalSettings, seed: int) -> None:
+        n_classes = settings.n_symbols + 1  # the symbol that ends a string is one more
         network_seed = generator_for(seed, Purpose.network).initial_seed()
         with torch_seed(network_seed):
-            layer = make_output(output, decoder_size, n_classes, seed, arity=arity)
+            layer = make_output(output, settings.decoder_size, n_classes, seed, arity=settings.arity)
         with torch_seed(network_seed):
             self.network = AttentionSeq2Seq(
                 n_classes,
-                embedding_dim,
-                encoder_size,
-                decoder_size,
-                encoder_layers=encoder_layers,
-                decoder_layers=decoder_layers,
+                settings.embedding_dim,
+                settings.encoder_size,
+                settings.decoder_size,
+                encoder_layers=settings.encoder_layers,
+                decoder_layers=settings.decoder_layers,
                 output=layer,
             )
-            if init == "glorot":
+            if settings.init == "glorot":
                 draw_glorot(self.network)
-        kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
-        self.optimizer = kind(self.network.parameters(), lr=learning_rate, fused=True)
-        self.sums_symbols = optimizer == "sgd"  # as the reference does, whose learning rate is of such a loss
-        self.batch_size = batch_size
+        self.sums_symbols = settings.optimizer == "sgd"  # as the reference does, whose learning rate is of such a loss
+        kind = torch.optim.SGD if self.sums_symbols else torch.optim.Adam
+        self.optimizer = kind(self.network.parameters(), lr=settings.learning_rate, fused=True)
+        self.batch_size = settings.batch_size
         self.seed = seed
         self.epochs = 0
 

@@ -31,35 +31,13 @@ def no_progress(_done: int, _total: int) -> None:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a recipe: its seed, folder and callbacks.
+    """One run of a recipe: its seed, folder and callbacks."""
 
-    Parameters
-    ----------
-    seed : int
-        Seed of all random numbers: runs with the same seed give the same results, except for times.
-    folder : Path
-        Existing folder for intermediate files, such as arrays and checkpoints. It holds the files of an interrupted
-        run of the same settings and seed, and is deleted when the run has finished.
-    previous : sequence of dict, default=()
-        The first results of an interrupted run of the same settings and seed, in order. The run resumes after them.
-    log : callable, default ignores the line
-        Called with one line of text, such as the loss of an epoch.
-    progress : callable, default ignores the progress
-        Called with the amount of work that is done and the total, both of the whole run.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from benchmarks.runner import Run
-    >>> Run(seed=0, folder=Path("run")).previous
-    ()
-    """
-
-    seed: int
-    folder: Path
-    previous: Sequence[Result] = ()
-    log: Log = field(default=no_log, repr=False)
-    progress: Progress = field(default=no_progress, repr=False)
+    seed: int  # of all random numbers: the same seed gives the same results, except for times
+    folder: Path  # for intermediate files; it holds those of an interrupted run, and is deleted at the end
+    previous: Sequence[Result] = ()  # the first results of an interrupted run, in order
+    log: Log = field(default=no_log, repr=False)  # called with a line of text
+    progress: Progress = field(default=no_progress, repr=False)  # called with the work that is done and the total
 
 
 def fit_progress(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callable[[float], None]:
@@ -83,49 +61,8 @@ def one_result(_settings: Settings) -> int:
 class Recipe:
     """An experiment that one command repeats.
 
-    ``python -m benchmarks run my_module:MY_RECIPE`` runs a recipe of your own. All functions of a recipe must
-    be defined at the top level of a module, so that a run can be sent to another process.
-
-    Parameters
-    ----------
-    name : str
-        Name on the command line.
-    summary : str
-        One line that says what the experiment shows.
-    description : str
-        What the experiment does, which publication it repeats, how it differs from it, and how long it takes.
-    settings : instance of a frozen dataclass
-        Settings of the experiment with their default values. Fields are int, float, bool, str or tuples of str or of
-        int. Their metadata hold ``"help"``, and ``"recorded": False`` for settings that do not change the results (a
-        folder, a device): these are not written into results.
-    run : callable
-        Called with settings and a ``Run``; yields the results after ``Run.previous`` as soon as each is there: dicts
-        that JSON can hold, the same for the same settings and seed, except for times. It imports numpy, torch and the
-        like in its body, so that listing the recipes is fast.
-    quick : instance of the same dataclass, default=None
-        Settings of a smoke test that takes seconds. None means ``settings``.
-    n_results : callable, default returns 1
-        Called with settings; returns the number of results of a whole run.
-    report : callable, default makes a table of means
-        Called with results, as they were yielded or read from a file; returns tables. Recipes with the same function
-        are reported together. Results may have several seeds and settings, and may belong to unfinished runs. The
-        default makes a table with the mean and the standard deviation over seeds of each number in the results.
-    plot : callable, default=None
-        Called with results, as ``report`` is, and an empty matplotlib figure to draw into. None draws nothing.
-    packages : sequence of str
-        Installed packages whose versions are written into the results.
-
-    Raises
-    ------
-    TypeError
-        If the settings are not an instance of a frozen dataclass, if ``quick`` is of another class, or if a function
-        cannot be called.
-    ValueError
-        If the recipe has no name, or a setting has a type that the command line cannot parse.
-
-    See Also
-    --------
-    load_recipe : Import a recipe of your own.
+    All functions must be defined at the top level of a module, so that a run can be sent to another process. ``run``
+    imports numpy, torch and the like in its body, so that listing the recipes is fast.
 
     Examples
     --------
@@ -135,16 +72,18 @@ class Recipe:
     (1000, 20)
     """
 
-    name: str
-    summary: str
-    description: str
-    settings: Settings = field(repr=False)
+    name: str  # on the command line
+    summary: str  # one line
+    description: str  # with the publication, the differences from it, and the running time
+    settings: Settings = field(repr=False)  # an instance of a frozen dataclass, with the default values
+    # Yields the results after ``Run.previous`` as soon as each is there: dicts that JSON can hold.
     run: Callable[[Settings, Run], Iterator[Result]] = field(repr=False)
-    quick: Settings = field(default=None, repr=False)
-    n_results: Callable[[Settings], int] = field(default=one_result, repr=False)
+    quick: Settings = field(default=None, repr=False)  # of a trial run of seconds; None: the settings
+    n_results: Callable[[Settings], int] = field(default=one_result, repr=False)  # of a whole run
+    # Called with results of any seeds and settings, of unfinished runs too; recipes with the same one share tables.
     report: Callable[[Sequence[Result]], list[Table]] = field(default=mean_table, repr=False)
     plot: Callable[[Sequence[Result], Figure], None] | None = field(default=None, repr=False)
-    packages: Sequence[str] = ("sklearn-hashnlp", "numpy", "torch")
+    packages: Sequence[str] = ("sklearn-hashnlp", "numpy", "torch")  # whose versions are written into results
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name.startswith("-"):

@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from benchmarks.runner.settings import group_by_settings
 
 _NUMBER = re.compile(r"[<>≤≥≈~]?\s?[+−-]?\.?\d")  # start of a number; a unit or a deviation may follow
 _EMPTY = {"", "-", "–", "—"}
 
 
 class Table(NamedTuple):
-    r"""A table of results.
-
-    Parameters
-    ----------
-    title : str
-        Title of the table.
-    header : sequence of str
-        Names of the columns.
-    rows : sequence of sequences of str
-        The cells; each row has as many as the header.
-    notes : sequence of str, default=()
-        Sentences below the table.
-
-    Examples
-    --------
-    >>> from benchmarks.runner import Table
-    >>> table = Table("Accuracy", ["data", "%"], [["ag", "92.1"], ["imdb", "9.2"]])
-    >>> table.title, len(table.rows)
-    ('Accuracy', 2)
-    """
+    """A table of results."""
 
     title: str
     header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
+    rows: Sequence[Sequence[str]]  # each has as many cells as the header
+    notes: Sequence[str] = ()  # sentences below the table
+
+
+def tables_by_settings(results: Sequence[dict[str, Any]], make: Callable[[Any], list[Table]]) -> list[Table]:
+    """Make the tables of the results of each settings; titles name the settings that differ."""
+    return [
+        table._replace(title=f"{table.title} ({changes})" if changes else table.title)
+        for changes, group in group_by_settings(results)
+        for table in make(group)
+    ]
 
 
 def without_column(table: Table, name: str) -> Table:

@@ -22,23 +22,7 @@ from sklearn_hashnlp.classifiers import make_text_classifier
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """One training in a new process.
-
-    Parameters
-    ----------
-    data : str
-        The folder with the data sets.
-    rows : int or None
-        As in :class:`data.DataFolder`.
-    fasttext : str or None
-        The folder that holds fastText; None trains ours.
-    train_file : str
-        The tokens in fastText's format.
-    setting : dict
-        The parameters of fastText.
-    threads : int
-        The threads of fastText.
-    """
+    """One training in a new process."""
 
     data: str
     rows: int | None

@@ -28,14 +28,7 @@ Result = TypeVar("Result")
 
 
 def choose_settings(fasttext: Any, data: DataFolder, threads: int, progress: Progress) -> dict[str, Any]:
-    """Choose texts, learning rate and epochs of fastText on a validation set, for each number of buckets.
-
-    Returns
-    -------
-    dict
-        ``"settings"`` by name, and ``"tried"``, the whole grid by number of buckets. One setting has five epochs, as in
-        fastText's paper, and the best learning rate for them: more epochs may gain little and make fastText slow.
-    """
+    """Choose texts, rate and epochs of fastText by number of buckets; one has the five epochs of its paper."""
     rows = data.train_valid(SET)
     settings, trials = {}, {}
     for name, fixed in ((PUBLISHED, fasttext_baseline.PUBLISHED), (SMALLER, fasttext_baseline.SMALLER)):

@@ -52,10 +52,7 @@ def ours(hyperplanes: str = "normal", *, float_output: bool = False) -> Pipeline
 
 
 def reference(method: str, vocabulary: Sequence[str]) -> Pipeline:
-    """Build the reference pipeline: counts of character 1- to 3-grams within words, then random projections.
-
-    ``char_wb`` pads words with spaces, as ours does with ``<`` and ``>``.
-    """
+    """Build the reference pipeline: counts of character 1- to 3-grams within words, then random projections."""
     fixed = vocabulary if "fixed" in method else None
     counts = CountVectorizer(analyzer="char_wb", lowercase=False, ngram_range=(1, 3), vocabulary=fixed)
     if method in ONE:

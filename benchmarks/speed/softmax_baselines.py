@@ -17,40 +17,14 @@ TRIED_STEPS = 20
 
 
 class Words(NamedTuple):
-    """A corpus as tensors, made before timing.
+    """A corpus as tensors, made before timing."""
 
-    Attributes
-    ----------
-    contexts : Tensor of shape (n_words, order - 1), dtype int64
-        Ids of the preceding words.
-    targets : Tensor of shape (n_words,), dtype int64
-        Ids of the words to predict.
-    """
-
-    contexts: Tensor
-    targets: Tensor
+    contexts: Tensor  # (n_words, order - 1), ids of the preceding words
+    targets: Tensor  # (n_words,), ids of the words to predict
 
 
 class LanguageBaseline:
-    """A network and its optimizer, torch's Adam with dense gradients.
-
-    Parameters
-    ----------
-    output : {"softmax", "adaptive"}
-        The output layer: a linear layer with torch's cross-entropy, or torch's adaptive softmax.
-    n_classes : int
-        Size of the output vocabulary, ids sorted by falling frequency; the next id pads contexts.
-    order, embedding_dim, hidden_size : int
-        Parameters of :class:`NPLM`.
-    learning_rate : float
-        Learning rate of Adam.
-    linear : bool, default=False
-        Whether the learning rate decays linearly to zero over each call of `train`.
-    fused : bool, default=False
-        Whether to use torch's fused Adam.
-    seed : int, default=0
-        Seed of the initial weights and the shuffling.
-    """
+    """A network and its optimizer, torch's Adam with dense gradients."""
 
     def __init__(
         self,

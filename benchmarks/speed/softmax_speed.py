@@ -142,11 +142,7 @@ def show_epoch(measured: dict[str, Any]) -> None:
 
 
 def target(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
-    """Train the adaptive softmax for two epochs, then ours until its validation perplexity is as low; alternately.
-
-    Ours is timed from strings to the trained model, with the tree; the baseline only while it trains. Validation is not
-    timed. Each number of epochs is a new training, since the linear schedule depends on it.
-    """
+    """Train the adaptive softmax for two epochs, then ours, tree included, until its perplexity is as low."""
     fused = choose_adam(ptb, (ADAPTIVE,), progress)[ADAPTIVE]
     trials = []
     for schedule in SCHEDULES:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from benchmarks.recipes.reversal_settings import ReversalSettings
 from benchmarks.recipes.reversal_training import (
     Purpose,
     Trainer,
@@ -16,12 +19,12 @@ from benchmarks.recipes.reversal_training import (
 )
 from sklearn_hashnlp.nn import AttentionSeq2Seq
 
-SIZES = {"n_symbols": 6, "embedding_dim": 16, "encoder_size": 24, "decoder_size": 24}
+SIZES = ReversalSettings(n_symbols=6, embedding_dim=16, encoder_size=24, decoder_size=24, learning_rate=0.02)
 OUTPUTS = ["softmax", "hsigmoid"]
 
 
 def make_trainer(output: str, seed: int = 0) -> Trainer:
-    return Trainer(output, **SIZES, learning_rate=0.02, batch_size=16, seed=seed)
+    return Trainer(output, SIZES, seed)
 
 
 def strings(n_strings: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -60,8 +63,8 @@ def test_the_same_seed_gives_the_same_network_whatever_torch_is_set_to(output: s
 
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_gradient_descent_follows_the_summed_loss_of_a_string(output: str) -> None:
-    options = {"learning_rate": 0.1, "batch_size": 1, "seed": 0, "optimizer": "sgd", "decoder_layers": 2}
-    trainer = Trainer(output, **SIZES, **options)
+    sgd = replace(SIZES, learning_rate=0.1, batch_size=1, optimizer="sgd", decoder_layers=2)
+    trainer = Trainer(output, sgd, seed=0)
     source, target = torch.tensor([[3, 1, 2]]), torch.tensor([[2, 1, 3]])
     (-trainer.network(source, target)[0].sum()).backward()
     gradients = {name: parameter.grad.clone() for name, parameter in trainer.network.named_parameters()}
