@@ -47,28 +47,6 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorc
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
-    options, data, path = parser.read(arguments)
-    result = read_result(path)
-    with contextlib.ExitStack() as stack:
-        folder = (
-            stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
-            if needs_fasttext(options)
-            else None
-        )
-        fasttext = None if folder is None else fasttext_baseline.import_fasttext(folder)
-        env = environment(*PACKAGES)
-        if folder is not None:
-            env["versions"]["fastText"] = fasttext_baseline.fasttext_version(folder)
-        if {"speed", "prediction", "memory"} & set(options.part):
-            run_against_fasttext(options, data, fasttext, folder, env, path, result)
-        if "accuracy" in options.part:
-            run_accuracy(options, data, fasttext, env, path, result)
-    if path is not None:
-        print(f"Written: {path}")
-
-
-def make_parser() -> BenchmarkParser:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="for accuracy; default: all")
@@ -91,7 +69,22 @@ def make_parser() -> BenchmarkParser:
         metavar="DIR",
         help="folder that holds fastText, or to install it into (default: a temporary one)",
     )
-    return parser
+    options, data, path = parser.read(arguments)
+    result = read_result(path)
+    with contextlib.ExitStack() as stack:
+        folder = (
+            stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
+            if needs_fasttext(options)
+            else None
+        )
+        fasttext = None if folder is None else fasttext_baseline.import_fasttext(folder)
+        env = environment(*PACKAGES)
+        if folder is not None:
+            env["versions"]["fastText"] = fasttext_baseline.fasttext_version(folder)
+        if {"speed", "prediction", "memory"} & set(options.part):
+            run_against_fasttext(options, data, fasttext, folder, env, path, result)
+        if "accuracy" in options.part:
+            run_accuracy(options, data, fasttext, env, path, result)
 
 
 def needs_fasttext(options: argparse.Namespace) -> bool:

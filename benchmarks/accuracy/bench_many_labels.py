@@ -65,8 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 print(f"{problem:12}{name:32}", *(f"{unit} {run[unit]:.2f}" for unit in UNITS), sep="  ", flush=True)
                 packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
                 write_result(path, environment(*packages) | {"torch threads": options.threads, "problems": problems})
-    if path is not None:
-        print(f"Written: {path}")
 
 
 def rows_of(problem: str, data: DataFolder, n_labels: int) -> tuple[Rows, Rows]:

@@ -46,7 +46,10 @@ class Outcome(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
+    parser = BenchmarkParser(__doc__, RESULT)
+    parser.add_argument("--parts", nargs="+", type=int, default=[2, 4, 8], help="numbers of parts (default: 2 4 8)")
+    parser.add_argument("--seeds", type=int, default=5, help="deals of the rows, and trainings (default: %(default)s)")
+    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
     options, data, path = parser.read(arguments)
     result = read_result(path)
     train, valid = data.train_valid("ag_news")
@@ -75,14 +78,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{n_parts} parts: {cell}", flush=True)
         write_result(path, result)
     print(markdown(result))
-
-
-def make_parser() -> BenchmarkParser:
-    parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--parts", nargs="+", type=int, default=[2, 4, 8], help="numbers of parts (default: 2 4 8)")
-    parser.add_argument("--seeds", type=int, default=5, help="deals of the rows, and trainings (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
-    return parser
 
 
 def measure(train: Rows, test: Rows, n_parts: int, n_epochs: int, seed: int) -> Outcome:

@@ -11,8 +11,6 @@ that of fit and transform together. Other programs on the machine affect the sec
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +22,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
 from benchmarks.common.data import DataFolder
-from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_script
+from benchmarks.common.memory import in_new_process, peak_mb, reset_peak, resident_mb
 from sklearn_hashnlp.text import FrequentNgramVectorizer
 
 RESULT = "ngram_dictionary.json"
@@ -48,12 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sets", nargs="+", default=SETS, help="default: %(default)s")
     parser.add_argument("--peer-rows", type=int, default=PEER_ROWS, help="for CountVectorizer; default: %(default)s")
-    parser.add_argument("--worker", nargs=2, metavar=("SET", "SIDE"), help=argparse.SUPPRESS)
     options, data, path = parser.read(arguments)
-    if options.worker is not None:
-        print(json.dumps(measure(data, *options.worker)))
-        return
-
     measured: dict[str, dict[str, Any]] = {}
     print(f"{'':9}{'':28}{'texts':>8}{'n-grams':>12}{'fit s':>8}{'transform s':>13}{'fit MiB':>9}{'both MiB':>10}")
     for name in options.sets:
@@ -61,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tasks = [(method, data) for method in OURS] + [("ours", few), (PEER, few)]
         measured[name] = {}
         for method, rows in tasks:
-            one = measure_in_worker(rows, name, method)
+            one = in_new_process(measure, rows, name, method)
             measured[name][method if rows is data else f"{method}, some rows"] = one
             print(
                 f"{name:9}{method:28}{one['texts']:8,}{one['n-grams']:12,}{one['fit s']:8.2f}{one['transform s']:13.2f}"
@@ -75,13 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = {"max_features": MAX_FEATURES, "ngram_range": list(NGRAM_RANGE), "token_pattern": TOKEN_PATTERN}
     packages = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy")
     write_result(path, environment(*packages) | {"settings": settings, "sets": measured})
-    if path is not None:
-        print(f"Written: {path}")
-
-
-def measure_in_worker(data: DataFolder, name: str, method: str) -> dict[str, Any]:
-    rows = [] if data.rows is None else ["--rows", str(data.rows)]
-    return run_script("bench_ngram_dictionary", "--data", str(data.path), *rows, "--worker", name, method)
 
 
 def measure(data: DataFolder, name: str, method: str) -> dict[str, Any]:

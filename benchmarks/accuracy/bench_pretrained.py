@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import TITLES, DataFolder, Rows, read_text
 from benchmarks.common.pages import table
-from benchmarks.common.samples import add_sample_options, bootstrap, sample
+from benchmarks.common.samples import add_sample_options, bootstrap
 from benchmarks.language import sentence_teacher
 from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
@@ -49,7 +49,11 @@ WINDOWS = 53_248
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
+    parser = BenchmarkParser(__doc__, RESULT)
+    add_sample_options(parser, SETS)
+    encoders = [WIKIPEDIA, OWN, TEACHER]
+    parser.add_argument("--encoders", nargs="+", choices=encoders, default=encoders, help="default: all")
+    parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors")
     options, data, path = parser.read(arguments)
     result = read_result(path)
     encoders: dict[str, SGNNSentenceEncoder] = {}
@@ -77,15 +81,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(markdown(result))
 
 
-def make_parser() -> BenchmarkParser:
-    parser = BenchmarkParser(__doc__, RESULT)
-    add_sample_options(parser, SETS)
-    encoders = [WIKIPEDIA, OWN, TEACHER]
-    parser.add_argument("--encoders", nargs="+", choices=encoders, default=encoders, help="default: all")
-    parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors")
-    return parser
-
-
 def fitted(name: str, data: DataFolder, train: Rows, options: argparse.Namespace) -> SGNNSentenceEncoder:
     """Train an encoder, and select the part of its vectors that n-grams do not have."""
     if name == TEACHER:
@@ -103,7 +98,7 @@ def measure(
     correct, seconds = [], []
     labels = np.array(test.labels)
     for seed in range(n_seeds):
-        rows = sample(train, size, seed)
+        rows = train.sample(size or None, seed)
         start = time.process_time()
         model = TextClassifier(pretrained=encoder, random_state=seed).fit(rows.texts, rows.labels)
         seconds.append(time.process_time() - start)

@@ -25,8 +25,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from benchmarks.common import classifier_accuracy
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, Rows
@@ -108,15 +106,7 @@ def ablation_rows(name: str, data: DataFolder) -> tuple[Rows, Rows]:
     """Return training and validation rows; none of them is a test row."""
     train, valid = data.train_valid(name)
     max_train, max_valid, _ = ABLATION_ROWS[name]
-    return subset(train, max_train), subset(valid, max_valid)
-
-
-def subset(rows: Rows, max_rows: int | None) -> Rows:
-    """Return a random sample of at most ``max_rows`` rows."""
-    if max_rows is None or max_rows >= len(rows.texts):
-        return rows
-    chosen = np.sort(np.random.default_rng(0).choice(len(rows.texts), max_rows, replace=False))
-    return Rows([rows.texts[i] for i in chosen], [rows.labels[i] for i in chosen])
+    return train.sample(max_train), valid.sample(max_valid)
 
 
 def measure_variant(name: str, changed: dict[str, Any], rows: tuple[Rows, Rows], seeds: int) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import SETS, TITLES, DataFolder, Rows
 from benchmarks.common.pages import table
-from benchmarks.common.samples import ALL, add_sample_options, bootstrap, sample
+from benchmarks.common.samples import ALL, add_sample_options, bootstrap
 from benchmarks.common.tuned_linear_model import Counts, TfidfSvm, choose
 from sklearn_hashnlp.classifiers import make_text_classifier
 
@@ -39,7 +39,9 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
+    parser = BenchmarkParser(__doc__, RESULT)
+    add_sample_options(parser, SETS)
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="folder for what the linear model predicted")
     options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
     cells = result.setdefault("sets", {})
@@ -62,20 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"Mean lead, {size} rows: {lead:+.2f} over {n_sets} sets")
 
 
-def make_parser() -> BenchmarkParser:
-    parser = BenchmarkParser(__doc__, RESULT)
-    add_sample_options(parser, SETS)
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="folder for what the linear model predicted")
-    return parser
-
-
 def measure(name: str, size: int, train: Rows, data: DataFolder, options: argparse.Namespace) -> dict[str, Any]:
     """Train and test both models on the same rows, for each seed."""
     test = data.test(name)
     ours, linear, seconds = [], [], []
     chosen = []
     for seed in range(options.seeds):
-        rows = sample(train, size, seed)
+        rows = train.sample(size or None, seed)
         start = time.process_time()
         model = make_text_classifier(random_state=seed).fit(rows.texts, rows.labels)
         seconds.append(time.process_time() - start)

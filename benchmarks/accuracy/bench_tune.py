@@ -58,8 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(" ".join(f"{name} {value:.2f}" for name, value in result["mean"].items()))
     packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "torch")
     write_result(path, environment(*packages) | result)
-    if path is not None:
-        print(f"Written: {path}")
 
 
 def search(rows: Rows, seed: int, seconds: float) -> dict[str, Any]:

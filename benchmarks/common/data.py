@@ -6,12 +6,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from sklearn_hashnlp.datasets import load_labelled
+
+T = TypeVar("T")
+
+
+def sample(items: Sequence[T], size: int | None, seed: int = 0) -> list[T]:
+    """Return a random sample in the same order; all if there are no more."""
+    if size is None or size >= len(items):
+        return list(items)
+    chosen = np.sort(np.random.default_rng(seed).choice(len(items), size, replace=False))
+    return [items[index] for index in chosen]
 
 
 class Rows(NamedTuple):
@@ -19,6 +29,10 @@ class Rows(NamedTuple):
 
     texts: list[str]
     labels: list[str]
+
+    def sample(self, size: int | None, seed: int = 0) -> Rows:
+        """Return a random sample of the rows in the same order; all if there are no more."""
+        return Rows(sample(self.texts, size, seed), sample(self.labels, size, seed))
 
 
 @dataclass(frozen=True)
@@ -63,10 +77,7 @@ class DataFolder:
     def read(self, name: str, file: str) -> Rows:
         """Read one file of a data set."""
         texts, labels = load_labelled(self.path / name / file, multilabel=False)
-        if self.rows is not None and self.rows < len(texts):
-            chosen = np.sort(np.random.default_rng(0).choice(len(texts), self.rows, replace=False))
-            return Rows([texts[i] for i in chosen], labels[chosen].tolist())
-        return Rows(texts, labels.tolist())
+        return Rows(texts, labels.tolist()).sample(self.rows)
 
     def train(self, name: str) -> Rows:
         """Read the training rows."""
@@ -104,7 +115,4 @@ def read_text(data: DataFolder, name: str, file: str) -> list[str]:
     """Read the lines of a file that are not blank, or a random sample of them in the same order."""
     text = (data.path / name / file).read_text(encoding="utf-8")
     lines = [line for line in text.split("\n") if line.strip()]
-    if data.rows is None or data.rows >= len(lines):
-        return lines
-    chosen = np.sort(np.random.default_rng(0).choice(len(lines), data.rows, replace=False))
-    return [lines[i] for i in chosen]
+    return sample(lines, data.rows)

@@ -22,7 +22,6 @@ Perplexities count every word of a sentence and </s>; words outside the vocabula
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import subprocess
@@ -36,7 +35,7 @@ import numpy as np
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, read_text
-from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_script
+from benchmarks.common.memory import in_new_process, peak_mb, reset_peak, resident_mb
 from sklearn_hashnlp import KneserNeyLanguageModel
 
 RESULT = "kneser_ney.json"
@@ -62,38 +61,21 @@ print(json.dumps([model.score(line.rstrip("\\n")) for line in sys.stdin]))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
+    parser = BenchmarkParser(__doc__, RESULT, "ptb/, brown/ and imdb/")
+    parser.add_argument("--part", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
+    parser.add_argument("--kenlm", metavar="PYTHON", help="a Python that has kenlm, to compare with (default: none)")
     options, data, path = parser.read(arguments)
-    if options.worker is not None:
-        print(json.dumps(measure(data, *options.worker, kenlm=options.kenlm)))
-        return
     result = read_result(path)
     for part in options.part:
         models = {}
         for name in MODELS[part]:
-            models[name] = measure_in_worker(data, part, name, options.kenlm)
+            models[name] = in_new_process(measure, data, part, name, options.kenlm)
             show(part, name, models[name])
         result[part] = environment(*PACKAGES) | {"models": models}
         write_result(path, result)
-    if path is not None:
-        print(f"Written: {path}")
 
 
-def make_parser() -> BenchmarkParser:
-    parser = BenchmarkParser(__doc__, RESULT, "ptb/, brown/ and imdb/")
-    parser.add_argument("--part", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
-    parser.add_argument("--kenlm", metavar="PYTHON", help="a Python that has kenlm, to compare with (default: none)")
-    parser.add_argument("--worker", nargs=2, metavar=("PART", "MODEL"), help=argparse.SUPPRESS)
-    return parser
-
-
-def measure_in_worker(data: DataFolder, part: str, name: str, kenlm: str | None) -> dict[str, Any]:
-    rows = [] if data.rows is None else ["--rows", str(data.rows)]
-    peer = [] if kenlm is None else ["--kenlm", kenlm]
-    return run_script("bench_kneser_ney", "--data", str(data.path), *rows, *peer, "--worker", part, name)
-
-
-def measure(data: DataFolder, part: str, name: str, *, kenlm: str | None) -> dict[str, Any]:
+def measure(data: DataFolder, part: str, name: str, kenlm: str | None) -> dict[str, Any]:
     settings = MODELS[part][name]
     texts = {"ptb": read_ptb, "brown": read_brown, "imdb": read_imdb}[part](data)
     train = texts["train"]

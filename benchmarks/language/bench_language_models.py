@@ -97,7 +97,11 @@ MIN_CORRECT = 0.95
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
+    parser = BenchmarkParser(__doc__, RESULT, "ptb/ with train.txt, valid.txt and test.txt")
+    parser.add_argument("--work", type=Path, help="folder to save the networks in (default: they are not saved)")
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
+    parser.add_argument("--builders", nargs="+", choices=list(BUILDERS), default=list(BUILDERS), help="default: all")
+    parser.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=list(NETWORKS), help="default: all")
     options, data, path = parser.read(arguments)
     result = read_result(path)
     with tempfile.TemporaryDirectory() as spare:
@@ -107,17 +111,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             result[part] = environment(*PACKAGES) | measured
             write_result(path, result)
             SHOW[part](measured)
-    if path is not None:
-        print(f"Written: {path}")
-
-
-def make_parser() -> BenchmarkParser:
-    parser = BenchmarkParser(__doc__, RESULT, "ptb/ with train.txt, valid.txt and test.txt")
-    parser.add_argument("--work", type=Path, help="folder to save the networks in (default: they are not saved)")
-    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
-    parser.add_argument("--builders", nargs="+", choices=list(BUILDERS), default=list(BUILDERS), help="default: all")
-    parser.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=list(NETWORKS), help="default: all")
-    return parser
 
 
 def builders(data: DataFolder, options: argparse.Namespace, _work: Path, known: dict[str, Any]) -> dict[str, Any]:

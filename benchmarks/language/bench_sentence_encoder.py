@@ -113,25 +113,6 @@ class Bench:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
-    options, data, path = parser.read(arguments)
-    with tempfile.TemporaryDirectory() as spare:
-        bench = Bench(data, path, Path(spare) if options.work is None else options.work, options)
-        # Each model is fitted once and evaluated on all requested parts.
-        for model in [name for name in options.models if set(options.part) & {*PER_MODEL}]:
-            for seed in bench.seeds(model):
-                for part in PER_MODEL:
-                    if part in options.part:
-                        PER_MODEL[part](bench, model, seed)
-        for part in RUN:
-            if part in options.part:
-                RUN[part](bench)
-    print("\n\n".join(f"{name}\n\n{make(bench.result)}" for name, make in TABLES.items() if name in bench.result))
-    if path is not None:
-        print(f"Written: {path}")
-
-
-def make_parser() -> BenchmarkParser:
     parser = BenchmarkParser(__doc__, RESULT, CONTENT)
     parser.add_argument("--work", type=Path, help="folder to save the encoders in (default: they are not saved)")
     parser.add_argument(
@@ -163,7 +144,19 @@ def make_parser() -> BenchmarkParser:
     parser.add_argument("--log-every", type=int, default=100, help="steps (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
-    return parser
+    options, data, path = parser.read(arguments)
+    with tempfile.TemporaryDirectory() as spare:
+        bench = Bench(data, path, Path(spare) if options.work is None else options.work, options)
+        # Each model is fitted once and evaluated on all requested parts.
+        for model in [name for name in options.models if set(options.part) & {*PER_MODEL}]:
+            for seed in bench.seeds(model):
+                for part in PER_MODEL:
+                    if part in options.part:
+                        PER_MODEL[part](bench, model, seed)
+        for part in RUN:
+            if part in options.part:
+                RUN[part](bench)
+    print("\n\n".join(f"{name}\n\n{make(bench.result)}" for name, make in TABLES.items() if name in bench.result))
 
 
 def training(bench: Bench, name: str, seed: int) -> None:

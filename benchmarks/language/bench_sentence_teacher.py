@@ -90,7 +90,14 @@ LIMITED = ("sentences", "windows", "words", "questions")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
+    parser = BenchmarkParser(__doc__, RESULT, CONTENT)
+    parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors (default: not kept)")
+    parser.add_argument("--package", type=Path, help="folder to install the teacher in, if needed (default: not kept)")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")
+    parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
+    parser.add_argument("--windows", type=int, default=53_248, help="number of windows (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
+    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare) / "vectors" if options.teacher_vectors is None else options.teacher_vectors
@@ -107,18 +114,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         plot = PLOT if path == FOLDER / RESULT else path.with_suffix(".png")
         draw(bench.result, plot)
         print(f"Written: {path} and {plot}")
-
-
-def make_parser() -> BenchmarkParser:
-    parser = BenchmarkParser(__doc__, RESULT, CONTENT)
-    parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors (default: not kept)")
-    parser.add_argument("--package", type=Path, help="folder to install the teacher in, if needed (default: not kept)")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")
-    parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
-    parser.add_argument("--windows", type=int, default=53_248, help="number of windows (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
-    return parser
 
 
 def fitted(bench: Bench, name: str) -> SGNNSentenceEncoder:

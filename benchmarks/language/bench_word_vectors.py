@@ -58,7 +58,12 @@ N_SHOWN = 6
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
+    parser = BenchmarkParser(__doc__, RESULT, "wikipedia/paragraphs.txt and stsb/dev.csv")
+    parser.add_argument("--seeds", type=int, default=1, help="trainings of each model (default: %(default)s)")
+    parser.add_argument(
+        "--epochs", type=int, default=models.OURS["max_epochs"], help="epochs of ours (default: %(default)s)"
+    )
+    parser.add_argument("--gensim", type=Path, help="folder to install gensim into, or that holds it")
     options, data, path = parser.read(arguments)
     text = models.tokenize(read_text(data, "wikipedia", "paragraphs.txt"))
     pairs = read_pairs(data)
@@ -77,19 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 "models": {name: summary(of_seeds) for name, of_seeds in runs.items()},
             }
             write_result(path, result)
-    show(result)
-    if path is not None:
-        print(f"Written: {path}")
-
-
-def make_parser() -> BenchmarkParser:
-    parser = BenchmarkParser(__doc__, RESULT, "wikipedia/paragraphs.txt and stsb/dev.csv")
-    parser.add_argument("--seeds", type=int, default=1, help="trainings of each model (default: %(default)s)")
-    parser.add_argument(
-        "--epochs", type=int, default=models.OURS["max_epochs"], help="epochs of ours (default: %(default)s)"
-    )
-    parser.add_argument("--gensim", type=Path, help="folder to install gensim into, or that holds it")
-    return parser
+    print(f"{figures(result)}\n\n{neighbors(result)}")
 
 
 def measure(folder: Path, text: models.Text, pairs: Pairs, seed: int, epochs: int) -> dict[str, dict[str, Any]]:
@@ -152,17 +145,6 @@ def describe(data: DataFolder, text: models.Text) -> dict[str, Any]:
     }
 
 
-def show(result: dict[str, Any]) -> None:
-    print(f"\n{'':50}" + "".join(f"{name:>14.13}" for name in DIGITS))
-    for name, model in result["models"].items():
-        print(f"{name:50}" + "".join(f"{model[figure]:14.1f}" for figure in DIGITS))
-    for word in SHOWN:
-        for name, model in result["models"].items():
-            nearest = next(iter(model["runs"].values()))["nearest"]
-            if word in nearest:
-                print(f"{word} ({name}): {', '.join(nearest[word])}")
-
-
 def figures(result: dict[str, Any]) -> str:
     """Return the table of all figures: a row per kind of vectors, means over the seeds."""
     return table(
@@ -176,13 +158,11 @@ def figures(result: dict[str, Any]) -> str:
 
 def neighbors(result: dict[str, Any]) -> str:
     """Return the nearest words of some words, with the first seed."""
-    return table(
-        ("", *NEIGHBORS.values()),
-        (
-            (word, *(", ".join(_first(result["models"][name])["nearest"][word][:5]) for name in NEIGHBORS))
-            for word in NEIGHBORS_OF
-        ),
-    )
+    models = result["models"]
+    nearest = {name: _first(models[name])["nearest"] for name in NEIGHBORS if name in models}
+    words = [word for word in NEIGHBORS_OF if all(word in words for words in nearest.values())]
+    rows = ((word, *(", ".join(words[word][:5]) for words in nearest.values())) for word in words)
+    return table(("", *(NEIGHBORS[name] for name in nearest)), rows)
 
 
 def _first(model: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import normalize
 
-from benchmarks.common.data import DataFolder, Rows, split
+from benchmarks.common.data import DataFolder, Rows, sample, split
 from sklearn_hashnlp.text import split_sentences
 
 SETS = ("trec", "sst2", "imdb")
@@ -37,10 +37,7 @@ class Pairs(NamedTuple):
 def read_pairs(data: DataFolder) -> Pairs:
     """Read the development set of the STS benchmark, or a random sample of it in the same order."""
     with (data.path / "stsb" / "dev.csv").open(encoding="utf-8", newline="") as file:
-        measured = list(csv.DictReader(file))
-    if data.rows is not None and data.rows < len(measured):
-        chosen = np.sort(np.random.default_rng(0).choice(len(measured), data.rows, replace=False))
-        measured = [measured[i] for i in chosen]
+        measured = sample(list(csv.DictReader(file)), data.rows)
     return Pairs(
         [row["sentence1"] for row in measured],
         [row["sentence2"] for row in measured],

@@ -22,7 +22,6 @@ AG News' training rows are read (and of them the last 7,600 predicted). --output
 
 from __future__ import annotations
 
-import json
 import resource
 import statistics
 import subprocess
@@ -39,7 +38,7 @@ from sklearn.pipeline import make_pipeline
 
 from benchmarks.common.benchmark import FOLDER, BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, Rows
-from benchmarks.common.memory import run_worker
+from benchmarks.common.memory import in_new_process, peak_mb, reset_peak, resident_mb
 from benchmarks.common.timing import median_ratio, order_of_round
 from sklearn_hashnlp import HashingNgramVectorizer, make_text_classifier, save_model
 
@@ -119,14 +118,27 @@ def measure(data: DataFolder, rounds: int) -> dict[str, Any]:
         save_model(model, Path(folder) / "model")
         for name, ratio in starts(Path(folder) / "model", rounds):
             note("start", name, ratio)
-        rows = Path(folder) / "rows.json"
-        rows.write_text(json.dumps([train.texts, train.labels]), encoding="utf-8")
         for task in ("train", "transform"):
-            grown = [
-                run_worker("-m", "benchmarks.common.check_worker", task, str(rows))["growth MiB"] for _ in range(3)
-            ]
+            grown = [in_new_process(growth, task, train) for _ in range(3)]
             note("memory", f"memory of {task}, MiB", statistics.median(grown))
     return figures
+
+
+def growth(task: str, rows: Rows) -> float:
+    """Return the growth of peak memory in MiB while a new process trains or transforms."""
+
+    def work(part: slice) -> Any:
+        if task == "transform":
+            return HashingNgramVectorizer(ngram_range=(1, 2)).transform(rows.texts[part])
+        return make_text_classifier(random_state=0).fit(rows.texts[part], rows.labels[part])
+
+    work(slice(0, 200))  # imports, and kernels from their cache
+    idle = resident_mb()
+    reset_peak()
+    kept = work(slice(None))
+    grown = peak_mb() - idle
+    del kept
+    return grown
 
 
 def speeds(train: Rows, rounds: int) -> Sequence[tuple[str, float]]:

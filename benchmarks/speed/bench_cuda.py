@@ -66,8 +66,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     env["machine"]["threads"] = len(os.sched_getaffinity(0))
     rows = {"train": len(train.texts), "test": len(test.texts)}
     write_result(path, env | {"data": {"name": "AG News", "rows": rows}, "epochs": EPOCHS, "models": measured})
-    if path is not None:
-        print(f"Written: {path}")
 
 
 def measure(device: str, batch_size: int, seed: int, train: Rows, test: Rows) -> dict[str, Any]:

@@ -95,8 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{name}: {result['models'][name]}", flush=True)
     print(markdown(result))
     write_result(path, result)
-    if path is not None:
-        print(f"Written: {path}")
 
 
 def trained(fasttext: Any, setting: Setting, rows: Rows, work: Path) -> tuple[Any, Path]:

@@ -27,7 +27,6 @@ while nothing else runs.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -37,7 +36,7 @@ import torch
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder
-from benchmarks.common.memory import run_script
+from benchmarks.common.memory import in_new_process
 from benchmarks.language import large_vocabulary
 from benchmarks.speed import softmax_speed, topk_speed
 
@@ -49,11 +48,10 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorc
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
+    parser = BenchmarkParser(__doc__, RESULT, CONTENT)
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
+    parser.add_argument("--rounds", type=int, default=3, help="of each method (default: %(default)s)")
     options = parser.parse_args(arguments)
-    if options.worker is not None:
-        print(json.dumps(large_vocabulary.million(options.worker)))
-        return
     data = parser.data_of(options) if ON_TEXT & set(options.part) else None
     path = parser.output_of(options)
     result = read_result(path)
@@ -71,16 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_result(path, result)
         show(measured)
         log(f"{part}: {(time.perf_counter() - start) / 60:.1f} minutes")
-    if path is not None:
-        print(f"Written: {path}")
-
-
-def make_parser() -> BenchmarkParser:
-    parser = BenchmarkParser(__doc__, RESULT, CONTENT)
-    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
-    parser.add_argument("--rounds", type=int, default=3, help="of each method (default: %(default)s)")
-    parser.add_argument("--worker", type=int, metavar="CLASSES", help=argparse.SUPPRESS)
-    return parser
 
 
 def run_part(part: str, data: DataFolder | None, options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
@@ -90,7 +78,7 @@ def run_part(part: str, data: DataFolder | None, options: argparse.Namespace) ->
         return large_vocabulary.large(n_classes, options.rounds, log), large_vocabulary.show_large
     if part == "million":
         n_classes = at_most(large_vocabulary.MILLION, options.rows)
-        return run_script("bench_hsoftmax", "--worker", str(n_classes)), large_vocabulary.show_million
+        return in_new_process(large_vocabulary.million, n_classes), large_vocabulary.show_million
     assert data is not None
     if part == "search":
         return topk_speed.search(data, options.rounds, log), topk_speed.show_search

@@ -30,13 +30,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common.benchmark import FOLDER, environment, read_result, write_result
-from benchmarks.common.memory import run_worker
+from benchmarks.common.memory import in_new_process
 
 RESULT = "load.json"
 LIMIT = 4.0
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CLUSTER = "07_larger_than_one_machine"  # needs engines that are not installed with the package
-WORKER = str(Path(__file__).parents[1] / "common" / "load_worker.py")
+N_WORDS, BATCH_SIZE, LENGTH = 300, 32, 3  # as the example of the gallery that reverses words
 PACKAGES = ("sklearn-hashnlp", "numpy", "scipy", "scikit-learn", "torch")
 THREADS = [f"{library}_NUM_THREADS" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")] + ["OMP_WAIT_POLICY"]
 SIZES = (16, 64, 256, 1024)
@@ -129,9 +129,9 @@ def measure_networks(rounds: int, n_busy: int) -> dict[str, Any]:
         for number in numbers:
             alone, beside = [], []
             for _ in range(rounds):
-                alone.append(run_worker(WORKER, str(size), str(number), str(SECONDS)))
+                alone.append(in_new_process(train_network, size, number, SECONDS))
                 with busy_processes(n_busy):
-                    beside.append(run_worker(WORKER, str(size), str(number), str(SECONDS)))
+                    beside.append(in_new_process(train_network, size, number, SECONDS))
             cell = {
                 where: {key: statistics.median(run[key] for run in runs) for key in ("ms", "processor ms")}
                 for where, runs in ((ALONE, alone), (BESIDE, beside))
@@ -143,3 +143,30 @@ def measure_networks(rounds: int, n_busy: int) -> dict[str, Any]:
                 flush=True,
             )
     return measured
+
+
+def train_network(size: int, n_threads: int, seconds: float) -> dict[str, float]:
+    """Return the steps of a small torch network, and the milliseconds of clock and of processor that a step took."""
+    import torch
+
+    from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax
+
+    torch.set_num_threads(n_threads)
+    torch.manual_seed(0)
+    network = AttentionSeq2Seq(N_WORDS + 1, size, size, size, output=FullSoftmax(size, N_WORDS + 1))
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.005)
+    symbols = torch.randint(0, N_WORDS, (BATCH_SIZE, LENGTH))
+
+    def step() -> None:
+        optimizer.zero_grad()
+        network(symbols, symbols)[1].backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step()
+    n_steps, began, processor = 0, time.perf_counter(), time.process_time()
+    while time.perf_counter() - began < seconds:
+        step()
+        n_steps += 1
+    milliseconds = [1000 * (time.perf_counter() - began), 1000 * (time.process_time() - processor)]
+    return {"steps": n_steps, "ms": milliseconds[0] / n_steps, "processor ms": milliseconds[1] / n_steps}

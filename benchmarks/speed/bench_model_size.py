@@ -75,8 +75,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "safetensors", "torch")
     rows = {"train": len(train.texts), "test": len(test.texts)}
     write_result(path, environment(*packages) | {"data": {"name": "AG News", "rows": rows}, "models": models})
-    if path is not None:
-        print(f"Written: {path}")
 
 
 def make(shape: dict[str, Any], seed: int) -> Pipeline:

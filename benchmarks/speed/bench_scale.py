@@ -14,8 +14,6 @@ Writes a plot next to the JSON (needs matplotlib). The largest fit needs some gi
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +23,7 @@ import numpy as np
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder
-from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_script
+from benchmarks.common.memory import in_new_process, peak_mb, reset_peak, resident_mb
 from benchmarks.common.synthetic_texts import SHARE, chunks, perturbed
 from sklearn_hashnlp.classifiers import make_text_classifier
 
@@ -41,18 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="default: %(default)s")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="default: both")
-    parser.add_argument("--worker", nargs=2, metavar=("METHOD", "SIZE"), help=argparse.SUPPRESS)
     options, data, path = parser.read(arguments)
-    if options.worker is not None:
-        print(json.dumps(measure(data, options.worker[0], int(options.worker[1]))))
-        return
-
     methods: dict[str, Any] = read_result(path).get("methods", {})  # keep the other method's results
     print(f"{'':12}{'documents':>11}{'seconds':>9}{'documents/s':>13}{'peak MiB':>10}")
     for method in options.methods:
         measured = []
         for size in options.sizes:
-            measured.append(measure_in_worker(data, method, size))
+            measured.append(in_new_process(measure, data, method, size))
             one = measured[-1]
             print(
                 f"{method:12}{size:11,}{one['seconds']:9.2f}{size / one['seconds']:13,.0f}{one['peak MiB']:10,.0f}",
@@ -68,11 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if path is not None:
         draw(methods, path.with_suffix(".png"))
         print(f"Written: {path} and {path.with_suffix('.png')}")
-
-
-def measure_in_worker(data: DataFolder, method: str, size: int) -> dict[str, Any]:
-    rows = [] if data.rows is None else ["--rows", str(data.rows)]
-    return run_script("bench_scale", "--data", str(data.path), *rows, "--worker", method, str(size))
 
 
 def measure(data: DataFolder, method: str, size: int) -> dict[str, Any]:

@@ -91,8 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     result = env | {"texts": options.texts, "threads": 8, "models": models}
     print(markdown(result))
     write_result(path, result)
-    if path is not None:
-        print(f"Written: {path}")
 
 
 def train(data: DataFolder, work: Path, package: Path) -> dict[str, tuple[str, str, float]]:

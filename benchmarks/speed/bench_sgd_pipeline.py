@@ -51,7 +51,10 @@ class Outcome(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = make_parser()
+    parser = BenchmarkParser(__doc__, RESULT)
+    sets = ["ag_news", "sst2", "trec"]
+    parser.add_argument("--sets", nargs="+", default=sets, help="data sets (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=5, help="trainings of each model (default: %(default)s)")
     options, data, path = parser.read(arguments)
     result = read_result(path)
     for name in options.sets:
@@ -80,14 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{name}: {result['sets'][name]}", flush=True)
         write_result(path, result)
     print(markdown(result))
-
-
-def make_parser() -> BenchmarkParser:
-    parser = BenchmarkParser(__doc__, RESULT)
-    sets = ["ag_news", "sst2", "trec"]
-    parser.add_argument("--sets", nargs="+", default=sets, help="data sets (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=5, help="trainings of each model (default: %(default)s)")
-    return parser
 
 
 def linear_model(vectorizer: str, loss: str, alpha: float, seed: int) -> Any:

@@ -1,35 +1,19 @@
 """Peak memory of training minus the memory of the idle process with everything imported.
 
-Each method runs in a new process, which holds the raw texts before its idle memory is read. Run as a script, this
-module is that process: its one argument is JSON with the fields of :class:`Task`.
+Each method runs in a new process, which holds the raw texts before its idle memory is read.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import fasttext_baseline
-from benchmarks.common.data import DataFolder
-from benchmarks.common.memory import peak_mb, reset_peak, resident_mb, run_worker
+from benchmarks.common.data import DataFolder, Rows
+from benchmarks.common.memory import in_new_process, peak_mb, reset_peak, resident_mb
 from benchmarks.speed.classifier_speed import OURS, SET
 from sklearn_hashnlp.classifiers import make_text_classifier
-
-
-@dataclasses.dataclass(frozen=True)
-class Task:
-    """One training in a new process."""
-
-    data: str
-    rows: int | None
-    fasttext: str | None = None
-    train_file: str = ""
-    setting: dict[str, Any] = dataclasses.field(default_factory=dict)
-    threads: int = 2
 
 
 def training_memory(
@@ -37,23 +21,15 @@ def training_memory(
 ) -> dict[str, Any]:
     """Measure ours and each setting of fastText ``repeats`` times; return the minimum, the least noisy."""
     train = data.train(SET)
-    ours = Task(data=str(data.path), rows=data.rows)
     with tempfile.TemporaryDirectory() as folder:
         paths = {setting["form"]: Path(folder) / f"{setting['form']}.txt" for setting in settings.values()}
         for form, path in paths.items():
             lines = fasttext_baseline.lines_of(train.texts, form)
             fasttext_baseline.write_rows(path, lines, train.labels, sorted(set(train.labels)))
-        tasks = {OURS: ours} | {
-            name: dataclasses.replace(
-                ours,
-                fasttext=str(fasttext_folder),
-                train_file=str(paths[setting["form"]]),
-                setting=setting,
-                threads=threads,
-            )
-            for name, setting in settings.items()
-        }
-        measured = {name: [_measure_in_worker(task) for _ in range(repeats)] for name, task in tasks.items()}
+        measured = {OURS: [in_new_process(_measure, train) for _ in range(repeats)]}
+        for name, setting in settings.items():
+            peer = (fasttext_folder, paths[setting["form"]], setting, threads)
+            measured[name] = [in_new_process(_measure, train, peer) for _ in range(repeats)]
     return {name: min(runs, key=lambda run: run["growth MiB"]) for name, runs in measured.items()}
 
 
@@ -64,23 +40,15 @@ def show_training_memory(measured: dict[str, Any]) -> None:
     print("Goal: not above the first row of fastText.")
 
 
-def _measure_in_worker(task: Task) -> dict[str, float]:
-    return run_worker("-m", "benchmarks.speed.classifier_memory", json.dumps(dataclasses.asdict(task)))
-
-
-def _measure(task: Task) -> dict[str, float]:
-    train = DataFolder(Path(task.data), task.rows).train(SET)
-    fasttext = None if task.fasttext is None else fasttext_baseline.import_fasttext(Path(task.fasttext))
+def _measure(train: Rows, peer: tuple[Path, Path, dict[str, Any], int] | None = None) -> dict[str, float]:
+    """Train ours, or fastText, given its folder, its training file, its parameters and its threads."""
+    fasttext = None if peer is None else fasttext_baseline.import_fasttext(peer[0])
     reset_peak()
     idle = resident_mb()
-    if fasttext is None:
+    if peer is None:
         model = make_text_classifier(random_state=0).fit(train.texts, train.labels)
     else:
-        model, _ = fasttext_baseline.train(fasttext, Path(task.train_file), task.setting, 0, task.threads)
+        model, _ = fasttext_baseline.train(fasttext, peer[1], peer[2], 0, peer[3])
     peak, after = peak_mb(), resident_mb()
     del model
     return {"idle MiB": idle, "growth MiB": peak - idle, "with the model MiB": after - idle}
-
-
-if __name__ == "__main__":
-    print(json.dumps(_measure(Task(**json.loads(sys.argv[1])))))

@@ -29,14 +29,13 @@ def test_both_models_are_measured_once_on_the_same_rows(data, capsys, monkeypatc
 
 
 def test_samples_are_training_rows_and_differ_by_seed():
-    module = importlib.import_module("benchmarks.common.samples")
     train = rows(a=50, b=50)
-    first, second = (module.sample(train, 30, seed) for seed in (0, 1))
+    first, second = (train.sample(30, seed) for seed in (0, 1))
     assert len(set(first.texts)) == 30
     assert set(first.texts) != set(second.texts)
     known = dict(zip(train.texts, train.labels, strict=True))
     assert all(known[text] == label for text, label in zip(first.texts, first.labels, strict=True))
-    assert module.sample(train, module.ALL, 0) is train
+    assert train.sample(None) == train.sample(100) == train
 
 
 def test_the_interval_of_a_lead_holds_nine_tenths_of_the_means():
