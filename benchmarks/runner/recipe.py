@@ -66,7 +66,7 @@ class Recipe:
 
     Examples
     --------
-    >>> from benchmarks.runner import get_recipe
+    >>> from benchmarks.commands.registry import get_recipe
     >>> recipe = get_recipe("reversal")
     >>> recipe.settings.n_symbols, recipe.settings.epochs
     (1000, 20)

@@ -142,7 +142,8 @@ def run_recipe(
 
     Examples
     --------
-    >>> from benchmarks.runner import get_recipe, run_recipe
+    >>> from benchmarks.commands.registry import get_recipe
+    >>> from benchmarks.runner import run_recipe
     >>> recipe = get_recipe("reversal")
     >>> results = list(run_recipe(recipe, settings=recipe.quick))
     >>> results[0]["recipe"], results[0]["part"], results[0]["output"]

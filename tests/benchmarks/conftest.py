@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.runner import RECIPES
-from benchmarks.runner.command import main
+from benchmarks.commands.main import main
+from benchmarks.commands.registry import RECIPES
 from tests.benchmarks.labeled_rows import FILMS
 
 

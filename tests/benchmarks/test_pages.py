@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.commands import experiment_tables
+from benchmarks.commands.docs import DOCS, filled_pages
+from benchmarks.commands.report import make_plots
+from benchmarks.commands.scripts import find_scripts, import_script
 from benchmarks.common.benchmark import FOLDER
 from benchmarks.common.pages import fill
-from benchmarks.runner.report import make_plots
 from benchmarks.runner.results_file import read_results
-from benchmarks.runner.scripts import find_scripts, import_script
-from benchmarks.tables import experiment_tables
-from benchmarks.tables.docs import DOCS, filled_pages
 
 QUOTED = [name for name in find_scripts() if hasattr(import_script(name), "TABLES")]
 

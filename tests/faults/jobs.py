@@ -182,7 +182,7 @@ def hashnlp(*arguments: object) -> None:
 
 def bench(*arguments: object) -> None:
     """Run ``python -m benchmarks`` in this process."""
-    from benchmarks.runner.command import main
+    from benchmarks.commands.main import main
 
     try:
         main([str(argument) for argument in arguments])
@@ -234,7 +234,7 @@ class Experiments(Job):
             sys.path.insert(0, here)
         import counting_recipe
 
-        from benchmarks.runner import RECIPES
+        from benchmarks.commands.registry import RECIPES
 
         RECIPES["counting"] = replace(counting_recipe.COUNTING, run=_count)
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from benchmarks.commands.registry import get_recipe
 from benchmarks.recipes.accuracy_distribution import ACCURACY_DISTRIBUTION, _embeddings, draw_accuracies
 from benchmarks.recipes.hash_embedding_settings import SETTINGS
 from benchmarks.recipes.hash_embedding_trial import count_texts, read_texts, train_and_test
-from benchmarks.runner import get_recipe, run_recipe
+from benchmarks.runner import run_recipe
 from benchmarks.runner.settings import change_settings, settings_as_json
 
 from ...labelled_words import write_text_set

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.runner import get_recipe, run_recipe
+from benchmarks.commands.registry import get_recipe
+from benchmarks.runner import run_recipe
 from sklearn_hashnlp import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
 
 RECIPE = get_recipe("brown")

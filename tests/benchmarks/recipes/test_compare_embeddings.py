@@ -14,10 +14,11 @@ import torch
 from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
+from benchmarks.commands.registry import get_recipe
 from benchmarks.recipes.embedding_training import Rows, TextNetwork, make_network
 from benchmarks.recipes.hash_embedding_pipeline import make_ngram_counter
 from benchmarks.recipes.hash_embedding_trial import count_texts, read_texts
-from benchmarks.runner import get_recipe, run_recipe
+from benchmarks.runner import run_recipe
 
 from ...labelled_words import write_text_set
 

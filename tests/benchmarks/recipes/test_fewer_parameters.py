@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.runner import get_recipe, run_recipe
+from benchmarks.commands.registry import get_recipe
+from benchmarks.runner import run_recipe
 from sklearn_hashnlp import make_text_classifier
 from sklearn_hashnlp.datasets._train_test_files import read_text_set
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
+from benchmarks.commands.registry import get_recipe
 from benchmarks.recipes.hash_embedding_report import HASH, STANDARD, claim_table, plot, report
-from benchmarks.runner import get_recipe
 from benchmarks.runner.settings import change_settings, settings_as_json
 from benchmarks.runner.table import Table, as_markdown, as_text
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.commands.registry import RECIPES, get_recipe
+from benchmarks.commands.report import make_tables
 from benchmarks.recipes.hash_embedding_trial import count_texts, read_texts, train_and_test
 from benchmarks.recipes.hash_embeddings import HASH_EMBEDDING_RECIPES
-from benchmarks.runner import RECIPES, Run, get_recipe, run_recipe
-from benchmarks.runner.report import make_tables
+from benchmarks.runner import Run, run_recipe
 from benchmarks.runner.results_file import read_results
 from benchmarks.runner.run import plan_runs
 from benchmarks.runner.run_all import run_all

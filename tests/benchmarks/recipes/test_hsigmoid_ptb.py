@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.runner import get_recipe, run_recipe
+from benchmarks.commands.registry import get_recipe
+from benchmarks.runner import run_recipe
 from sklearn_hashnlp.language._windows import sentence_windows
 from sklearn_hashnlp.persistence import load_model
 

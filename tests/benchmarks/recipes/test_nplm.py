@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.commands.registry import get_recipe
 from benchmarks.recipes import nplm
-from benchmarks.runner import get_recipe, run_recipe
+from benchmarks.runner import run_recipe
 from sklearn_hashnlp import HsigmoidLanguageModel
 
 RECIPE = get_recipe("nplm")

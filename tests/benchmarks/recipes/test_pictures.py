@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
+from benchmarks.commands.registry import RECIPES
+from benchmarks.commands.report import make_plots
 from benchmarks.recipes.accuracy_distribution import draw_accuracies
-from benchmarks.runner import RECIPES
-from benchmarks.runner.report import make_plots
 from tests.stories.test_pictures import assert_readable
 
 

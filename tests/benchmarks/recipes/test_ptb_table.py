@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.runner import get_recipe, run_recipe
+from benchmarks.commands.registry import get_recipe
+from benchmarks.runner import run_recipe
 from sklearn_hashnlp import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
 
 RECIPE = get_recipe("ptb-table")

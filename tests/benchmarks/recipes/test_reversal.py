@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.runner import Recipe, get_recipe, run_recipe
+from benchmarks.commands.registry import get_recipe
+from benchmarks.runner import Recipe, run_recipe
 from benchmarks.runner.settings import settings_as_json
 
 TINY = replace(get_recipe("reversal").quick, n_symbols=5, max_length=2, n_train=80, encoder_size=20, learning_rate=0.02)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.runner import get_recipe
+from benchmarks.commands.registry import get_recipe
 from benchmarks.runner.progress import RunProgress, one_line
 from benchmarks.runner.run import plan_runs
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, cast
 
 import pytest
 
-from benchmarks.runner import RECIPES
+from benchmarks.commands.registry import RECIPES
 from benchmarks.runner.results_file import (
     ResultsFile,
     completed_steps,

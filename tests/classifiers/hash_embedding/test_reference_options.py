@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sklearn.ensemble import VotingClassifier
 
-from benchmarks.runner import get_recipe
+from benchmarks.commands.registry import get_recipe
 from benchmarks.runner.run import plan_runs
 from sklearn_hashnlp._sklearn import validate_parameter_constraints
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier

@@ -9,7 +9,7 @@ from dataclasses import fields
 
 import pytest
 
-from benchmarks.runner import RECIPES, get_recipe
+from benchmarks.commands.registry import RECIPES, get_recipe
 
 
 @pytest.mark.parametrize("name", list(RECIPES))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.runner.report import make_tables
+from benchmarks.commands.report import make_tables
 from benchmarks.runner.table import Table, as_markdown
 
 FILES = {  # of results, by page

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.commands.registry import RECIPES
 from benchmarks.runner.recipe import Recipe, Result
-from benchmarks.runner.registry import RECIPES
 from benchmarks.runner.results_file import identity_of
 from benchmarks.runner.table import Table
 

@@ -9,15 +9,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import NoReturn
 
+from benchmarks.commands.registry import RECIPES, get_recipe
+from benchmarks.commands.report import make_tables, save_plots, sort_results
+from benchmarks.commands.scripts import find_scripts, result_tables, run_script, summary_of
 from benchmarks.recipes.hash_embedding_settings import DATASETS
 from benchmarks.runner.progress import RunProgress, one_line
 from benchmarks.runner.recipe import Recipe, Result
-from benchmarks.runner.registry import RECIPES, get_recipe
-from benchmarks.runner.report import make_tables, save_plots, sort_results
 from benchmarks.runner.results_file import read_results
 from benchmarks.runner.run import plan_runs
 from benchmarks.runner.run_all import run_all
-from benchmarks.runner.scripts import find_scripts, result_tables, run_script, summary_of
 from benchmarks.runner.settings import format_setting
 from benchmarks.runner.table import as_markdown, as_text
 
@@ -216,7 +216,7 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _docs(_options: argparse.Namespace) -> None:
-    from benchmarks.tables.docs import update  # imports all benchmarks
+    from benchmarks.commands.docs import update  # imports all benchmarks
 
     update()
 

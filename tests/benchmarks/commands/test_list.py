@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.runner.scripts import find_scripts
+from benchmarks.commands.scripts import find_scripts
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["report"]])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmarks.commands import experiment_tables, readme_picture, readme_tables
+from benchmarks.commands.registry import RECIPES
+from benchmarks.commands.report import save_plots
+from benchmarks.commands.scripts import find_scripts, import_script
 from benchmarks.common.benchmark import FOLDER, read_result
 from benchmarks.common.pages import fill
-from benchmarks.runner.registry import RECIPES
-from benchmarks.runner.report import save_plots
 from benchmarks.runner.results_file import read_results
-from benchmarks.runner.scripts import find_scripts, import_script
-from benchmarks.tables import experiment_tables, readme_picture, readme_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 README = DOCS.with_name("README.md")

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.runner import RECIPES, Table, get_recipe
-from benchmarks.runner.report import make_plots, make_tables, sort_results
+from benchmarks.commands.registry import RECIPES, get_recipe
+from benchmarks.commands.report import make_plots, make_tables, sort_results
+from benchmarks.runner import Table
 
 
 def made(recipe: str, seed: int, step: int | None = 0, value: int = 0, **settings: Any) -> dict[str, Any]:
