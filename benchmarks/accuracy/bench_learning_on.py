@@ -87,7 +87,10 @@ def further_texts(train: Rows, test: Rows, size: int, n_seeds: int) -> dict[str,
 
 def nights(train: Rows, test: Rows, size: int, n_seeds: int) -> dict[str, Any]:
     """Return means over the seeds of what ten nights of 500 texts do, and the largest fall in a night."""
-    accuracies, losses, confidences, refits = [], [], [], []
+    accuracies: list[list[float]] = []
+    losses: list[list[float]] = []
+    confidences: list[list[float]] = []
+    refits = []
     for seed in range(n_seeds):
         fitted, more, known = split(train, test, size, NIGHTS * NIGHT, seed)
         model = TextClassifier(random_state=seed).fit(*fitted)
@@ -115,7 +118,8 @@ def split(train: Rows, test: Rows, size: int, n_more: int, seed: int) -> tuple[R
     labels = set(fitted.labels)
     others = [Rows([train.texts[row] for row in order[size:]], [train.labels[row] for row in order[size:]]), test]
     kept = [[(text, label) for text, label in zip(*rows, strict=True) if label in labels] for rows in others]
-    return fitted, *(Rows([text for text, _ in pairs], [label for _, label in pairs]) for pairs in kept)
+    more, known = (Rows([text for text, _ in pairs], [label for _, label in pairs]) for pairs in kept)
+    return fitted, more, known
 
 
 def measure(model: TextClassifier, rows: Rows) -> tuple[float, float]:

@@ -51,8 +51,8 @@ WINDOWS = 53_248
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     add_sample_options(parser, SETS)
-    encoders = [WIKIPEDIA, OWN, TEACHER]
-    parser.add_argument("--encoders", nargs="+", choices=encoders, default=encoders, help="default: all")
+    names = [WIKIPEDIA, OWN, TEACHER]
+    parser.add_argument("--encoders", nargs="+", choices=names, default=names, help="default: all")
     parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors")
     options, data, path = parser.read(arguments)
     result = read_result(path)

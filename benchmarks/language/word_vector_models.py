@@ -119,7 +119,7 @@ def _windows(paragraphs: list[NDArray[np.int64]], start: int, n_before: int, n_a
 
 def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(norms > 0, norms, 1)
+    return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
 
 
 def _timed(train: Callable[[], tuple[list[str], Vectors]]) -> Trained:

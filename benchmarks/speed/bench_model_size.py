@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options, data, path = parser.read(arguments)
     train, test = data.train("ag_news"), data.test("ag_news")
 
-    models = []
+    models: list[dict[str, Any]] = []
     for shape in SHAPES:
         measured: dict[str, list[dict[str, float]]] = {precision: [] for precision in PRECISIONS}
         for seed in range(options.seeds):

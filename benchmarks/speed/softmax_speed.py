@@ -122,8 +122,8 @@ def choose_adam(ptb: Corpus, outputs: tuple[str, ...], progress: Progress) -> di
     """Check for each output layer whether torch's fused Adam is faster."""
     fused = {}
     for output in outputs:
-        pair = [make_baseline(output, ptb, fused=choice) for choice in (False, True)]
-        fused[output] = fused_is_faster(*pair, ptb.train_words)
+        plain, faster = (make_baseline(output, ptb, fused=choice) for choice in (False, True))
+        fused[output] = fused_is_faster(plain, faster, ptb.train_words)
         progress(f"{output}: {'fused' if fused[output] else 'default'} Adam is faster")
     return fused
 
@@ -144,7 +144,7 @@ def show_epoch(measured: dict[str, Any]) -> None:
 def target(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
     """Train the adaptive softmax for two epochs, then ours, tree included, until its perplexity is as low."""
     fused = choose_adam(ptb, (ADAPTIVE,), progress)[ADAPTIVE]
-    trials = []
+    trials: list[dict[str, Any]] = []
     for schedule in SCHEDULES:
         for rate in LEARNING_RATES:
             trials.append(
