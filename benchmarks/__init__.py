@@ -1,1 +1,1 @@
-"""Experiments and benchmarks of sklearn-hashnlp: what they measure, run and report."""
+"""Experiments and benchmarks of sklearn-hashnlp."""

@@ -1,4 +1,4 @@
-"""What further texts do to a text classifier: partial_fit with 1, 10, 100 and 1,000 texts after a fit of n texts.
+"""The effect of further texts on a text classifier: partial_fit with 1, 10, 100 and 1,000 texts after a fit of n texts.
 
 For each data set, size and seed: the accuracy and log loss on the test rows after the fit, after ``partial_fit`` of so
 many more texts (each from a copy that was saved and loaded), and after a refit with all of them; then, on other rows,

@@ -12,7 +12,6 @@ counted beforehand. Prediction is timed on the test rows.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +21,7 @@ import torch
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, Rows
 from benchmarks.common.synthetic_texts import synthetic_rows
+from benchmarks.common.timing import summary
 from sklearn_hashnlp.classifiers import make_text_classifier
 
 RESULT = "many_labels.json"
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for name in options.models:
                 run = {"seed": seed} | measure(MODELS[name], features, train, test, seed)
                 others = [one for one in models.get(name, {}).get("runs", []) if one["seed"] != seed]
-                models[name] = summary([*others, run])
+                models[name] = summary([*others, run], UNITS[1:])
                 print(f"{problem:12}{name:32}", *(f"{unit} {run[unit]:.2f}" for unit in UNITS), sep="  ", flush=True)
                 packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
                 write_result(path, environment(*packages) | {"torch threads": options.threads, "problems": problems})
@@ -91,14 +91,4 @@ def measure(settings: dict[str, Any], features: str, train: Rows, test: Rows, se
         "seconds": seconds,
         "processor seconds": processor_seconds,
         "seconds to predict": time.perf_counter() - start,
-    }
-
-
-def summary(runs: list[dict[str, float]]) -> dict[str, Any]:
-    accuracies = [run["accuracy"] for run in runs]
-    return {
-        "accuracy": statistics.mean(accuracies),
-        "spread": statistics.pstdev(accuracies),
-        **{unit: statistics.median(run[unit] for run in runs) for unit in UNITS[1:]},
-        "runs": runs,
     }

@@ -1,4 +1,4 @@
-"""What all benchmarks share: their options, and the JSON file that they write."""
+"""Options of all benchmarks, and the JSON file that each writes."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
+from benchmarks.recipes.penn_treebank import find_text
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
 from benchmarks.runner.table import Table, tables_by_settings
@@ -87,7 +87,8 @@ def _run(settings: BrownSettings, run: Run) -> Iterator[Result]:
 def _run_whole(settings: BrownSettings, run: Run) -> Iterator[Result]:
     from sklearn_hashnlp.language import CacheLanguageModel, KneserNeyLanguageModel
 
-    texts = _read_texts(_corpus_file(settings), settings.n_train, settings.n_valid)
+    path = find_text(settings.data, "brown/paragraphs.txt", "brown needs the Brown corpus as a text file")
+    texts = _read_texts(path, settings.n_train, settings.n_valid)
     n_tokens = sum(len(sentence.split()) for sentence in texts.test)
     started = clock()
     counted = texts.train if settings.vocabulary == "train" else [*texts.train, *texts.valid, *texts.test]
@@ -121,17 +122,6 @@ def _mixture(members: list[BaseLanguageModel], texts: Texts, *, by_bins: bool) -
 
 def _n_results(_settings: BrownSettings) -> int:
     return len(_ROWS)
-
-
-def _corpus_file(settings: BrownSettings) -> Path:
-    if settings.data:
-        return Path(settings.data)
-    if "HASHNLP_DATA" not in os.environ:
-        raise ValueError(
-            "brown needs the Brown corpus as a text file: pass it by --set data=FILE, or name it brown/paragraphs.txt "
-            "in the folder that the environment variable HASHNLP_DATA names."
-        )
-    return Path(os.environ["HASHNLP_DATA"]) / "brown" / "paragraphs.txt"
 
 
 def _read_texts(path: Path, n_train: int, n_valid: int) -> Texts:

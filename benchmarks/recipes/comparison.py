@@ -23,7 +23,7 @@ TITLES = {
     "sogou": "Sogou News",
 }
 METRICS = {"accuracy": "Test accuracy", "train_accuracy": "Training accuracy"}
-Group = dict[str, list[Result]]  # results sorted by seed, by the name of what was trained
+Group = dict[str, list[Result]]  # name of an embedding or classifier -> results, sorted by seed
 
 
 def dataset_and_rows(result: Result) -> str:
@@ -33,7 +33,7 @@ def dataset_and_rows(result: Result) -> str:
 
 
 def group_results(results: Iterable[Result], default: Any, names: Sequence[str] = ()) -> dict[str, Group]:
-    """Group results by dataset, rows and settings, except for the ``names`` of what is compared."""
+    """Group results by dataset, rows and settings, except for the settings ``names``."""
     groups: dict[str, Group] = defaultdict(lambda: defaultdict(list))
     for result in sorted(results, key=lambda result: result["seed"]):
         settings = {key: value for key, value in result["settings"].items() if key not in names}

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks.recipes.comparison import TITLES, dataset_and_rows
+from benchmarks.recipes.comparison import TITLES, dataset_and_rows, mean_and_deviation
 from benchmarks.recipes.hash_embedding_settings import DATASETS, SETTINGS, HashEmbeddingSettings
 from benchmarks.runner.recipe import Result
 from benchmarks.runner.settings import format_changes, same_settings
@@ -206,11 +206,8 @@ def _all_rows(results: Sequence[Result]) -> bool:
 
 
 def _mean_and_deviation(results: Sequence[Result]) -> str:
-    accuracies = [100 * result["accuracy"] for result in results]
-    mean = statistics.mean(accuracies)
-    if len(accuracies) == 1:
-        return f"{mean:.2f}"
-    return f"{mean:.2f} ± {statistics.stdev(accuracies):.2f} ({len(accuracies)})"
+    seeds = f" ({len(results)})" if len(results) > 1 else ""
+    return mean_and_deviation([result["accuracy"] for result in results]) + seeds
 
 
 def _times(groups: Groups, marks: dict[str, str]) -> Table:

@@ -9,17 +9,22 @@ from pathlib import Path
 _ADDRESS = "http://www.fit.vutbr.cz/~imikolov/rnnlm/simple-examples.tgz"
 
 
-def treebank_folder(data: str, recipe: str) -> Path:
-    """Return the folder with train.txt, valid.txt and test.txt; raise an error if nobody has named it."""
+def find_text(data: str, name: str, needed: str) -> Path:
+    """Return the file or folder that a setting names, or the one with a name in the folder of HASHNLP_DATA."""
     if data:
         return Path(data)
     if "HASHNLP_DATA" not in os.environ:
         raise ValueError(
-            f"{recipe} needs a folder with the Penn Treebank: pass it by --set data=FOLDER, or name it ptb/ in the "
-            "folder that the environment variable HASHNLP_DATA names. Its train.txt, valid.txt and test.txt are "
-            f"data/ptb.train.txt, data/ptb.valid.txt and data/ptb.test.txt of {_ADDRESS}."
+            f"{needed}: pass it by --set data=PATH, or name it {name} in the folder that the environment variable "
+            "HASHNLP_DATA names."
         )
-    return Path(os.environ["HASHNLP_DATA"]) / "ptb"
+    return Path(os.environ["HASHNLP_DATA"]) / name
+
+
+def treebank_folder(data: str, recipe: str) -> Path:
+    """Return the folder with train.txt, valid.txt and test.txt."""
+    files = "its train.txt, valid.txt and test.txt are data/ptb.train.txt, data/ptb.valid.txt and data/ptb.test.txt"
+    return find_text(data, "ptb", f"{recipe} needs a folder with the Penn Treebank ({files} of {_ADDRESS})")
 
 
 def read_sentences(path: Path, n_sentences: int) -> list[str]:

@@ -179,6 +179,6 @@ def test_missing_files_are_named(data: Path, monkeypatch: pytest.MonkeyPatch) ->
         run(data)
     monkeypatch.delenv("HASHNLP_DATA", raising=False)
     with pytest.raises(
-        ValueError, match=r"pass it by --set data=FOLDER.*ptb\.train\.txt.* http://.*simple-examples\.tgz"
+        ValueError, match=r"ptb\.train\.txt.* http://.*simple-examples\.tgz.*pass it by --set data=PATH"
     ):
         list(run_recipe(RECIPE, settings=RECIPE.quick))
