@@ -11,11 +11,11 @@ import numpy as np
 from joblib import Memory
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
+from skorch.callbacks import Callback
 
 from benchmarks.recipes.hash_embedding_settings import HashEmbeddingSettings, NetworkSettings
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
-from sklearn_hashnlp.training._callbacks import FitProgress
 
 _PUNCTUATION_TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation, " "))
 # Words between white space; in the reference without single characters.
@@ -23,6 +23,31 @@ _TOKEN_PATTERNS = {"reference": r"\S\S+", "paper": r"\S+"}
 N_FEATURES = 2**31 - 1
 
 OnProgress = Callable[[float], None]
+
+
+class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
+    """Report the share of a training that is done, as if no later epoch were better than the best so far."""
+
+    def __init__(
+        self, report: Callable[[float], None], max_epochs: int, patience: int, monitor: str = "valid_acc"
+    ) -> None:
+        self.report = report
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.monitor = monitor
+
+    def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Report that nothing is done."""
+        self.report(0.0)
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Report the share."""
+        epochs, last = len(net.history), self.max_epochs
+        if self.patience and self.monitor in net.history[-1]:
+            scores = net.history[:, self.monitor]
+            best = min(scores) if self.monitor == "valid_loss" else max(scores)
+            last = min(last, scores.index(best) + 1 + self.patience)
+        self.report(min(1.0, epochs / last))
 
 
 def replace_punctuation(texts: Sequence[str]) -> list[str]:
