@@ -115,7 +115,7 @@ docs: $(VENV)/docs
 	@echo "Open docs/_build/html/index.html"
 
 bench-check: $(VENV)/ready
-	@$(BIN)/python benchmarks/bench_check.py
+	@$(BIN)/python -m benchmarks run bench_check
 
 clean:
 	rm -rf $(VENV) $(LOWEST) dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis

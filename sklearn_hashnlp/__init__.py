@@ -36,7 +36,6 @@ __all__ = [
 if TYPE_CHECKING:
     from sklearn_hashnlp import classifiers as classifiers
     from sklearn_hashnlp import datasets as datasets
-    from sklearn_hashnlp import experiments as experiments
     from sklearn_hashnlp import inspection as inspection
     from sklearn_hashnlp import language as language
     from sklearn_hashnlp import nn as nn
@@ -106,7 +105,6 @@ else:
         folders=[
             "classifiers",
             "datasets",
-            "experiments",
             "inspection",
             "language",
             "nn",

@@ -31,9 +31,12 @@ def parts_of(folder: str) -> set[str]:
 
 
 def test_the_tree_has_every_folder():
-    tree, arrows, kernels, classifiers = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    tree, arrows, kernels, classifiers, benchmarks = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     assert len(FOLDERS) > 10
     assert set(re.findall(r"(\w+)/", tree)) - {"sklearn_hashnlp"} == FOLDERS
     assert set(re.findall(r"\w+", arrows)) - MODULES == FOLDERS
     assert set(re.findall(r"\w+", kernels)) == parts_of("kernels")
     assert set(re.findall(r"\w+", classifiers)) == parts_of("classifiers")
+    assert set(re.findall(r"\w+", benchmarks)) == {
+        path.parent.name for path in (ROOT / "benchmarks").glob("*/__init__.py")
+    }

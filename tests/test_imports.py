@@ -23,7 +23,6 @@ ROWS = [
     ("training",),
     ("classifiers", "language", "sentences"),
     ("inspection", "plotting"),
-    ("experiments",),
     ("cli",),
 ]
 # So may the folders of kernels/, after the files that stand in it,

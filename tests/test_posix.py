@@ -51,7 +51,6 @@ def test_calls_of_single_systems_stand_in_one_file() -> None:
     assert {path: names for path, names in found.items() if names} == {
         "_posix.py": {"fcntl", "mmap", "fsync", "sched_getaffinity", "register_at_fork"},
         "kernels/embeddings/_tables.py": {"mmap"},  # the type
-        "experiments/_results_file.py": {"fsync"},  # of a file, which every system has
         "classifiers/tuning/_trials_file.py": {"fsync"},
     }
 
@@ -139,7 +138,7 @@ for name in modules:
         importlib.import_module(name)
 assert sklearn_hashnlp._posix.fcntl is None
 
-from sklearn_hashnlp.experiments._results_file import ResultsFile
+from benchmarks.runner.results_file import ResultsFile
 from sklearn_hashnlp.text import SGNNProjector
 texts = ["a fine film", "a dull film", "fine and warm", "dull and long"] * 8
 labels = ["good", "bad"] * 16

@@ -17,11 +17,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
 
+from benchmarks.common import fasttext_baseline
+from benchmarks.common.data import SETS, DataFolder
+from benchmarks.common.timing import summary, train_and_test
 from sklearn_hashnlp.classifiers import make_text_classifier
-
-from . import fasttext_baseline
-from .data import SETS, DataFolder
-from .timing import summary, train_and_test
 
 FEATURES = ("words", "words+characters", "characters")
 TUNED, FASTTEXT = "tuned", "fasttext"
@@ -61,14 +60,7 @@ def models_of(name: str) -> list[str]:
 def measure(
     name: str, model: str, data: DataFolder, fasttext: Any, seeds: int, threads: int, progress: Progress
 ) -> dict[str, Any]:
-    """Train and test one model on one data set.
-
-    Returns
-    -------
-    dict
-        ``accuracy`` in percent (the mean over the seeds), ``spread`` (the standard deviation), ``seconds`` (the median
-        training time), ``runs``, and ``chosen`` and ``tried`` where something was chosen.
-    """
+    """Train and test one model on one data set."""
     if model == FASTTEXT:
         return _measure_fasttext(name, data, fasttext, seeds, threads, progress)
     if model.startswith("svm"):
@@ -101,13 +93,7 @@ def our_model(settings: dict[str, Any], seed: int) -> Any:
 
 
 def tune(name: str, data: DataFolder, progress: Progress) -> list[dict[str, Any]]:
-    """Choose the parameters of ``TUNING``, one after the other.
-
-    Returns
-    -------
-    list of dict
-        The settings that were tried and their accuracies; the last one is the best.
-    """
+    """Choose the parameters of ``TUNING``, one after the other."""
     train, valid = data.train_valid(name)
     seeds = fasttext_baseline.SEEDS_FOR_FEW if len(train.texts) < fasttext_baseline.FEW_ROWS else 1
     trials: list[dict[str, Any]] = []

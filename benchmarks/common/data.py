@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from sklearn_hashnlp.datasets import load_labelled
+
+T = TypeVar("T")
+
+
+def sample(items: Sequence[T], size: int | None, seed: int = 0) -> list[T]:
+    """Return a random sample in the same order; all if there are no more."""
+    if size is None or size >= len(items):
+        return list(items)
+    chosen = np.sort(np.random.default_rng(seed).choice(len(items), size, replace=False))
+    return [items[index] for index in chosen]
 
 
 class Rows(NamedTuple):
@@ -22,24 +30,18 @@ class Rows(NamedTuple):
     texts: list[str]
     labels: list[str]
 
+    def sample(self, size: int | None, seed: int = 0) -> Rows:
+        """Return a random sample of the rows in the same order; all if there are no more."""
+        return Rows(sample(self.texts, size, seed), sample(self.labels, size, seed))
+
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """A folder with train.csv and test.csv, each with the columns label and text.
+    """A folder with train.csv and test.csv, each with the columns label and text."""
 
-    Parameters
-    ----------
-    validation_file : str or None
-        The file with the validation rows; None splits them off the training rows.
-    validation_share : float
-        The share of training rows to split off, stratified by label.
-    only_characters : bool
-        Whether words are useless features, as for language identification.
-    """
-
-    validation_file: str | None = None
+    validation_file: str | None = None  # None: split off the training rows
     validation_share: float = 0.1
-    only_characters: bool = False
+    only_characters: bool = False  # words are useless features, as for language identification
 
 
 SETS = {
@@ -53,29 +55,29 @@ SETS = {
     "languages79": LabelledSet(only_characters=True),
 }
 
+TITLES = {
+    "ag_news": "AG News",
+    "imdb": "IMDB",
+    "swda": "SwDA",
+    "mrda": "MRDA",
+    "trec": "TREC",
+    "sst2": "SST-2",
+    "atis": "ATIS",
+    "languages79": "79 languages",
+}
+
 
 @dataclass(frozen=True)
 class DataFolder:
-    """The folder of the data sets, and the number of rows to read of each file.
-
-    Parameters
-    ----------
-    path : Path
-        The folder that holds a folder per data set.
-    rows : int or None
-        Read a random sample of this many rows of each file, for a test run; None reads all.
-    """
+    """The folder of the data sets, and the number of rows to read of each file."""
 
     path: Path
-    rows: int | None = None
+    rows: int | None = None  # size of a random sample of each file, for a test run
 
     def read(self, name: str, file: str) -> Rows:
         """Read one file of a data set."""
         texts, labels = load_labelled(self.path / name / file, multilabel=False)
-        if self.rows is not None and self.rows < len(texts):
-            chosen = np.sort(np.random.default_rng(0).choice(len(texts), self.rows, replace=False))
-            return Rows([texts[i] for i in chosen], labels[chosen].tolist())
-        return Rows(texts, labels.tolist())
+        return Rows(texts, labels.tolist()).sample(self.rows)
 
     def train(self, name: str) -> Rows:
         """Read the training rows."""
@@ -109,37 +111,8 @@ def _select(rows: Rows, indices: Sequence[int]) -> Rows:
     return Rows([rows.texts[i] for i in indices], [rows.labels[i] for i in indices])
 
 
-def add_data_option(parser: argparse.ArgumentParser, content: str) -> None:
-    """Add --data, the folder of data sets; ``content`` names the files that the benchmark reads."""
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("HASHNLP_DATA"),
-        help=f"folder that holds {content} (default: the variable HASHNLP_DATA)",
-    )
-
-
-def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Add --data and --rows of a benchmark on labeled data sets."""
-    add_data_option(
-        parser, "ag_news/ and the other data sets, each with train.csv and test.csv, columns label and text"
-    )
-    parser.add_argument(
-        "--rows", type=int, help="a random sample of this many rows of each file: a test run of the script"
-    )
-
-
-def data_folder(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> DataFolder:
-    if arguments.data is None:
-        parser.error("name the data folder with --data or in HASHNLP_DATA")
-    return DataFolder(Path(arguments.data), arguments.rows)
-
-
 def read_text(data: DataFolder, name: str, file: str) -> list[str]:
     """Read the lines of a file that are not blank, or a random sample of them in the same order."""
     text = (data.path / name / file).read_text(encoding="utf-8")
     lines = [line for line in text.split("\n") if line.strip()]
-    if data.rows is None or data.rows >= len(lines):
-        return lines
-    chosen = np.sort(np.random.default_rng(0).choice(len(lines), data.rows, replace=False))
-    return [lines[i] for i in chosen]
+    return sample(lines, data.rows)

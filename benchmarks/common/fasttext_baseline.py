@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from .data import Rows
-from .peer_packages import Peer, import_peer, peer_folder, peer_version
+from benchmarks.common.data import Rows
+from benchmarks.common.peer_packages import Peer, import_peer, peer_folder, peer_version
 
 FASTTEXT = Peer("fasttext", "fasttext-wheel", ("pybind11",))
 # The tokens of make_text_classifier: words and punctuation marks.
@@ -52,10 +52,7 @@ def lines_of(texts: Iterable[str], form: str) -> list[str]:
 
 
 def write_rows(path: Path, lines: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> None:
-    """Write rows in fastText's format, shuffled, since fastText does not shuffle and files are sorted by label.
-
-    Labels become their indices in ``names``, since they may contain spaces.
-    """
+    """Write rows in fastText's format, shuffled; labels, which may contain spaces, are their indices in ``names``."""
     index_of = {name: i for i, name in enumerate(names)}
     rows = [f"__label__{index_of[label]} {line}" for line, label in zip(lines, labels, strict=True)]
     random.Random(0).shuffle(rows)
@@ -63,10 +60,7 @@ def write_rows(path: Path, lines: Sequence[str], labels: Sequence[str], names: S
 
 
 def train(fasttext: Any, path: Path, setting: dict[str, Any], seed: int, threads: int) -> tuple[Any, float]:
-    """Train on a file that :func:`write_rows` wrote; return the model and the seconds of fastText's own call.
-
-    On small files fastText now and then stops with "Encountered NaN." and succeeds when it is called again.
-    """
+    """Train on such a file; return the model and the seconds of fastText's call, repeated where it stops by chance."""
     parameters = {key: value for key, value in setting.items() if key != "form"}
     for attempt in range(ATTEMPTS):
         start = time.perf_counter()
@@ -81,11 +75,7 @@ def train(fasttext: Any, path: Path, setting: dict[str, Any], seed: int, threads
 
 
 def predict(model: Any, lines: list[str]) -> list[list[str]]:
-    """Return the most probable label of each line, as a list that is empty where fastText predicts none.
-
-    This is the compiled function inside ``model.predict``, which itself fails with numpy 2: it calls ``np.array`` with
-    ``copy=False`` where a copy is needed.
-    """
+    """Return the label of each line, by the function inside ``model.predict``, which fails itself with numpy 2."""
     labels: list[list[str]] = model.f.multilinePredict(lines, 1, 0.0, "strict")[0]
     return labels
 
@@ -105,14 +95,7 @@ def choose(
     threads: int,
     progress: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Evaluate each form of the texts, learning rate and number of epochs on training and validation rows.
-
-    Returns
-    -------
-    list of dict
-        The settings of ``GRID`` with a ``form``, each with its accuracy, the best first; ties are broken by fewer
-        epochs, then by the order of ``FORMS``. A form in which all texts are as in another one is left out.
-    """
+    """Evaluate each form of the texts, learning rate and number of epochs; the best, of few epochs, is first."""
     train_rows, valid_rows = rows
     names = sorted(set(train_rows.labels))
     seeds = SEEDS_FOR_FEW if len(train_rows.texts) < FEW_ROWS else 1

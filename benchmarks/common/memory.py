@@ -1,17 +1,16 @@
-"""Memory of this process, read from /proc, and workers in new processes."""
+"""Memory of this process, read from /proc, and new processes to measure it in."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import subprocess
-import sys
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 _MEBI = 2**20
-_BENCHMARKS = str(Path(__file__).parents[1])
+T = TypeVar("T")
 
 
 def resident_mb() -> float:
@@ -40,11 +39,7 @@ def _status(key: str) -> float:
     raise SystemExit(f"/proc/self/status has no {key}.")
 
 
-def run_worker(*arguments: str) -> dict[str, Any]:
-    """Run Python with these arguments in a new process and return the JSON on its last line of output."""
-    # For `-m common.x`; a script already imports from its own folder.
-    paths = [_BENCHMARKS, *filter(None, [os.environ.get("PYTHONPATH")])]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run([sys.executable, *arguments], stdout=subprocess.PIPE, text=True, check=True, env=env)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+def in_new_process(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function at the top level of a module in a new process, whose memory holds nothing else."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()

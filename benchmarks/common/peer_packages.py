@@ -13,10 +13,7 @@ from typing import Any, NamedTuple
 
 
 class Peer(NamedTuple):
-    """A package: the module to import, its distribution, and what must be installed next to it.
-
-    ``needs`` are installed alone, ``needs_all`` with their own dependencies.
-    """
+    """A package: the module to import, its distribution, and what must be installed next to it."""
 
     module: str
     distribution: str

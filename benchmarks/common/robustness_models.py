@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import make_pipeline
 
+from benchmarks.common import fasttext_baseline
+from benchmarks.common.classifier_accuracy import linear_model
+from benchmarks.common.data import DataFolder, Rows
 from sklearn_hashnlp import (
     AugmentedTextClassifier,
     CharNgramFeaturizer,
@@ -18,10 +21,6 @@ from sklearn_hashnlp import (
     make_text_classifier,
 )
 from sklearn_hashnlp.text import distort_texts
-
-from . import fasttext_baseline
-from .classifier_accuracy import linear_model
-from .data import DataFolder, Rows
 
 RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
 FASTTEXT, AUGMENTED = "fasttext", "-augmented"

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Rows
-
 ALL = 0  # size: all training rows
 SIZES = (250, 1000, 4000, ALL)
 _BOOTSTRAPS = 2000
@@ -24,14 +22,6 @@ def add_sample_options(parser: argparse.ArgumentParser, sets: Iterable[str]) -> 
     )
     parser.add_argument("--seeds", type=int, default=5, help="samples of rows, and trainings (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
-
-
-def sample(train: Rows, size: int, seed: int) -> Rows:
-    """Return a random sample of rows, or all."""
-    if size == ALL:
-        return train
-    chosen = np.sort(np.random.default_rng(seed).choice(len(train.texts), size, replace=False))
-    return Rows([train.texts[i] for i in chosen], [train.labels[i] for i in chosen])
 
 
 def bootstrap(lead: NDArray[np.float64]) -> list[float]:

@@ -21,25 +21,9 @@ N_BITS = 14
 
 @dataclass(frozen=True)
 class Recipe:
-    """Hyper-parameters of the classifier of a data set.
+    """Hyper-parameters of the classifier of a data set."""
 
-    Parameters
-    ----------
-    words, characters : tuple (min_n, max_n, n_projections) or None
-        The views of words and of characters, with n_projections of 14 bits or floats each.
-    hidden_layer_sizes, max_epochs, batch_size, learning_rate, input_dropout
-        Parameters of SGNNClassifier.
-    output : {"binary", "float"}
-        Parameter of SGNNProjector.
-    beginning : tuple (n_words, n_projections) or None
-        A third view: all n-grams of the first n_words of a text.
-    lowercase : bool
-        Whether the views of characters are lowercase; that of words always is.
-    longer : tuple (min_n, max_n, n_projections) or None
-        A second view of characters.
-    """
-
-    words: tuple[int, int, int] | None
+    words: tuple[int, int, int] | None  # min_n, max_n, n_projections of 14 bits or floats
     characters: tuple[int, int, int] | None
     hidden_layer_sizes: tuple[int, ...]
     max_epochs: int
@@ -48,9 +32,9 @@ class Recipe:
     input_dropout: float = 0.0
     output: str = "binary"
     dropout: float = 0.5
-    beginning: tuple[int, int] | None = None
-    lowercase: bool = True
-    longer: tuple[int, int, int] | None = None
+    beginning: tuple[int, int] | None = None  # all n-grams of the first words: n_words, n_projections
+    lowercase: bool = True  # of the views of characters; words always are
+    longer: tuple[int, int, int] | None = None  # a second view of characters
 
     def pipeline(self, seed: int) -> Pipeline:
         """Build the classifier; the seed is that of hyperplanes and training."""
@@ -143,22 +127,7 @@ def paper_pipeline(
     hyperplanes: str = "normal",
     max_epochs: int = 10,
 ) -> Pipeline:
-    """Build the paper's classifier, or a variant of it.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of hyperplanes and training.
-    level : {"word", "document"}
-        Whether the input is the mean of the words' projections or one projection of all n-grams of a text.
-    ngram_range, n_projections, output, density, hyperplanes
-        As in CharNgramFeaturizer and SGNNProjector; projections have 14 bits.
-    max_skip : int or None
-        None counts character n-grams; an integer counts skip-grams of words that skip at most this many, for the
-        level of documents.
-    max_epochs : int
-        Number of epochs.
-    """
+    """Build the paper's classifier, or a variant of it."""
     counts = CharNgramFeaturizer(ngram_range=ngram_range, split="punctuation")
     if max_skip is not None:
         counts.set_params(analyzer="skipgram", max_skip=max_skip)

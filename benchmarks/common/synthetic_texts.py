@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Rows
+from benchmarks.common.data import Rows
 
 N_WORDS = 20_000
 PAIRS_PER_LABEL = 4  # a word may occur in pairs of several labels
@@ -18,11 +18,7 @@ NOISE_PER_TEXT = 12
 
 
 def synthetic_rows(n_texts: int, n_labels: int, seed: int) -> Rows:
-    """Generate texts of two of their label's word pairs among twelve other words.
-
-    Labels and other words are drawn by Zipf's law, flattened for labels so that the rarest of 10,000 is a tenth as
-    frequent as the mean. The pairs of each label depend on ``n_labels`` only, the texts on ``seed`` too.
-    """
+    """Generate texts of two of their label's word pairs among twelve other words, all drawn by Zipf's law."""
     words = np.array([f"w{number}" for number in range(N_WORDS)])
     pairs_of: NDArray[np.int64] = np.random.default_rng(n_labels).integers(0, N_WORDS, (n_labels, PAIRS_PER_LABEL, 2))
     rng = np.random.default_rng((n_labels, seed))
@@ -46,12 +42,7 @@ _BLOCK = 1000  # documents per draw of random numbers
 
 
 def perturbed(rows: Rows, share: float = SHARE, seed: int = 0) -> Iterator[tuple[str, str]]:
-    """Generate texts and labels without end, one at a time.
-
-    Each is a random text in which a share of the words is replaced by words drawn from all texts, so frequent words
-    stay frequent, new word pairs keep occurring, and no two documents are equal. The same seed generates the same
-    documents, and a longer run starts with those of a shorter one.
-    """
+    """Generate texts and labels without end: random texts in which a share of the words is drawn from all texts."""
     documents = [[sys.intern(word) for word in text.split()] for text in rows.texts]  # one object a word
     words = [word for document in documents for word in document]
     rng = np.random.default_rng(seed)

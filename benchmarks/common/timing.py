@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from .data import Rows
+from benchmarks.common.data import Rows
 
 
 def summarize_seconds(measured: Sequence[float]) -> dict[str, Any]:
@@ -38,12 +38,12 @@ def train_and_test(model: Pipeline, train: Rows, test: Rows) -> Run:
     return {"accuracy": 100 * float(model.score(test.texts, test.labels)), "seconds": seconds}
 
 
-def summary(runs: list[Run]) -> dict[str, Any]:
-    """Return mean and standard deviation of the accuracy, the median of the seconds, and the runs."""
+def summary(runs: list[Run], units: Sequence[str] = ("seconds",)) -> dict[str, Any]:
+    """Return mean and standard deviation of the accuracy, the medians of other units, and the runs."""
     accuracies = [run["accuracy"] for run in runs]
     return {
         "accuracy": statistics.mean(accuracies),
         "spread": statistics.pstdev(accuracies),
-        "seconds": statistics.median(run["seconds"] for run in runs),
+        **{unit: statistics.median(run[unit] for run in runs) for unit in units},
         "runs": runs,
     }

@@ -20,7 +20,6 @@ FOLDERS = {
     "datasets": "Data sets",
     "inspection": "Inspection",
     "plotting": "Plots",
-    "experiments": "Published experiments",
 }
 """Public folder -> heading, in the order of the reference."""
 

@@ -10,7 +10,7 @@ one to three words, "a new list" to "list new a". Its output layer is
 - a hierarchical softmax over Huffman's tree, in which frequent words have short paths.
 
 The strings of words are from the docstrings of Python's standard library. This is a small form of an experiment with
-random symbols that ``hashnlp experiments run reversal`` repeats at full size. It takes about a minute.
+random symbols that ``python -m benchmarks run reversal`` repeats at full size. It takes about a minute.
 """
 
 # %%

@@ -28,7 +28,7 @@ _COMMANDS = {  # in the order of the help: the module, and the function in it
     "convert": ("_convert", "convert"),
     "warmup": ("_warmup", "warmup"),
 }
-_GROUPS = {"lm": "lm._app", "sentences": "sentences._app", "experiments": "experiments._app"}
+_GROUPS = {"lm": "lm._app", "sentences": "sentences._app"}
 _COMPLETION = "_HASHNLP_COMPLETE"  # set by the shell where it asks for completions
 
 _HELP = """\
@@ -47,7 +47,6 @@ Train and use text classifiers, language models and sentence encoders. No vocabu
   hashnlp warmup                          compile functions beforehand
   hashnlp lm train text.txt --model lm    train a language model
   hashnlp sentences train text.txt -m e   train a sentence encoder, for search
-  hashnlp experiments list                list published experiments
 
 Options of a command: hashnlp train --help
 """

@@ -264,31 +264,6 @@ class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
         self.update(n_before + self._n_seen, self._n_epochs * self._n_words, text)
 
 
-class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Report the share of a training that is done, as if no later epoch were better than the best so far."""
-
-    def __init__(
-        self, report: Callable[[float], None], max_epochs: int, patience: int, monitor: str = "valid_acc"
-    ) -> None:
-        self.report = report
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.monitor = monitor
-
-    def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Begin."""
-        self.report(0.0)
-
-    def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Report the share."""
-        epochs, last = len(net.history), self.max_epochs
-        if self.patience and self.monitor in net.history[-1]:
-            scores = net.history[:, self.monitor]
-            best = min(scores) if self.monitor == "valid_loss" else max(scores)
-            last = min(last, scores.index(best) + 1 + self.patience)
-        self.report(min(1.0, epochs / last))
-
-
 def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()  # None: a process without streams
 

@@ -8,7 +8,7 @@ FILMS = {"good": ["a fine, funny film", "funny and fine acting"], "bad": ["dull 
 
 
 def rows(**labels):
-    module = importlib.import_module("common.data")
+    module = importlib.import_module("benchmarks.common.data")
     pairs = [(f"{label} {i}", label) for label, times in labels.items() for i in range(times)]
     return module.Rows([text for text, _ in pairs], [label for _, label in pairs])
 

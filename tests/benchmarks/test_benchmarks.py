@@ -14,39 +14,39 @@ import torch
 
 from tests.benchmarks.labeled_rows import FOLDER, read_texts, rows
 
-SCRIPTS = sorted(path.stem for path in FOLDER.glob("bench_*.py"))
+SCRIPTS = {path.stem: f"benchmarks.{path.parent.name}.{path.stem}" for path in sorted(FOLDER.glob("*/bench_*.py"))}
 WITHOUT_DATA = {"bench_load"}
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_benchmark_says_how_it_is_run(script, capsys):
-    main = importlib.import_module(script).main
+    main = importlib.import_module(SCRIPTS[script]).main
     with pytest.raises(SystemExit) as error:
         main(["--help"])
     assert error.value.code == 0
     output = capsys.readouterr().out
-    assert f"python benchmarks/{script}.py{'' if script in WITHOUT_DATA else ' --data DIR'}" in output
+    assert f"python -m benchmarks run {script}{'' if script in WITHOUT_DATA else ' --data DIR'}" in output
     assert "--output" in output
 
 
 @pytest.mark.parametrize("script", [script for script in SCRIPTS if script not in {"bench_cuda"} | WITHOUT_DATA])
 def test_a_benchmark_without_data_says_where_to_name_it(script, capsys, monkeypatch):
     monkeypatch.delenv("HASHNLP_DATA", raising=False)
-    main = importlib.import_module(script).main
+    main = importlib.import_module(SCRIPTS[script]).main
     with pytest.raises(SystemExit):
         main([])
     assert "--data or in HASHNLP_DATA" in capsys.readouterr().err
 
 
 def test_without_cuda_the_benchmark_says_what_it_needs(monkeypatch):
-    module = importlib.import_module("bench_cuda")
+    module = importlib.import_module("benchmarks.speed.bench_cuda")
     monkeypatch.setattr(module.torch.cuda, "is_available", lambda: False)
     with pytest.raises(SystemExit, match="torch sees no CUDA device"):
         module.main(["--data", "nowhere"])
 
 
 def test_an_accuracy_is_written_at_once_and_measured_once(data, monkeypatch, capsys):
-    module = importlib.import_module("bench_classifiers")
+    module = importlib.import_module("benchmarks.accuracy.bench_classifiers")
     path = data / "results.json"
     arguments = ["--data", str(data), "--output", str(path), "--part", "accuracy", "--sets", "trec", "--models"]
     module.main([*arguments, "svm"])
@@ -74,8 +74,8 @@ def test_an_accuracy_is_written_at_once_and_measured_once(data, monkeypatch, cap
 
 
 def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
-    module = importlib.import_module("common.classifier_accuracy")
-    sets = importlib.import_module("common.data")
+    module = importlib.import_module("benchmarks.common.classifier_accuracy")
+    sets = importlib.import_module("benchmarks.common.data")
     default = {"classifier__max_epochs": 2, "classifier__batch_size": 32}
     worth = {("classifier__max_epochs", 4): 5.0, ("classifier__batch_size", 16): -1.0, ("features", "characters"): 2.0}
 
@@ -101,7 +101,7 @@ def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
 
 
 def test_a_validation_share_has_every_label_and_leaves_single_ones_in_training():
-    split = importlib.import_module("common.data").split
+    split = importlib.import_module("benchmarks.common.data").split
     train, valid = split(rows(a=600, b=300, c=20, d=1), 0.1)
     assert Counter(valid.labels) == {"a": 60, "b": 30, "c": 2}
     assert len(train.texts) == 921 - 92
@@ -111,7 +111,7 @@ def test_a_validation_share_has_every_label_and_leaves_single_ones_in_training()
 
 
 def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
-    fasttext = importlib.import_module("common.fasttext_baseline")
+    fasttext = importlib.import_module("benchmarks.common.fasttext_baseline")
     vectorizer = importlib.import_module("sklearn_hashnlp.classifiers").make_text_classifier(features="words")[0]
     assert fasttext.TOKENS.pattern == vectorizer.token_pattern
     lines = fasttext.lines_of(["It's  fine,\nreally!", ""], fasttext.LOWERCASE)
@@ -124,7 +124,7 @@ def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
 
 
 def test_fasttext_gets_rows_in_a_random_order_since_it_trains_in_theirs(tmp_path):
-    fasttext = importlib.import_module("common.fasttext_baseline")
+    fasttext = importlib.import_module("benchmarks.common.fasttext_baseline")
     texts, labels = rows(a=100, b=100)
     fasttext.write_rows(tmp_path / "rows.txt", fasttext.lines_of(texts, fasttext.LOWERCASE), labels, ["a", "b"])
     written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
@@ -161,7 +161,7 @@ def test_the_classifier_is_timed_against_fasttext(data, tmp_path, monkeypatch, c
     (data / "fasttext" / "__init__.py").write_text(FASTTEXT, encoding="utf-8")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "fasttext", raising=False)
-    module, path = importlib.import_module("bench_classifiers"), data / "results.json"
+    module, path = importlib.import_module("benchmarks.accuracy.bench_classifiers"), data / "results.json"
     arguments = ["--data", str(data), "--output", str(path), "--fasttext", str(data), "--seeds", "1", "--repeats", "1"]
     module.main([*arguments, "--part", "speed", "prediction"])
     results = json.loads(path.read_text(encoding="utf-8"))
@@ -177,7 +177,10 @@ def test_the_classifier_is_timed_against_fasttext(data, tmp_path, monkeypatch, c
 
 
 def test_fasttext_is_trained_again_after_a_nan_that_was_not_due_to_the_settings(tmp_path):
-    baseline, errors = importlib.import_module("common.fasttext_baseline"), ["Encountered NaN.", "Encountered NaN."]
+    baseline, errors = (
+        importlib.import_module("benchmarks.common.fasttext_baseline"),
+        ["Encountered NaN.", "Encountered NaN."],
+    )
 
     def train_supervised(path, **settings):
         if errors:
@@ -195,8 +198,11 @@ def test_fasttext_is_trained_again_after_a_nan_that_was_not_due_to_the_settings(
 
 
 def test_peers_get_the_form_of_the_texts_that_is_best_on_validation_rows(data, monkeypatch):
-    fasttext, folder = importlib.import_module("common.fasttext_baseline"), importlib.import_module("common.data")
-    accuracy = importlib.import_module("common.classifier_accuracy")
+    fasttext, folder = (
+        importlib.import_module("benchmarks.common.fasttext_baseline"),
+        importlib.import_module("benchmarks.common.data"),
+    )
+    accuracy = importlib.import_module("benchmarks.common.classifier_accuracy")
     seen = []
 
     def train(fasttext, path, setting, seed, threads):
@@ -231,14 +237,14 @@ def test_peers_get_the_form_of_the_texts_that_is_best_on_validation_rows(data, m
 
 
 def test_fasttexts_accuracy_counts_labels_it_does_not_know_as_wrong():
-    fasttext = importlib.import_module("common.fasttext_baseline")
+    fasttext = importlib.import_module("benchmarks.common.fasttext_baseline")
     answers = [["__label__0"], ["__label__1"], [], ["__label__0"]]
     model = SimpleNamespace(f=SimpleNamespace(multilinePredict=lambda lines, k, threshold, errors: (answers, None)))
     assert fasttext.accuracy(model, ["x\n"] * 4, ["a", "a", "a", "unknown"], ["a", "b"]) == 25
 
 
 def test_perturbed_documents_are_as_long_as_real_ones_and_differ_in_a_share_of_their_words():
-    module = importlib.import_module("common.synthetic_texts")
+    module = importlib.import_module("benchmarks.common.synthetic_texts")
     real = rows(a=40, b=40)
     longer = real._replace(texts=[" ".join([text, *(f"{text[0]}{i}" for i in range(98))]) for text in real.texts])
     made = list(islice(module.perturbed(longer, share=0.3, seed=1), 1500))
@@ -256,12 +262,12 @@ def test_perturbed_documents_are_as_long_as_real_ones_and_differ_in_a_share_of_t
 
 
 def test_the_slope_of_a_power_is_its_exponent():
-    slope = importlib.import_module("bench_scale").slope
+    slope = importlib.import_module("benchmarks.speed.bench_scale").slope
     assert slope([(n, 3 * n**1.5) for n in (10, 100, 1000)]) == pytest.approx(1.5)
 
 
 def test_methods_are_compared_within_a_round_and_alternate_in_order():
-    timing = importlib.import_module("common.timing")
+    timing = importlib.import_module("benchmarks.common.timing")
     assert timing.median_ratio([20.0, 90.0, 8.0], [10.0, 30.0, 1.0]) == 3  # the median of the ratios 2, 3 and 8
     assert timing.summarize_seconds([3.0, 1.0, 2.0]) == {"median": 2.0, "all": [3.0, 1.0, 2.0]}
     orders = [timing.order_of_round(["a", "b", "c"], round_) for round_ in (1, 2, 3)]
@@ -269,7 +275,7 @@ def test_methods_are_compared_within_a_round_and_alternate_in_order():
 
 
 def test_classes_are_drawn_by_their_counts():
-    module = importlib.import_module("common.large_vocabulary")
+    module = importlib.import_module("benchmarks.language.large_vocabulary")
     counts = module.zipf_counts(1000)
     assert counts[:4].tolist() == [10**9, 10**9 // 2, 10**9 // 3, 10**9 // 4]
     drawn = module.draw_classes(np.array([0, 3, 0, 1]), (20, 1000), seed=0)
@@ -285,13 +291,13 @@ def test_classes_are_drawn_by_their_counts():
     ids=["as they are", "a tie broken otherwise", "in another order", "another class", "one class twice"],
 )
 def test_a_search_may_break_ties_as_it_likes_and_must_else_find_the_most_probable(classes, right):
-    same_but_ties = importlib.import_module("common.topk_speed").same_but_ties
+    same_but_ties = importlib.import_module("benchmarks.speed.topk_speed").same_but_ties
     log_probs = torch.tensor([[-4.0, -1.0, -2.000001, -2.0]])
     assert same_but_ties(log_probs, torch.tensor(classes)) is right
 
 
 def test_a_class_that_a_search_gives_twice_is_wrong_also_among_ties():
-    same_but_ties = importlib.import_module("common.topk_speed").same_but_ties
+    same_but_ties = importlib.import_module("benchmarks.speed.topk_speed").same_but_ties
     log_probs = torch.tensor([[-3.0, -1.0, -1.0]])
     assert same_but_ties(log_probs, torch.tensor([[2, 1]]))
     assert not same_but_ties(log_probs, torch.tensor([[1, 1]]))
@@ -303,10 +309,10 @@ def test_the_baseline_learns_the_estimators_windows_in_a_plain_torch_loop(tmp_pa
     for file, times in (("train.txt", 40), ("valid.txt", 2)):
         (tmp_path / "ptb" / file).write_text(" a b c d e \n\n d e a b\n" * times, encoding="utf-8")
     race, baselines = (
-        importlib.import_module("common.softmax_speed"),
-        importlib.import_module("common.softmax_baselines"),
+        importlib.import_module("benchmarks.speed.softmax_speed"),
+        importlib.import_module("benchmarks.speed.softmax_baselines"),
     )
-    ptb = race.read_ptb(importlib.import_module("common.data").DataFolder(tmp_path))
+    ptb = race.read_ptb(importlib.import_module("benchmarks.common.data").DataFolder(tmp_path))
     assert (ptb.n_classes, len(ptb.train_words.targets), len(ptb.valid_words.targets)) == (7, 40 * 11, 2 * 11)
     assert len(ptb.train) == 80
     sizes = {"order": 5, "embedding_dim": 4, "hidden_size": 8}
@@ -323,8 +329,8 @@ def test_the_baseline_learns_the_estimators_windows_in_a_plain_torch_loop(tmp_pa
 
 def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_order(tmp_path):
     sets, read_text = (
-        importlib.import_module("common.data"),
-        importlib.import_module("common.data").read_text,
+        importlib.import_module("benchmarks.common.data"),
+        importlib.import_module("benchmarks.common.data").read_text,
     )
     (tmp_path / "some").mkdir()
     lines = [f"line {number:02}" for number in range(50)]
@@ -337,7 +343,10 @@ def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_orde
 
 
 def test_robustness_is_measured_once_on_test_texts_with_errors_and_drawn(data, monkeypatch):
-    module, models = importlib.import_module("bench_robustness"), importlib.import_module("common.robustness_models")
+    module, models = (
+        importlib.import_module("benchmarks.accuracy.bench_robustness"),
+        importlib.import_module("benchmarks.common.robustness_models"),
+    )
     read, evaluated = [], []
     monkeypatch.setattr(models.DataFolder, "test", lambda self, name: read.append(name) or self.read(name, "test.csv"))
     curve = models.curve
@@ -363,7 +372,7 @@ def test_robustness_is_measured_once_on_test_texts_with_errors_and_drawn(data, m
 
 
 def test_a_curve_is_the_accuracy_on_texts_with_so_many_errors():
-    models = importlib.import_module("common.robustness_models")
+    models = importlib.import_module("benchmarks.common.robustness_models")
     texts = [f"text number {i}" for i in range(30)]
     labelled = rows(a=30)._replace(texts=texts)
     results = models.curve(
@@ -375,7 +384,7 @@ def test_a_curve_is_the_accuracy_on_texts_with_so_many_errors():
 
 
 def test_what_is_exported_is_measured_at_each_level_and_size(data, capsys):
-    module, path = importlib.import_module("bench_on_device"), data / "results.json"
+    module, path = importlib.import_module("benchmarks.speed.bench_on_device"), data / "results.json"
     module.main(["--data", str(data), "--output", str(path)])
     models = json.loads(path.read_text(encoding="utf-8"))["models"]
     assert [(one["level"], one["hidden layers"][0]) for one in models] == [
@@ -425,7 +434,7 @@ def test_the_page_on_what_projections_cost_quotes_what_was_measured():
 
 @pytest.mark.slow
 def test_dictionaries_are_measured_beside_scikit_learns(data, capsys):
-    module, path = importlib.import_module("bench_ngram_dictionary"), data / "results.json"
+    module, path = importlib.import_module("benchmarks.accuracy.bench_ngram_dictionary"), data / "results.json"
     module.main(["--data", str(data), "--output", str(path), "--sets", "trec", "--peer-rows", "20"])
     results = json.loads(path.read_text(encoding="utf-8"))["sets"]["trec"]
     assert {method: one["texts"] for method, one in results.items()} == {

@@ -7,11 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.benchmarks.labeled_rows import read_texts, rows
+from tests.benchmarks.labeled_rows import FOLDER, read_texts, rows
 
 
 def test_calibration_is_measured_once_beside_a_linear_model_and_drawn(data, monkeypatch, capsys):
-    module, path, plot = importlib.import_module("bench_calibration"), data / "results.json", data / "plot.png"
+    module, path, plot = (
+        importlib.import_module("benchmarks.accuracy.bench_calibration"),
+        data / "results.json",
+        data / "plot.png",
+    )
     monkeypatch.setattr(module, "DRAWN", "trec")
     seen = []
     scores = module.scores
@@ -37,7 +41,7 @@ def test_calibration_is_measured_once_beside_a_linear_model_and_drawn(data, monk
 
 
 def test_calibration_is_scored_by_the_probability_of_the_predicted_label():
-    module = importlib.import_module("bench_calibration")
+    module = importlib.import_module("benchmarks.accuracy.bench_calibration")
     probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.3, 0.7], [0.3, 0.7]])
     model = SimpleNamespace(classes_=np.array(["a", "b"]), predict_proba=lambda texts: probabilities)
     scores = module.scores(model, rows(a=2, b=2)._replace(labels=["a", "b", "b", "b"]))
@@ -46,11 +50,10 @@ def test_calibration_is_scored_by_the_probability_of_the_predicted_label():
 
 
 def test_the_page_on_probabilities_quotes_what_was_measured():
-    module = importlib.import_module("common.calibration_table")
-    results = json.loads(module.RESULT.read_text(encoding="utf-8"))
-    page = module.PAGE.read_text(encoding="utf-8")
+    module = importlib.import_module("benchmarks.accuracy.bench_calibration")
+    results = json.loads((FOLDER / "results" / module.RESULT).read_text(encoding="utf-8"))
+    page = (FOLDER.parent / "docs" / module.PAGE).read_text(encoding="utf-8")
     assert set(results["sets"]) == set(module.SETS)
-    assert module.fill(page, results) == page  # else: python benchmarks/update_docs.py
     means = {
         name: {model: np.mean([run["ECE"] for run in one["runs"].values()]) for model, one in models.items()}
         for name, models in results["sets"].items()

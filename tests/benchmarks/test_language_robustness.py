@@ -1,16 +1,15 @@
-"""The benchmark of default language models: its table, its bounds, and the page that quotes them."""
+"""The benchmark of default language models: its table and its bounds."""
 
 from __future__ import annotations
 
 import importlib
-import json
 
 import pytest
 
 
 @pytest.fixture
 def tables():
-    return importlib.import_module("common.language_robustness_table")
+    return importlib.import_module("benchmarks.language.bench_language_robustness")
 
 
 def result(end, first=9.0, sentences=300):
@@ -43,11 +42,3 @@ def test_the_first_epoch_is_compared_with_the_frequencies_of_the_words(tables):
     assert tables.missed(result(5.0, first=9.1)) == [
         "ptb, 300 sentences, tree: 9.1 after one epoch, above 9.0 of the add-one unigram"
     ]
-
-
-def test_the_page_quotes_what_was_measured(tables):
-    measured = json.loads(tables.RESULT.read_text(encoding="utf-8"))
-    page = tables.PAGE.read_text(encoding="utf-8")
-    assert tables.fill(page, measured) == page  # else: python benchmarks/update_docs.py
-    assert tables.BLOCK.search(page)
-    assert tables.fill(page, result(5.0)) != page

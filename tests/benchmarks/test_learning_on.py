@@ -5,7 +5,7 @@ import json
 
 
 def test_changes_and_nights_are_measured(data, capsys, monkeypatch):
-    module, path = importlib.import_module("bench_learning_on"), data / "results.json"
+    module, path = importlib.import_module("benchmarks.accuracy.bench_learning_on"), data / "results.json"
     monkeypatch.setattr(module, "MORE", (1, 10))
     monkeypatch.setattr(module, "NIGHT", 2)
     arguments = ["--data", str(data), "--output", str(path), "--sets", "trec", "--sizes", "20", "10000", "--seeds", "1"]
@@ -18,11 +18,11 @@ def test_changes_and_nights_are_measured(data, capsys, monkeypatch):
 
 
 def test_the_tables_have_a_row_for_each_size():
-    module = importlib.import_module("common.learning_on_table")
+    module = importlib.import_module("benchmarks.accuracy.bench_learning_on")
     cell = {
         "accuracy": 80.0,
-        "change": dict.fromkeys((*module.MORE, "refit"), 1.0),
-        "worst": dict.fromkeys(module.MORE, -0.5),
+        "change": dict.fromkeys((*module.COLUMNS, "refit"), 1.0),
+        "worst": dict.fromkeys(module.COLUMNS, -0.5),
     }
     nights = {"accuracies": [80.0, 81.0], "log_losses": [0.5, 0.4], "top_probabilities": [0.7, 0.7]}
     nights |= {"largest_fall": 0.2, "refit": [81.5, 0.39]}

@@ -10,7 +10,7 @@ import pytest
 @pytest.fixture
 def module(tmp_path, monkeypatch):
     """Return the benchmark, whose gallery is a folder with two examples."""
-    module = importlib.import_module("bench_load")
+    module = importlib.import_module("benchmarks.speed.bench_load")
     for chapter in ("01_texts", "07_larger_than_one_machine"):
         (tmp_path / "examples" / chapter).mkdir(parents=True)
         (tmp_path / "examples" / chapter / "0010_example.py").write_text("import os; os.environ['HASHNLP_QUICK']")

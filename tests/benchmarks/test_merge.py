@@ -6,7 +6,7 @@ import shutil
 
 
 def test_each_number_of_parts_is_measured_once(data, capsys, monkeypatch):
-    module, path = importlib.import_module("bench_merge"), data / "results.json"
+    module, path = importlib.import_module("benchmarks.accuracy.bench_merge"), data / "results.json"
     monkeypatch.setattr(module, "EPOCHS", (1,))
     shutil.copytree(data / "trec", data / "ag_news")
     arguments = ["--data", str(data), "--output", str(path), "--parts", "2", "--seeds", "1"]
@@ -23,7 +23,7 @@ def test_each_number_of_parts_is_measured_once(data, capsys, monkeypatch):
 
 
 def test_cost_is_in_proportion_to_the_documents():
-    module = importlib.import_module("common.merge_table")
+    module = importlib.import_module("benchmarks.accuracy.bench_merge")
     scale = {"methods": {"partial_fit": {"runs": [{"documents": 10, "seconds": 0.001, "peak MiB": 600.4}]}}}
     vectorizers = {"cases": {"words 1-2": {"ours s": 0.001}}, "data": {"texts": 1000}}
     lines = module.cost_markdown(scale, vectorizers).splitlines()

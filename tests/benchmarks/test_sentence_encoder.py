@@ -23,7 +23,7 @@ TINY |= {"n_tables": 0, "word_steps": 1, "batch_size": 16}
 @pytest.fixture
 def sentence_bench(tmp_path, monkeypatch):
     """Return the sentence benchmark with tiny encoders, and write its data sets."""
-    module, generator = importlib.import_module("bench_sentence_encoder"), np.random.default_rng(0)
+    module, generator = importlib.import_module("benchmarks.language.bench_sentence_encoder"), np.random.default_rng(0)
     texts = [text for one in FILMS.values() for text in one]
 
     def sentence():
@@ -94,7 +94,7 @@ def test_models_are_evaluated_once_and_monitored_on_the_first_half(sentence_benc
 
 
 def test_a_trial_writes_no_json(sentence_bench, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(importlib.import_module("common.results_file"), "FOLDER", tmp_path / "results")
+    monkeypatch.setattr(importlib.import_module("benchmarks.common.benchmark"), "FOLDER", tmp_path / "results")
     settings = {"max_epochs": 1, "n_layers": 2, "feedforward_size": 16, "width": 16}
     monkeypatch.setattr(sentence_bench, "REPORT", sentence_bench.REPORT | settings)
     arguments = ["--data", str(tmp_path), "--rows", "30", "--part", "similarity", "report", "--sets", "sst2"]
@@ -105,7 +105,7 @@ def test_a_trial_writes_no_json(sentence_bench, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("n_grams", ["words", "characters"])
 def test_folded_columns_are_those_of_hashing_into_few(n_grams):
-    module = importlib.import_module("common.sentence_models")
+    module = importlib.import_module("benchmarks.language.sentence_models")
     vectorizer = importlib.import_module("sklearn_hashnlp").HashingNgramVectorizer
     texts = [f"fine films {i} and {i} dull ones, {'too' * i}" for i in range(50)]
     wide, narrow = (
@@ -116,15 +116,7 @@ def test_folded_columns_are_those_of_hashing_into_few(n_grams):
 
 
 def test_a_reviews_vector_is_the_mean_of_those_of_its_sentences():
-    tasks = importlib.import_module("common.sentence_tasks")
+    tasks = importlib.import_module("benchmarks.language.sentence_tasks")
     lengths = SimpleNamespace(transform=lambda texts: np.array([[len(text), 1.0] for text in texts]))
     results = tasks.text_vectors(lengths, ["One.<br /><br />Three and more. Two!", "", "Four"], averaged=True)
     assert results == pytest.approx(np.array([[(4 + 15 + 4) / 3, 1], [0, 1], [4, 1]]))
-
-
-def test_the_page_on_sentence_vectors_quotes_what_was_measured():
-    module = importlib.import_module("common.sentence_tables")
-    results = module.read_results()
-    page = module.PAGE.read_text(encoding="utf-8")
-    assert {block[1] for block in module.BLOCK.findall(page)} == set(module.TABLES)
-    assert module.fill(page, results) == page  # else: python benchmarks/update_docs.py

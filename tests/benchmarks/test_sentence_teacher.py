@@ -14,7 +14,7 @@ SENTENCES = [f"The {animal} {verb} in the {place} all day long." for animal in (
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
     """Return the benchmark, with a teacher that counts letters, and its data."""
-    module = importlib.import_module("bench_sentence_teacher")
+    module = importlib.import_module("benchmarks.language.bench_sentence_teacher")
     (tmp_path / "wikipedia").mkdir()
     (tmp_path / "wikipedia" / "paragraphs.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     (tmp_path / "stsb").mkdir()

@@ -5,7 +5,7 @@ import json
 
 
 def test_the_three_pipelines_are_measured_on_the_same_rows(data, capsys, monkeypatch):
-    module, path = importlib.import_module("bench_sgd_pipeline"), data / "results.json"
+    module, path = importlib.import_module("benchmarks.speed.bench_sgd_pipeline"), data / "results.json"
     monkeypatch.setattr(module, "ALPHAS", (1e-4,))
     module.main(["--data", str(data), "--output", str(path), "--sets", "trec", "--seeds", "2"])
     cell = json.loads(path.read_text(encoding="utf-8"))["sets"]["trec"]
@@ -16,7 +16,7 @@ def test_the_three_pipelines_are_measured_on_the_same_rows(data, capsys, monkeyp
 
 
 def test_ratios_are_of_the_medians():
-    module = importlib.import_module("common.sgd_pipeline_table")
+    module = importlib.import_module("benchmarks.speed.bench_sgd_pipeline")
     runs = {
         "scikit-learn": {"accuracy": [80.0, 82.0], "fit": [4.0, 4.0], "predict": [1.0, 3.0]},
         "vectorizer": {"accuracy": [80.0, 82.0], "fit": [2.0, 2.0], "predict": [0.5, 0.5]},

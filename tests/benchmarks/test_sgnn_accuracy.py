@@ -10,7 +10,10 @@ from tests.benchmarks.labeled_rows import FOLDER
 
 
 def test_projections_are_measured_beside_a_linear_model_and_with_one_thing_changed(data, monkeypatch, capsys):
-    module, recipes = importlib.import_module("bench_sgnn_accuracy"), importlib.import_module("common.sgnn_recipes")
+    module, recipes = (
+        importlib.import_module("benchmarks.accuracy.bench_sgnn_accuracy"),
+        importlib.import_module("benchmarks.common.sgnn_recipes"),
+    )
     path = data / "results.json"
     small = recipes.Recipe((1, 2, 40), (1, 3, 40), (8,), max_epochs=30)
     monkeypatch.setitem(module.RECIPES, "trec", small)
@@ -34,7 +37,7 @@ def test_projections_are_measured_beside_a_linear_model_and_with_one_thing_chang
 
 @pytest.mark.parametrize("output", ["binary", "float"])
 def test_a_recipe_has_the_views_and_the_classifier_that_it_names(output):
-    recipe = importlib.import_module("common.sgnn_recipes").Recipe(
+    recipe = importlib.import_module("benchmarks.common.sgnn_recipes").Recipe(
         (1, 2, 3), (2, 4, 5), (8,), max_epochs=1, output=output
     )
     model = recipe.pipeline(seed=7)
@@ -54,7 +57,7 @@ def test_a_recipe_has_the_views_and_the_classifier_that_it_names(output):
 
 
 def test_a_recipe_may_have_a_second_view_of_characters():
-    module = importlib.import_module("common.sgnn_recipes")
+    module = importlib.import_module("benchmarks.common.sgnn_recipes")
     one = module.Recipe((1, 1, 2), (1, 3, 5), (8,), max_epochs=1)
     both = module.Recipe((1, 1, 2), (1, 3, 5), (8,), max_epochs=1, longer=(4, 4, 3))
     texts = ["good film", "gold farm"]
@@ -65,7 +68,7 @@ def test_a_recipe_may_have_a_second_view_of_characters():
 
 
 def test_every_change_of_the_papers_classifier_changes_its_rows():
-    recipes = importlib.import_module("common.sgnn_recipes")
+    recipes = importlib.import_module("benchmarks.common.sgnn_recipes")
     texts = ["who wrote this fine film", "how long is it ?"]
     rows = {
         name: recipes.paper_pipeline(0, **changed)[:-1].transform(texts) for name, changed in recipes.ABLATIONS.items()

@@ -10,7 +10,7 @@ from tests.benchmarks.labeled_rows import rows
 
 
 def test_both_models_are_measured_once_on_the_same_rows(data, capsys, monkeypatch):
-    module, path = importlib.import_module("bench_small_sets"), data / "results.json"
+    module, path = importlib.import_module("benchmarks.accuracy.bench_small_sets"), data / "results.json"
     arguments = ["--data", str(data), "--output", str(path), "--sets", "trec", "--sizes", "20", "0", "--seeds", "2"]
     module.main([*arguments, "--cache", str(data / "cache")])
     cells = json.loads(path.read_text(encoding="utf-8"))["sets"]["trec"]
@@ -29,18 +29,17 @@ def test_both_models_are_measured_once_on_the_same_rows(data, capsys, monkeypatc
 
 
 def test_samples_are_training_rows_and_differ_by_seed():
-    module = importlib.import_module("common.samples")
     train = rows(a=50, b=50)
-    first, second = (module.sample(train, 30, seed) for seed in (0, 1))
+    first, second = (train.sample(30, seed) for seed in (0, 1))
     assert len(set(first.texts)) == 30
     assert set(first.texts) != set(second.texts)
     known = dict(zip(train.texts, train.labels, strict=True))
     assert all(known[text] == label for text, label in zip(first.texts, first.labels, strict=True))
-    assert module.sample(train, module.ALL, 0) is train
+    assert train.sample(None) == train.sample(100) == train
 
 
 def test_the_interval_of_a_lead_holds_nine_tenths_of_the_means():
-    module = importlib.import_module("common.samples")
+    module = importlib.import_module("benchmarks.common.samples")
     lead = np.random.default_rng(0).normal(1, 10, size=400)
     low, high = module.bootstrap(lead)
     error = lead.std() / np.sqrt(400)
@@ -48,7 +47,7 @@ def test_the_interval_of_a_lead_holds_nine_tenths_of_the_means():
 
 
 def test_pretrained_vectors_are_measured_once_beside_ngrams_alone(data, capsys, monkeypatch):
-    module, path = importlib.import_module("bench_pretrained"), data / "results.json"
+    module, path = importlib.import_module("benchmarks.accuracy.bench_pretrained"), data / "results.json"
     (data / "wikipedia").mkdir()
     (data / "wikipedia" / "paragraphs.txt").write_text("A film is long. It is dull.\nThe acting is fine. It is warm.\n")
     arguments = ["--data", str(data), "--output", str(path), "--sets", "trec", "--sizes", "20", "--seeds", "2"]
@@ -62,11 +61,3 @@ def test_pretrained_vectors_are_measured_once_beside_ngrams_alone(data, capsys, 
     module.main(arguments)
     assert "| TREC | 20" not in (out := capsys.readouterr().out)
     assert "n-grams | Wikipedia" in out
-
-
-@pytest.mark.parametrize("name", ["small_sets_table", "pretrained_table", "merge_table", "sgd_pipeline_table"])
-def test_the_page_quotes_what_was_measured(name):
-    module = importlib.import_module(f"common.{name}")
-    page = module.PAGE.read_text(encoding="utf-8")
-    assert module.fill(page, json.loads(module.RESULT.read_text(encoding="utf-8"))) == page
-    assert module.BLOCK.search(page)

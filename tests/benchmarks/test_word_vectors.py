@@ -22,16 +22,16 @@ def Word2Vec(sentences, vector_size, min_count, epochs, **settings):
 
 @pytest.fixture
 def tasks():
-    return importlib.import_module("common.word_vector_tasks")
+    return importlib.import_module("benchmarks.language.word_vector_tasks")
 
 
 @pytest.fixture
 def models():
-    return importlib.import_module("common.word_vector_models")
+    return importlib.import_module("benchmarks.language.word_vector_models")
 
 
 def test_word_lists_have_no_empty_relation_and_no_word_without_partner():
-    lists = importlib.import_module("common.word_lists")
+    lists = importlib.import_module("benchmarks.language.word_lists")
     for relation, text in lists.RELATIONS.items():
         pairs = text.split()
         assert len(pairs) == len(set(pairs)) > 20, relation
@@ -83,7 +83,7 @@ def test_the_nearest_words(tasks):
 
 
 def test_sentences_are_compared_by_their_mean_vectors(tasks):
-    pairs = importlib.import_module("common.sentence_tasks").Pairs(
+    pairs = importlib.import_module("benchmarks.language.sentence_tasks").Pairs(
         ["A berlin wine.", "Blue", "red"], ["wine berlin", "paris", "unknown"], np.array([5.0, 1.0, 0.0])
     )
     assert tasks.sentence_similarity(WORDS, np.eye(len(WORDS), dtype=np.float32), pairs) == pytest.approx(86.6, abs=0.1)
@@ -122,10 +122,10 @@ def test_both_are_trained_and_compared(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     for name in ("gensim", "gensim.models"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    module = importlib.import_module("bench_word_vectors")
+    module = importlib.import_module("benchmarks.language.bench_word_vectors")
     monkeypatch.setattr(module, "at_least_as_long", lambda train, seconds: (train(1), 1))
     monkeypatch.setattr(
-        importlib.import_module("common.word_vector_tasks"),
+        importlib.import_module("benchmarks.language.word_vector_tasks"),
         "RELATIONS",
         {"capital": "x-y berlin-germany x-y rome-italy x-y madrid-spain"},
     )
@@ -140,22 +140,14 @@ def test_both_are_trained_and_compared(tmp_path, monkeypatch):
 
 
 def test_gensim_gets_the_epochs_that_take_at_least_as_long():
-    module = importlib.import_module("bench_word_vectors")
+    module = importlib.import_module("benchmarks.language.bench_word_vectors")
     asked = []
 
     def train(epochs):
         asked.append(epochs)
-        return importlib.import_module("common.word_vector_models").Trained([], {}, 1 + 2 * epochs, 0.0)
+        return importlib.import_module("benchmarks.language.word_vector_models").Trained([], {}, 1 + 2 * epochs, 0.0)
 
     trained, epochs = module.at_least_as_long(train, 14.0)
     assert trained.cpu_seconds >= 14
     assert epochs == 7
     assert asked[0] == 1
-
-
-def test_the_page_for_users_of_gensim_quotes_what_was_measured():
-    module = importlib.import_module("common.word_vector_tables")
-    results = json.loads(module.RESULT.read_text(encoding="utf-8"))
-    page = module.PAGE.read_text(encoding="utf-8")
-    assert module.fill(page, results) == page  # else: python benchmarks/update_docs.py
-    assert page.count("<!-- table: ") == 2

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier
 from sklearn_hashnlp.cli import _pipelines, app
-from sklearn_hashnlp.experiments import RECIPES, Recipe
 from sklearn_hashnlp.persistence import save_model
 
 GOOD = ["a fine film", "a fine, funny story", "funny and warm", "so warm and fine"]
@@ -118,14 +117,3 @@ def hashnlp() -> Any:
         return Result(CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin))
 
     return run
-
-
-@pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> Recipe:
-    """A recipe of milliseconds, registered for the time of a test."""
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "experiments")
-    import counting_recipe
-
-    monkeypatch.setitem(RECIPES, "counting", counting_recipe.COUNTING)
-    recipe: Recipe = counting_recipe.COUNTING
-    return recipe

@@ -77,7 +77,7 @@ def test_only_the_command_that_is_run_is_imported() -> None:
 def test_all_commands_are_known_where_none_is_named(arguments: list[str]) -> None:
     assert app_for(arguments) is app
     assert len(app.registered_commands) == 10
-    assert len(app.registered_groups) == 3
+    assert len(app.registered_groups) == 2
 
 
 def test_completions_are_of_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,8 @@ def test_a_page_of_a_class_lists_what_it_does(reference):
 
 def test_links_that_leave_the_folder_lead_to_pages_of_the_site(site):
     text = (
-        "[a](../CHANGELOG.md#x) [b](../README.md) [c](saving.md#d) [d](../benchmarks/bench_sgnn.py) ![e](images/a.png)"
+        "[a](../CHANGELOG.md#x) [b](../README.md) [c](saving.md#d) [d](../benchmarks/speed/bench_sgnn.py)"
+        " ![e](images/a.png)"
         " [f](../examples/07_larger_than_one_machine/0010_dask.py) [g](https://example.org/a.md)\n"
         "```\n[h](../README.md)\n```\n"
     )

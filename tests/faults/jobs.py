@@ -180,6 +180,17 @@ def hashnlp(*arguments: object) -> None:
             raise RuntimeError(f"hashnlp ended with exit code {end.code}") from end
 
 
+def bench(*arguments: object) -> None:
+    """Run ``python -m benchmarks`` in this process."""
+    from benchmarks.commands.main import main
+
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        if end.code:
+            raise RuntimeError(f"benchmarks ended with exit code {end.code}") from end
+
+
 class Train(Job):
     """``hashnlp train`` over an older model."""
 
@@ -213,32 +224,32 @@ class Train(Job):
 
 
 class Experiments(Job):
-    """``hashnlp experiments run`` of a recipe that keeps a file between its results."""
+    """``python -m benchmarks run`` of a recipe that keeps a file between its results."""
 
-    name = "hashnlp experiments run"
+    name = "python -m benchmarks run"
 
     def prepare(self, folder: Path) -> None:
-        here = str(Path(__file__).parents[1] / "experiments")
+        here = str(Path(__file__).parents[1] / "benchmarks")
         if here not in sys.path:
             sys.path.insert(0, here)
         import counting_recipe
 
-        from sklearn_hashnlp.experiments import RECIPES
+        from benchmarks.commands.registry import RECIPES
 
         RECIPES["counting"] = replace(counting_recipe.COUNTING, run=_count)
 
     def run(self, folder: Path) -> None:
-        hashnlp("experiments", "run", "counting", "-o", folder / "found.jsonl", "--seeds", 3, "--quiet")
+        bench("run", "counting", "-o", folder / "found.jsonl", "--seeds", 3, "--quiet")
 
     def check(self, folder: Path) -> None:
-        from sklearn_hashnlp.experiments._results_file import read_results
+        from benchmarks.runner.results_file import read_results
 
         if (folder / "found.jsonl").exists():
             found = [(result["seed"], result["step"]) for result in read_results(folder / "found.jsonl")]
             assert len(found) == len(set(found)) <= 12
 
     def result(self, folder: Path) -> bytes:
-        from sklearn_hashnlp.experiments._results_file import read_results
+        from benchmarks.runner.results_file import read_results
 
         found = read_results(folder / "found.jsonl")
         assert not (folder / "found.jsonl.parts").exists()

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.runner.results_file import ResultsFile, read_results
 from sklearn_hashnlp import KneserNeyLanguageModel
 from sklearn_hashnlp.classifiers import TextClassifier, export_predictor
 from sklearn_hashnlp.cli import app
-from sklearn_hashnlp.experiments._results_file import ResultsFile, read_results
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model, save_word_vectors
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, read_weights, write_weights
 from tests import sentence_texts

@@ -8,7 +8,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from sklearn_hashnlp.experiments._run import environment
+from benchmarks.runner.run import environment
 from tests.fuzz.campaign import NAMES, run
 
 _PACKAGES = ("sklearn-hashnlp", "numba", "numpy", "safetensors", "scikit-learn", "torch")

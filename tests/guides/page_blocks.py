@@ -99,7 +99,11 @@ def _run_command(words: list[str], given: str) -> str:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", arguments)
             patch.setattr(sys, "stdout", StringIO())
-            runpy.run_path(arguments[0], run_name="__main__")
+            if arguments[0] == "-m":
+                patch.setattr(sys, "argv", arguments[1:])
+                runpy.run_module(arguments[1], run_name="__main__")
+            else:
+                runpy.run_path(arguments[0], run_name="__main__")
             return str(sys.stdout.getvalue())  # type: ignore[attr-defined]
     assert program in {"echo", "printf", "cat", "head", "ls", "gzip", "wc"}, f"the tests cannot run {program}"
     return subprocess.run(words, input=given, capture_output=True, text=True, check=True).stdout

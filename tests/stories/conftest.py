@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sklearn_hashnlp import make_text_classifier
 from sklearn_hashnlp.cli import app
 from sklearn_hashnlp.persistence import save_model
-from tests.cli.conftest import counting, lm, model  # noqa: F401 - fixtures
+from tests.cli.conftest import lm, model  # noqa: F401 - fixtures
 
 MAILS = [("spam", "win a prize now"), ("spam", "buy cheap pills"), ("ham", "see you at eight"), ("ham", "thanks, Anna")]
 

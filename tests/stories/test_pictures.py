@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,7 @@ from matplotlib.text import Text
 
 from sklearn_hashnlp import datasets
 from sklearn_hashnlp.cli import _demo
-from sklearn_hashnlp.experiments import RECIPES
-from sklearn_hashnlp.experiments._report import make_plots
-from sklearn_hashnlp.plotting import AccuracyDistributionDisplay, SoftmaxTreeDisplay, TrainingHistoryDisplay
+from sklearn_hashnlp.plotting import SoftmaxTreeDisplay, TrainingHistoryDisplay
 from sklearn_hashnlp.trees import complete_tree, huffman_tree
 
 N_SPLITS = _demo._N_SPLITS
@@ -140,49 +137,6 @@ def test_the_plot_of_a_training_has_its_legend_when_it_is_saved_plainly(
         from matplotlib import pyplot
 
         pyplot.close(display.figure_)
-
-
-def quick_results(recipes: list[str], names: list[str]) -> list[dict[str, Any]]:
-    """Return results as of ``hashnlp experiments run --quick``."""
-    return [
-        {
-            "recipe": recipe,
-            "seed": seed,
-            "step": 0,
-            "part": "test",
-            "accuracy": 0.8 + seed / 100,
-            "n_train": 300,
-            "settings": asdict(RECIPES[recipe].quick) | {"dataset": name},
-        }
-        for recipe in recipes
-        for name in names
-        for seed in (0, 1)
-    ]
-
-
-@pytest.mark.parametrize(
-    "recipes", [["custom"], ["hash-embed-nodict", "std-embed-dict", "hash-embed-dict", "ensemble-hash-embed-dict"]]
-)
-def test_labels_of_quick_experiments_do_not_overlap_and_the_legend_is_no_data(recipes: list[str]) -> None:
-    [(_, draw)] = make_plots(quick_results(recipes, ["ag", "imdb"]))
-    figure = Figure(layout="constrained")
-    draw(figure)
-    assert_readable(figure)
-    [legend] = figure.legends
-    box = legend.get_window_extent()
-    assert legend.get_frame_on()
-    assert not any(box.overlaps(ax.get_tightbbox()) for ax in figure.axes)
-
-
-def test_one_seed_of_an_accuracy_is_inside_its_axes() -> None:
-    display = AccuracyDistributionDisplay({"hash": ([0.9], [0.8]), "standard": ([0.95], [0.7])}).plot(
-        figure=Figure(layout="constrained")
-    )
-    assert_readable(display.figure_)
-    for ax, points in zip(display.axes_, ([0.9, 0.95], [0.7, 0.8]), strict=True):
-        low, high = ax.get_xlim()
-        assert low < min(points)
-        assert max(points) < high
 
 
 @pytest.mark.parametrize(

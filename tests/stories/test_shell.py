@@ -94,18 +94,13 @@ def test_a_usage_error_is_one_line(hashnlp: Any, arguments: str, message: str) -
     assert (result.code, result.out, result.err) == (2, "", message)
 
 
-def test_an_unknown_experiment_is_wrong_usage(hashnlp: Any) -> None:
-    assert hashnlp("experiments", "list", "nonsense").code == 2
-    assert hashnlp("experiments", "run", "reversal", "--set", "nonsense=1").code == 2
-
-
 def test_capital_v_prints_the_version(hashnlp: Any) -> None:
     assert hashnlp("-V").out == hashnlp("--version").out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
 def test_a_closed_stdout_is_an_error_of_one_line() -> None:
-    command = ["sh", "-c", f"exec {sys.executable} -m sklearn_hashnlp experiments list >&-"]
+    command = ["sh", "-c", f"exec {sys.executable} -m sklearn_hashnlp train --help >&-"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (1, "hashnlp: stdout is closed.\n")
 
@@ -221,12 +216,6 @@ def test_a_file_is_no_model_folder(hashnlp: Any, tmp_path: Path) -> None:
     assert (result.code, result.err) == (1, message)
 
 
-def test_quiet_experiments_without_a_file_print_their_results(hashnlp: Any, counting: Any) -> None:
-    result = hashnlp("experiments", "run", counting.name, "-q")
-    assert result.out == hashnlp("experiments", "run", counting.name).out
-    assert result.err == ""
-
-
 def test_the_table_of_epochs_has_colors_on_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -260,11 +249,6 @@ def test_the_bar_of_an_epoch_counts_all_batches_and_stays_out_of_pipes(
     drawn = capsys.readouterr().err
     assert " 0/11 " in drawn  # ten batches of training and one of validation
     assert drawn.endswith("\r")  # it is removed
-
-
-def test_a_setting_of_several_values_can_be_none(hashnlp: Any) -> None:
-    result = hashnlp("experiments", "run", "custom", "-d", "nowhere", "--set", "ngram_dropout=none")
-    assert "'nowhere' was not found" in result.err
 
 
 LINE = "the cat sat on the mat"

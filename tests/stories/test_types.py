@@ -13,7 +13,6 @@ import sklearn_hashnlp
 PUBLIC_FOLDERS = [
     "classifiers",
     "datasets",
-    "experiments",
     "inspection",
     "language",
     "nn",
@@ -61,7 +60,7 @@ h.HashEmbedingClassifier()  # Module has no attribute "HashEmbedingClassifier"
 # These would take mypy several seconds, and nothing here depends on their types.
 SKIPPED = ["PIL", "joblib", "llvmlite", "matplotlib", "mwparserfromhell", "numba", "pandas", "polars", "pyarrow"]
 SKIPPED += ["scipy", "sklearn", "skorch", "threadpoolctl", "torch"]
-SKIPPED += [f"sklearn_hashnlp.{folder}" for folder in ("datasets", "experiments", "language", "plotting", "sentences")]
+SKIPPED += [f"sklearn_hashnlp.{folder}" for folder in ("datasets", "language", "plotting", "sentences")]
 SKIP = "follow_imports = skip\nfollow_imports_for_stubs = true\n"
 CONFIGURATION = "[mypy]\nstrict = true\n" + "".join(f"[mypy-{name}.*]\n{SKIP}" for name in SKIPPED)
 CONFIGURATION += "[mypy-sklearn_hashnlp.*]\nignore_errors = true\n"  # as of an installed package

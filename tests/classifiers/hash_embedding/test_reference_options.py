@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sklearn.ensemble import VotingClassifier
 
+from benchmarks.commands.registry import get_recipe
+from benchmarks.runner.run import plan_runs
 from sklearn_hashnlp._sklearn import validate_parameter_constraints
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.experiments import get_recipe
-from sklearn_hashnlp.experiments._run import plan_runs
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
 
 GUIDE = Path(__file__).parents[3] / "docs" / "classifier.md"
@@ -75,7 +75,7 @@ def test_every_option_is_in_the_table():
 
 @pytest.mark.parametrize("option", SOURCE_CHOICES)
 def test_every_choice_of_the_source_is_named(option):
-    commands = re.findall(r"`hashnlp experiments run ([^`]+)`", TABLE[option])
+    commands = re.findall(r"`python -m benchmarks run ([^`]+)`", TABLE[option])
     assert [command.split()[-1] for command in commands] == SOURCE_CHOICES[option]
 
 
@@ -83,7 +83,7 @@ def test_every_choice_of_the_source_is_named(option):
 def test_what_stands_in_the_table_exists(option):
     here = TABLE[option]
     if option in ("-x", "-d"):
-        for command in re.findall(r"`hashnlp experiments run ([^`]+)`", here):
+        for command in re.findall(r"`python -m benchmarks run ([^`]+)`", here):
             name, _, dataset = command.partition(" -d ")
             (run,) = plan_runs([get_recipe(name)], datasets=[dataset] if dataset else [])
             assert run.settings.dataset in SOURCE_CHOICES["-d"]

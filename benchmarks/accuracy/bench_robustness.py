@@ -1,0 +1,143 @@
+"""Accuracy under typing errors: SGNN and hash embeddings, with and without augmentation, TF-IDF + LinearSVC, fastText.
+
+The test texts get random deletions, swaps of adjacent characters and insertions at 0, 2, 5, 10 and 20 edits per hundred
+characters. Hyper-parameters are chosen on a validation set: of plain classifiers (n-grams; for the SVM also lowercase
+or not; for fastText the form of the texts, learning rate, epochs and subwords) by the accuracy without errors, of
+augmented ones (error rate of three copies of each text) by the mean accuracy over the same rates. SGNN takes as many
+steps with copies as without. Each seed is that of the training and of the errors. Each result is written when it is
+measured and skipped the next time (unless --again is given).
+
+    python -m benchmarks run bench_robustness --data DIR
+    python -m benchmarks run bench_robustness --data DIR --rows 300 --seeds 1 --sets trec   (a test run; writes no JSON)
+    python -m benchmarks run bench_robustness --data DIR --models   (only draws the plot of the JSON)
+
+Writes a plot next to the JSON (needs matplotlib). fastText is installed into a temporary folder for the run (--fasttext
+keeps one).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import fasttext_baseline, robustness_models
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.data import DataFolder
+from benchmarks.common.robustness_models import AUGMENTED, FASTTEXT, MODELS, RATES
+
+RESULT = "robustness.json"
+SETS = ("trec", "sst2")
+PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+COLORS = {"sgnn": "#4c72b0", "hash": "#dd8452", "svm": "#55a868", FASTTEXT: "#8172b3"}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = BenchmarkParser(__doc__, RESULT)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: both")
+    parser.add_argument("--models", nargs="*", choices=MODELS, default=list(MODELS), help="default: all")
+    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings per model (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=1, help="of fastText (default: %(default)s)")
+    parser.add_argument(
+        "--fasttext",
+        type=Path,
+        metavar="DIR",
+        help="folder that holds fastText, or to install it into (default: a temporary one)",
+    )
+    options, data, path = parser.read(arguments)
+    result = read_result(path)
+    with contextlib.ExitStack() as stack:
+        env, fasttext = environment(*PACKAGES), None
+        if FASTTEXT in options.models:
+            folder = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
+            fasttext = fasttext_baseline.import_fasttext(folder)
+            env["versions"]["fastText"] = fasttext_baseline.fasttext_version(folder)
+        if options.models:
+            result = {"sets": result.get("sets", {})} | env | {"rates": list(RATES)}
+        for name in options.sets:
+            for model in options.models:
+                cells = result["sets"].setdefault(name, {})
+                if model in cells and not options.again:
+                    continue
+                cells[model] = {"date": env["date"]} | measure(name, model, cells, data, fasttext, options)
+                write_result(path, result)
+    show(result)
+    if path is not None:
+        draw(result, path.with_suffix(".png"))
+        print(f"Written: {path} and {path.with_suffix('.png')}")
+
+
+def measure(
+    name: str, model: str, cells: dict[str, Any], data: DataFolder, fasttext: Any, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Choose the hyper-parameters of a model and return its accuracy at each rate: mean and spread over the seeds."""
+
+    def progress(line: str) -> None:
+        print(f"[{time.strftime('%H:%M:%S')}] {name}, {model}: {line}", flush=True)
+
+    if model == FASTTEXT:
+        setting, trials, curves = robustness_models.fasttext_curves(
+            fasttext, name, data, options.seeds, options.threads, progress
+        )
+    else:
+        plain = model.removesuffix(AUGMENTED)
+        known = None if plain == model else cells.get(plain, {}).get("tried")
+        trials = known or robustness_models.choose_plain(name, plain, data, progress)
+        if plain != model:
+            setting = robustness_models.setting_of(trials)
+            trials = robustness_models.choose_augmented(name, model, setting, data, progress)
+        setting = robustness_models.setting_of(trials)
+        curves = robustness_models.tested_curves(name, model, setting, data, options.seeds, progress)
+    return {
+        "accuracy": np.mean(curves, axis=0).tolist(),
+        "spread": np.std(curves, axis=0).tolist(),
+        "runs": curves,
+        "chosen": setting,
+        "tried": trials,
+    }
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print a table for each data set: a row per model and a column per rate."""
+    for name, cells in result.get("sets", {}).items():
+        print(f"\n{name}, accuracy %\n{'':32}" + "".join(f"{f'{100 * rate:g} %':>15}" for rate in result["rates"]))
+        for model in [one for one in MODELS if one in cells]:
+            measured = cells[model]
+            pairs = zip(measured["accuracy"], measured["spread"], strict=True)
+            print(f"{MODELS[model]:32}" + "".join(f"{f'{mean:.2f} +-{spread:.2f}':>15}" for mean, spread in pairs))
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from sklearn_hashnlp.plotting import RobustnessDisplay
+
+    sets = result.get("sets", {})
+    if not sets:
+        return
+    figure = Figure(figsize=(5 * len(sets), 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, len(sets), squeeze=False)[0]
+    lines: dict[str, Any] = {}
+    for ax, (name, cells) in zip(axes, sets.items(), strict=True):
+        for model in [one for one in MODELS if one in cells]:
+            style = {
+                "color": COLORS[model.removesuffix(AUGMENTED)],
+                "linestyle": "-" if model.endswith(AUGMENTED) else "--",
+            }
+            accuracies = np.transpose(cells[model]["runs"]) / 100
+            display = RobustnessDisplay(result["rates"], accuracies, name=MODELS[model]).plot(ax=ax, line_kw=style)
+            lines[MODELS[model]] = display.line_
+        ax.set_title(name)
+        ax.get_legend().remove()
+    # Below the plots it covers no curve.
+    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=4, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,47 @@
+"""The benchmarks: scripts ``bench_*.py`` with options of their own, which write a JSON file."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+_FOLDER = Path(__file__).parents[1]
+
+
+def find_scripts() -> dict[str, Path]:
+    """Return the file of each benchmark by its name."""
+    return {path.stem: path for path in sorted(_FOLDER.glob("*/bench_*.py"))}
+
+
+def summary_of(path: Path) -> str:
+    """Return the first sentence of the docstring of a script, without its import."""
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return docstring.partition("\n")[0].rstrip(".")
+
+
+def import_script(name: str) -> ModuleType:
+    """Import a benchmark."""
+    return importlib.import_module(f"benchmarks.{find_scripts()[name].parent.name}.{name}")
+
+
+def run_script(name: str, arguments: Sequence[str]) -> NoReturn:
+    """Run a benchmark with its own arguments."""
+    sys.argv[0] = f"benchmarks run {name}"  # in its messages
+    sys.exit(import_script(name).main(list(arguments)))
+
+
+def result_tables(path: Path) -> list[str]:
+    """Return the tables of the JSON file of a benchmark, as Markdown."""
+    result = json.loads(path.read_text(encoding="utf-8"))
+    for name, file in find_scripts().items():
+        if f'"{path.name}"' in file.read_text(encoding="utf-8"):
+            module = import_script(name)
+            if getattr(module, "RESULT", None) == path.name and hasattr(module, "TABLES"):
+                return [make(result) for make in module.TABLES.values()]
+    return []

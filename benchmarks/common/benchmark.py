@@ -1,0 +1,68 @@
+"""Options of all benchmarks, and the JSON file that each writes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common.data import DataFolder
+from benchmarks.runner.run import environment
+
+__all__ = ["FOLDER", "BenchmarkParser", "environment", "read_result", "write_result"]
+
+FOLDER = Path(__file__).parents[1] / "results"
+_LABELED = "ag_news/ and the other data sets, each with train.csv and test.csv, columns label and text"
+
+
+class BenchmarkParser(argparse.ArgumentParser):
+    """Parser of the options of a benchmark; ``content`` names the files that it reads, ``result`` its JSON."""
+
+    def __init__(self, description: str | None, result: str, content: str = _LABELED) -> None:
+        super().__init__(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+        self.result = result
+        data = os.environ.get("HASHNLP_DATA")
+        text = f"folder that holds {content} (default: the variable HASHNLP_DATA)"
+        self.add_argument("--data", type=Path, default=data, help=text)
+        self.add_argument("--rows", type=int, help="a sample of this many rows or lines of each file: a test run")
+        text = f"the JSON (default: {result} in benchmarks/results; not written with --rows)"
+        self.add_argument("--output", type=Path, help=text)
+
+    def read(self, arguments: Sequence[str] | None) -> tuple[argparse.Namespace, DataFolder, Path | None]:
+        """Return the options, the data, and the file to write; None with --rows, so that a test run writes none."""
+        options = self.parse_args(arguments)
+        return options, self.data_of(options), self.output_of(options)
+
+    def data_of(self, options: argparse.Namespace) -> DataFolder:
+        """Return the folder of the data, which must be named."""
+        if options.data is None:
+            self.error("name the data folder with --data or in HASHNLP_DATA")
+        return DataFolder(Path(options.data), options.rows)
+
+    def output_of(self, options: argparse.Namespace) -> Path | None:
+        """Return the file to write."""
+        if options.output is None and options.rows is None:
+            return FOLDER / self.result
+        output: Path | None = options.output
+        return output
+
+
+def read_result(path: Path | None) -> dict[str, Any]:
+    """Read the JSON of a benchmark; empty if there is none."""
+    if path is None or not path.exists():
+        return {}
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return result
+
+
+def write_result(path: Path | None, result: dict[str, Any]) -> None:
+    """Write the JSON of a benchmark at once, so that a kill leaves the file before or after it."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    unfinished.replace(path)

@@ -1,0 +1,1 @@
+"""Benchmarks of language models, word vectors and sentence encoders."""

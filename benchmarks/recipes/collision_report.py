@@ -1,0 +1,258 @@
+"""Tables and plot of the recipe ``collisions``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.runner.recipe import Result
+from benchmarks.runner.settings import group_by_settings
+from benchmarks.runner.table import Table, tables_by_settings
+from sklearn_hashnlp.inspection._collision_statistics import (
+    CollisionCounts,
+    CollisionSummary,
+    TableSizes,
+    reference_bound,
+    summarize,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+_LEVEL = 0.05
+
+# Printed by the reference for its example, where its formulas give other values.
+_PRINTED = {("improved", 10**9, "10000000:1000000:2"): "0.01", ("paper", 10**9, "10000000:1000000:2"): "1"}
+
+_TITLES = {
+    "embedding": "Colliding pairs of words: same embedding (importance row and components, in order)",
+    "any order": "Colliding pairs of words: same importance row, same components in any order",
+    "components": "Colliding pairs of words: same components, in order",
+    "column": "Colliding pairs of words: same column out of 2,147,483,647 of the vectorizer",
+}
+_NOTES = {
+    "any order": ["Their sums differ as soon as training has made the importance weights of the row unequal."],
+    "components": [
+        "For the paper's variant the variance is larger than a Poisson distribution's, because rows with the same "
+        "components make all their words collide. Confidence intervals and z take this into account."
+    ],
+    "column": [
+        "No hash embedding can distinguish such words, whatever its sizes; with alternate_sign half of the pairs have "
+        "opposite signs."
+    ],
+}
+_EXAMPLE_NOTES = (
+    "The reference's formulas: p = 1 - (1 - 1/out)^(V - 1) of each hash function; p_h p_u for the improved variant, "
+    "the probability that some word has the same h and some word, maybe another, has the same u; "
+    "p_D1 + (1 - p_D1) p_D2 for the paper's, which also counts words with the same components only. Both are upper "
+    "bounds.",
+    "Same column: one of 2,147,483,647, the index of a word in the vectorizer, a hash of 31 bits. Words in the same "
+    "column share everything after it: beyond n B^k = 2,147,483,647, larger tables distinguish no more words.",
+)
+
+
+class _Row(NamedTuple):
+    """Counts of one hash embedding and number of words, over all seeds."""
+
+    variant: str
+    tables: str
+    n_words: int
+    n_trials: int
+    summary: CollisionSummary
+
+
+def report_collisions(results: Sequence[Result]) -> list[Table]:
+    """Make tables of counted and expected pairs."""
+    return tables_by_settings(results, _tables)
+
+
+def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
+    """Plot counted and expected pairs, and shares of colliding words with the upper bounds of the reference."""
+    groups = group_by_settings(results)
+    rows = _merge(groups[0][1], "embedding") if groups else []
+    figure.set_layout_engine("constrained")
+    if figure.get_size_inches()[0] < 15:
+        figure.set_size_inches(15, 5)
+    improved, paper, shares = figure.subplots(1, 3)
+    improved.set_title("improved: q = 1/(n B^k)")
+    for tables, group in _by_tables(rows, "improved").items():
+        _draw_pairs(improved, _name(tables), group)
+    paper.set_title("paper: q = 1/n")
+    by_n_embeddings = {
+        TableSizes.parse(tables).n_embeddings: group for tables, group in _by_tables(rows, "paper").items()
+    }
+    for n_embeddings, group in by_n_embeddings.items():
+        _draw_pairs(paper, f"n = {n_embeddings:,}", group)
+    shares.set_title("share of colliding words, with upper bounds")
+    for variant in ("improved", "paper"):
+        for tables, group in list(_by_tables(rows, variant).items())[:1]:
+            _draw_shares(shares, variant, tables, group)
+
+
+def _draw_pairs(ax: Axes, name: str, rows: Sequence[_Row]) -> None:
+    from sklearn_hashnlp.plotting import CollisionDisplay
+
+    CollisionDisplay(
+        [row.n_words for row in rows],
+        [row.summary.expected_pairs for row in rows],
+        [row.summary.mean_pairs for row in rows],
+        [[row.summary.low_pairs, row.summary.high_pairs] for row in rows],
+        name=name,
+    ).plot(ax=ax)
+
+
+def _draw_shares(ax: Axes, variant: str, tables: str, rows: Sequence[_Row]) -> None:
+    from sklearn_hashnlp.plotting import CollisionDisplay
+
+    CollisionDisplay(
+        [row.n_words for row in rows],
+        [row.summary.expected_sharing for row in rows],
+        [row.summary.mean_sharing for row in rows],
+        [[row.summary.low_sharing, row.summary.high_sharing] for row in rows],
+        [reference_bound(variant, row.n_words, TableSizes.parse(tables)) for row in rows],
+        name=f"{variant}, {_name(tables)}",
+        quantity="share of colliding words",
+    ).plot(ax=ax)
+
+
+def _by_tables(rows: Sequence[_Row], variant: str) -> dict[str, list[_Row]]:
+    groups: dict[str, list[_Row]] = {}
+    for row in sorted(rows, key=lambda row: row.n_words):
+        if row.variant == variant:
+            groups.setdefault(row.tables, []).append(row)
+    return groups
+
+
+def _merge(results: Sequence[Result], kind: str) -> list[_Row]:
+    """Add up the trials of all seeds."""
+    groups: dict[tuple[str, str, int], list[Result]] = {}
+    for result in results:
+        if kind in result.get("shared", {}):
+            key = (result.get("variant", ""), result.get("tables", ""), result["n_words"])
+            groups.setdefault(key, []).append(result["shared"][kind])
+    rows = []
+    for (variant, tables, n_words), group in groups.items():
+        counts = CollisionCounts()
+        for seed_counts in group:
+            counts = counts.plus(CollisionCounts(*(seed_counts[name] for name in CollisionCounts._fields)))
+        summary = summarize(
+            counts, n_words=n_words, probability=group[0]["chance"], expected_dispersion=group[0]["expected_dispersion"]
+        )
+        rows.append(_Row(variant, tables, n_words, counts.n_trials, summary))
+    return rows
+
+
+def _tables(results: Sequence[Result]) -> list[Table]:
+    tables = [_simulation_table(kind, rows) for kind in _TITLES if (rows := _merge(results, kind))]
+    # Formulas do not depend on the seed.
+    examples = {(result["n_words"], result["tables"]): result for result in results if result["part"] == "formulas"}
+    if examples:
+        tables.append(_formula_table(list(examples.values()), _merge(results, "embedding")))
+    return tables
+
+
+def _simulation_table(kind: str, rows: Sequence[_Row]) -> Table:
+    from benchmarks.runner.statistics import holm_correction
+
+    consistent = [p_value >= _LEVEL for p_value in holm_correction([row.summary.p_value for row in rows])]
+    embedded = kind != "column"
+    header = [
+        "words",
+        "trials",
+        "expected",
+        "counted",
+        "95 % CI",
+        "z",
+        "consistent",
+        "variance/mean (expected)",
+    ]
+    cells = [
+        [
+            *((row.variant, row.tables) if embedded else ()),
+            f"{row.n_words:,}",
+            f"{row.n_trials:,}",
+            _number(row.summary.expected_pairs),
+            _number(row.summary.mean_pairs),
+            f"{_number(row.summary.low_pairs)} to {_number(row.summary.high_pairs)}",
+            f"{row.summary.z:+.2f}",
+            "yes" if is_consistent else "NO",
+            _dispersion(row.summary),
+        ]
+        for row, is_consistent in zip(rows, consistent, strict=True)
+    ]
+    max_abs_z = max((abs(row.summary.z) for row in rows), default=0.0)
+    sum_of_squares = sum(row.summary.z**2 for row in rows)
+    if all(consistent):
+        verdict = f"Counts are consistent with the formula in all {len(rows)} rows"
+    else:
+        verdict = f"Counts are NOT consistent with the formula in {consistent.count(False)} of {len(rows)} rows"
+    notes = [
+        f"{verdict}, at a family-wise significance level of {_LEVEL:.0%} (Holm). The largest |z| is {max_abs_z:.2f}, "
+        f"the root mean square of z {math.sqrt(sum_of_squares / len(rows)):.2f} (expected: 1).",
+        *_NOTES.get(kind, []),
+    ]
+    return Table(_TITLES[kind], [*(("variant", "n:B:k") if embedded else ()), *header], cells, notes)
+
+
+def _formula_table(examples: Sequence[Result], counted: Sequence[_Row]) -> Table:
+    counted_summaries = {(row.variant, row.n_words, row.tables): row.summary for row in counted}
+
+    def formula(label: str, key: str, name: str) -> list[str]:
+        return [label, *(_number(example[key][name]) for example in examples)]
+
+    rows = []
+    for variant in ("improved", "paper"):
+        keys = [(variant, example["n_words"], example["tables"]) for example in examples]
+        summaries = [counted_summaries.get(key) for key in keys]
+        whole = f"{variant}, embedding"
+        rows += [
+            formula(f"{variant}: q of a pair", "chances", whole),
+            formula(f"{variant}: colliding pairs, expected", "expected_pairs", whole),
+            [
+                f"{variant}: colliding pairs, counted",
+                *(_number(summary.mean_pairs) if summary else "-" for summary in summaries),
+            ],
+            formula(f"{variant}: share of colliding words, 1 - (1 - q)^(V - 1)", "expected_sharing", whole),
+            [
+                f"{variant}: share of colliding words, counted",
+                *(_number(summary.mean_sharing) if summary else "-" for summary in summaries),
+            ],
+            formula(f"{variant}: upper bound by the reference's formula", "reference_bounds", variant),
+            [f"{variant}: upper bound printed by the reference", *(_PRINTED.get(key, "-") for key in keys)],
+        ]
+    column_first = [example["chances"]["column"] > example["chances"]["improved, embedding"] for example in examples]
+    rows += [
+        formula("paper: pairs with the same components, expected", "expected_pairs", "paper, components"),
+        formula("same column: q of a pair", "chances", "column"),
+        formula("same column: pairs, expected", "expected_pairs", "column"),
+        formula("same column: share of colliding words", "expected_sharing", "column"),
+        formula("improved: pairs with the same column or embedding", "expected_pairs", "improved, column or embedding"),
+        formula("paper: pairs with the same column or embedding", "expected_pairs", "paper, column or embedding"),
+        [
+            "improved: same column more likely than same embedding",
+            *("yes" if first else "no" for first in column_first),
+        ],
+    ]
+    header = ["", *(f"{example['n_words']:,} words, {_name(example['tables'])}" for example in examples)]
+    return Table("Colliding words by formula", header, rows, _EXAMPLE_NOTES)
+
+
+def _dispersion(summary: CollisionSummary) -> str:
+    counted = "-" if summary.dispersion is None else f"{summary.dispersion:.3g}"
+    return f"{counted} ({summary.expected_dispersion:.3g})"
+
+
+def _number(value: float) -> str:
+    if value == 0:
+        return "0"
+    if 999.95 <= abs(value) < 1e7:
+        return f"{value:,.0f}"
+    return f"{value:.4g}" if 0.1 <= abs(value) < 1000 else f"{value:.3g}"
+
+
+def _name(tables: str) -> str:
+    n, buckets, hashes = TableSizes.parse(tables)
+    return f"n = {n:,}, B = {buckets:,}, k = {hashes}"

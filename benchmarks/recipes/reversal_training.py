@@ -1,0 +1,179 @@
+"""Strings of random symbols, and networks that learn to reverse them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.recipes.reversal_settings import ReversalSettings
+from sklearn_hashnlp._clock import clock
+from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftmax
+from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+from sklearn_hashnlp.trees import balanced_tree, random_tree
+
+_MAX_GRADIENT_NORM = 5.0  # as in the reference
+_GENERATION_BATCH_SIZE = 250
+
+
+class Purpose(IntEnum):
+    """Purpose of random numbers; each has its own sequence."""
+
+    fixed = 0
+    validation = 1
+    fresh = 2
+    exact_match = 3
+    test = 4
+    order = 5
+    tree = 6
+    network = 7
+
+
+def generator_for(seed: int, purpose: Purpose, number: int = 0) -> torch.Generator:
+    """Return the random number generator of one purpose."""
+    import numpy as np
+
+    state = np.random.SeedSequence([seed, purpose, number]).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(state[0]))
+
+
+def draw_strings(
+    n_strings: int, n_symbols: int, max_length: int, *, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Return random strings, padded with -1, and their reversals; all lengths and symbols are equally probable."""
+    lengths = torch.randint(1, max_length + 1, (n_strings, 1), generator=generator)
+    symbols = torch.randint(n_symbols, (n_strings, max_length), generator=generator)
+    positions = torch.arange(max_length)
+    mask = positions < lengths
+    reversals = symbols.gather(1, (lengths - 1 - positions).clamp(min=0))
+    return symbols.masked_fill(~mask, -1), reversals.masked_fill(~mask, -1)
+
+
+class Trainer:
+    """A network with one of the output layers, and its optimizer."""
+
+    def __init__(self, output: str, settings: ReversalSettings, seed: int) -> None:
+        n_classes = settings.n_symbols + 1  # the symbol that ends a string is one more
+        network_seed = generator_for(seed, Purpose.network).initial_seed()
+        with torch_seed(network_seed):
+            layer = make_output(output, settings.decoder_size, n_classes, seed, arity=settings.arity)
+        with torch_seed(network_seed):
+            self.network = AttentionSeq2Seq(
+                n_classes,
+                settings.embedding_dim,
+                settings.encoder_size,
+                settings.decoder_size,
+                encoder_layers=settings.encoder_layers,
+                decoder_layers=settings.decoder_layers,
+                output=layer,
+            )
+            if settings.init == "glorot":
+                draw_glorot(self.network)
+        self.sums_symbols = settings.optimizer == "sgd"  # as the reference does, whose learning rate is of such a loss
+        kind = torch.optim.SGD if self.sums_symbols else torch.optim.Adam
+        self.optimizer = kind(self.network.parameters(), lr=settings.learning_rate, fused=True)
+        self.batch_size = settings.batch_size
+        self.seed = seed
+        self.epochs = 0
+
+    def train_epoch(self, source: Tensor, target: Tensor) -> float:
+        """Train for one epoch, in a new random order; return the seconds it took."""
+        order = torch.randperm(len(source), generator=generator_for(self.seed, Purpose.order, self.epochs))
+        self.epochs += 1
+        started = clock()
+        with plain_torch():
+            for rows in torch.split(order, self.batch_size):
+                self._backward(source[rows], target[rows])
+                nn.utils.clip_grad_norm_(self.network.parameters(), _MAX_GRADIENT_NORM)
+                self.optimizer.step()
+        return clock() - started
+
+    def warm_up(self, source: Tensor, target: Tensor) -> None:
+        """Run a forward and a backward pass without an update, so that everything that compiles is compiled."""
+        with plain_torch():
+            self._backward(source[: self.batch_size], target[: self.batch_size])
+
+    def _backward(self, source: Tensor, target: Tensor) -> None:
+        self.optimizer.zero_grad()
+        log_probs, mean_loss = self.network(source, target)
+        loss = -log_probs.mean() if self.sums_symbols else mean_loss
+        loss.backward()
+
+    def loss(self, source: Tensor, target: Tensor) -> float:
+        """Return the negative log-likelihood, summed over all symbols and ends of strings as in the reference."""
+        with plain_torch(), torch.no_grad():
+            log_probs, _ = self.network(source, target)
+        return -float(log_probs.sum())
+
+    def exact_match(self, source: Tensor, target: Tensor) -> tuple[float, float]:
+        """Generate strings; return the share that is entirely correct, and the seconds it took."""
+        n_correct, seconds = 0, 0.0
+        with plain_torch():
+            parts = (torch.split(strings, _GENERATION_BATCH_SIZE) for strings in (source, target))
+            for inputs, expected in zip(*parts, strict=True):
+                started = clock()
+                generated = self.network.generate(inputs)
+                seconds += clock() - started
+                n_correct += sum(
+                    row[row >= 0].tolist() == true[true >= 0].tolist()
+                    for row, true in zip(generated, expected, strict=True)
+                )
+        return n_correct / len(source), seconds
+
+
+@torch.no_grad()
+def draw_glorot(network: AttentionSeq2Seq) -> None:
+    """Draw all parameters as the library of the reference: uniform, up to sqrt(6 / the sum of the sizes of axes)."""
+    for name, parameter in network.named_parameters():
+        parts: Iterable[Tensor] = [parameter]
+        if name.startswith(("encoder", "decoder", "upper_decoders")):
+            parts = parameter.chunk(4)  # the gates of an LSTM are parameters of their own there
+        elif name == "embedding.weight":
+            parts = parameter  # as is each vector
+        for part in parts:
+            _draw(part, sum(part.shape))
+    layer = network.output
+    if isinstance(layer, HierarchicalSoftmax):  # a binary node has two scores there: here their difference
+        for parameter, size in ((layer.weight, 2 + layer.in_features), (layer.bias, 2)):
+            _draw(parameter, size)
+            parameter.add_(_draw(torch.empty_like(parameter), size))
+
+
+def _draw(tensor: Tensor, size: int) -> Tensor:
+    bound = math.sqrt(6 / size)
+    return nn.init.uniform_(tensor, -bound, bound)
+
+
+def make_output(
+    output: str, in_features: int, n_classes: int, seed: int, *, arity: int = 2
+) -> FullSoftmax | HierarchicalSoftmax:
+    """Make an output layer: a full or a hierarchical softmax."""
+    if output == "softmax":
+        return FullSoftmax(in_features, n_classes)
+    if output == "hsigmoid" and arity > 2:  # symbols are drawn independently: one order of them is as good as another
+        return HierarchicalSoftmax(balanced_tree(n_classes, arity=arity), in_features)
+    if output == "hsigmoid":
+        tree_seed = generator_for(seed, Purpose.tree).initial_seed() % 2**32
+        return HierarchicalSoftmax(random_tree(n_classes, random_state=tree_seed), in_features)
+    raise ValueError(f"An output must be 'softmax' or 'hsigmoid', got {output!r}.")
+
+
+def time_layers(
+    layers: Mapping[str, nn.Module], *, in_features: int, n_classes: int, rows: int, repeats: int
+) -> dict[str, float]:
+    """Return the median seconds of a forward and backward pass of each output layer, measured in turns."""
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(rows, in_features, generator=generator, requires_grad=True)
+    classes = torch.randint(n_classes, (rows,), generator=generator)
+    seconds: dict[str, list[float]] = {name: [] for name in layers}
+    with plain_torch():
+        for _ in range(repeats):
+            for name, layer in layers.items():
+                started = clock()
+                layer.zero_grad()
+                layer(states, classes)[1].backward()
+                seconds[name].append(clock() - started)
+    return {name: sorted(times)[repeats // 2] for name, times in seconds.items()}

@@ -1,0 +1,176 @@
+"""Serving one text at a time: start of a process, latency, eight threads at once, and memory.
+
+Classifiers of AG News, each in new processes, several times in turn: make_text_classifier(random_state=0) saved by
+save_model and loaded in Python, by `hashnlp predict`, and exported by export_predictor as a folder; the same with
+100,000 buckets and rows of importance weights as one file; fastText (dim 10, bigrams, 2,000,000 buckets, 5 epochs,
+learning rate 0.25); and TF-IDF + LinearSVC of words and pairs of words, loaded by joblib.
+
+start       Processor seconds from the start of the process to the first label.
+memory      Peak resident memory up to that moment.
+single      Milliseconds of a call with one text, median and 99th percentile over the texts.
+threads     The same where eight threads of one process call at once, and texts per second of all of them. The threads
+            share the processors and Python's interpreter lock.
+
+    python -m benchmarks run bench_serving --data DIR
+    python -m benchmarks run bench_serving --data DIR --rows 500 --repeats 1   (a test run; writes no JSON)
+
+fastText is installed into a temporary folder for the run (--fasttext keeps one). Run it while nothing else runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from benchmarks.common import fasttext_baseline
+from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.data import DataFolder, Rows
+from benchmarks.common.pages import table
+from sklearn_hashnlp import export_predictor, make_text_classifier, save_model
+
+RESULT = "serving.json"
+PAGE = "serving.md"
+METHODS = {
+    "exported_small": "exported file, 100,000 buckets",
+    "exported": "exported folder, default",
+    "command_small": "`hashnlp predict`, 100,000 buckets",
+    "command": "`hashnlp predict`, default",
+    "process": "`load_model`, default",
+    "fasttext": "fastText, 2,000,000 buckets",
+    "svm": "TF-IDF + LinearSVC, joblib",
+}
+COLUMNS = {
+    "MB": ("size, MB", 1),
+    "start s": ("start, s", 2),
+    "memory MiB": ("memory, MiB", 0),
+    "single ms": ("one text, ms", 2),
+    "single p99 ms": ("99 %", 2),
+    "threads ms": ("eight threads, ms", 2),
+    "threads p99 ms": ("99 %", 1),
+    "threads texts/s": ("texts/s", 0),
+}
+SET = "ag_news"
+WORKER = Path(__file__).parents[1] / "common" / "serving_worker.py"
+PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+SMALL = {"n_buckets": 10**5, "n_embeddings": 10**5, "embedding_dim": 4}
+FASTTEXT = fasttext_baseline.SMALLER | {"lr": 0.25, "epoch": 5}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = BenchmarkParser(__doc__, RESULT)
+    parser.add_argument("--repeats", type=int, default=5, help="processes of each method (default: %(default)s)")
+    parser.add_argument("--texts", type=int, default=1000, help="texts of each process (default: %(default)s)")
+    parser.add_argument("--fasttext", type=Path, metavar="DIR", help="folder of fastText, or to install it into")
+    options, data, path = parser.read(arguments)
+    with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
+        package = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
+        env = environment(*PACKAGES)
+        env["versions"]["fastText"] = fasttext_baseline.fasttext_version(package)
+        methods = train(data, Path(work), package)
+        texts = Path(work, "texts.json")
+        texts.write_text(json.dumps(data.test(SET).texts[: options.texts]), encoding="utf-8")
+        runs: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
+        for repeat in range(options.repeats + 1):  # repeat 0 is a warm-up, which compiles and fills the system's caches
+            for name, (kind, where, _) in methods.items():
+                run = run_worker(kind, where, texts)
+                if repeat:
+                    runs[name].append(run)
+        models = {name: summary(runs[name]) | {"MB": size} for name, (_, _, size) in methods.items()}
+    result = env | {"texts": options.texts, "threads": 8, "models": models}
+    print(markdown(result))
+    write_result(path, result)
+
+
+def train(data: DataFolder, work: Path, package: Path) -> dict[str, tuple[str, str, float]]:
+    """Train and write all models; return their kinds, paths and sizes in MB."""
+    train = data.train(SET)
+    ours = make_text_classifier(random_state=0).fit(train.texts, train.labels)
+    small = make_text_classifier(random_state=0, **SMALL).fit(train.texts, train.labels)
+    save_model(ours, work / "model")
+    save_model(small, work / "small_model")
+    export_predictor(ours, work / "exported")
+    export_predictor(small, work / "exported_small.py")
+    peer = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC())
+    joblib.dump(peer.fit(train.texts, train.labels), work / "svm.joblib")
+    their = train_fasttext(train, work, package)
+    command = [sys.executable, "-m", "sklearn_hashnlp", "predict", "--model"]
+    methods = {
+        "exported_small": ("exported", str(work / "exported_small.py")),
+        "exported": ("exported", str(work / "exported")),
+        "command_small": ("command", json.dumps([*command, str(work / "small_model")])),
+        "command": ("command", json.dumps([*command, str(work / "model")])),
+        "process": ("folder", str(work / "model")),
+        "fasttext": ("fasttext", f"{package}|{their}"),
+        "svm": ("joblib", str(work / "svm.joblib")),
+    }
+    files = {
+        "exported_small": work / "exported_small.py",
+        "exported": work / "exported",
+        "command_small": work / "small_model",
+        "command": work / "model",
+        "process": work / "model",
+        "fasttext": their,
+        "svm": work / "svm.joblib",
+    }
+    return {name: (*method, megabytes(files[name])) for name, method in methods.items()}
+
+
+def train_fasttext(train: Rows, work: Path, package: Path) -> Path:
+    fasttext = fasttext_baseline.import_fasttext(package)
+    path = work / "train.txt"
+    lines = fasttext_baseline.lines_of(train.texts, fasttext_baseline.LOWERCASE)
+    fasttext_baseline.write_rows(path, lines, train.labels, sorted(set(train.labels)))
+    model, _ = fasttext_baseline.train(fasttext, path, FASTTEXT, 0, 2)
+    model.save_model(str(work / "fasttext.bin"))
+    return work / "fasttext.bin"
+
+
+def megabytes(path: Path) -> float:
+    files = [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]
+    return sum(file.stat().st_size for file in files) / 1e6
+
+
+def run_worker(kind: str, where: str, texts: Path) -> dict[str, float]:
+    command = [sys.executable, str(WORKER), kind, where, str(texts)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+def summary(runs: list[dict[str, float]]) -> dict[str, Any]:
+    """Return the median of each figure over the processes, and all of them."""
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]} | {"runs": runs}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table: a row per method; empty cells were not measured."""
+    models = result.get("models", {})
+    return table(
+        ("", *(head for head, _ in COLUMNS.values())),
+        (
+            (
+                title,
+                *(
+                    f"{models[name][key]:,.{digits}f}" if key in models[name] else ""
+                    for key, (_, digits) in COLUMNS.items()
+                ),
+            )
+            for name, title in METHODS.items()
+            if name in models
+        ),
+    )
+
+
+TABLES = {"serving": markdown}

@@ -1,0 +1,54 @@
+"""Peak memory of training minus the memory of the idle process with everything imported.
+
+Each method runs in a new process, which holds the raw texts before its idle memory is read.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import fasttext_baseline
+from benchmarks.common.data import DataFolder, Rows
+from benchmarks.common.memory import in_new_process, peak_mb, reset_peak, resident_mb
+from benchmarks.speed.classifier_speed import OURS, SET
+from sklearn_hashnlp.classifiers import make_text_classifier
+
+
+def training_memory(
+    data: DataFolder, fasttext_folder: Path, settings: dict[str, dict[str, Any]], repeats: int, threads: int
+) -> dict[str, Any]:
+    """Measure ours and each setting of fastText ``repeats`` times; return the minimum, the least noisy."""
+    train = data.train(SET)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {setting["form"]: Path(folder) / f"{setting['form']}.txt" for setting in settings.values()}
+        for form, path in paths.items():
+            lines = fasttext_baseline.lines_of(train.texts, form)
+            fasttext_baseline.write_rows(path, lines, train.labels, sorted(set(train.labels)))
+        measured = {OURS: [in_new_process(_measure, train) for _ in range(repeats)]}
+        for name, setting in settings.items():
+            peer = (fasttext_folder, paths[setting["form"]], setting, threads)
+            measured[name] = [in_new_process(_measure, train, peer) for _ in range(repeats)]
+    return {name: min(runs, key=lambda run: run["growth MiB"]) for name, runs in measured.items()}
+
+
+def show_training_memory(measured: dict[str, Any]) -> None:
+    print("\nGrowth of peak memory in training, over the idle process, with everything imported and the texts read")
+    for name, run in measured.items():
+        print(f"{name:34}{run['growth MiB']:9,.0f} MiB{run['idle MiB']:9,.0f} MiB idle")
+    print("Goal: not above the first row of fastText.")
+
+
+def _measure(train: Rows, peer: tuple[Path, Path, dict[str, Any], int] | None = None) -> dict[str, float]:
+    """Train ours, or fastText, given its folder, its training file, its parameters and its threads."""
+    fasttext = None if peer is None else fasttext_baseline.import_fasttext(peer[0])
+    reset_peak()
+    idle = resident_mb()
+    if peer is None:
+        model = make_text_classifier(random_state=0).fit(train.texts, train.labels)
+    else:
+        model, _ = fasttext_baseline.train(fasttext, peer[1], peer[2], 0, peer[3])
+    peak, after = peak_mb(), resident_mb()
+    del model
+    return {"idle MiB": idle, "growth MiB": peak - idle, "with the model MiB": after - idle}

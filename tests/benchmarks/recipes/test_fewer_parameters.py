@@ -1,0 +1,70 @@
+"""Hash embeddings vs. standard embeddings, with the defaults of this package."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.commands.registry import get_recipe
+from benchmarks.runner import run_recipe
+from sklearn_hashnlp import make_text_classifier
+from sklearn_hashnlp.datasets._train_test_files import read_text_set
+
+from ...labelled_words import write_text_set
+
+RECIPE = get_recipe("fewer-parameters")
+TIMES = {"fit_seconds", "test_seconds", "date"}
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("sets")
+    write_text_set(folder / "words")
+    return replace(RECIPE.quick, dataset="words", data=str(folder), n_train=0, n_test=0)
+
+
+@pytest.fixture(scope="module")
+def whole(settings: Any) -> list[dict[str, Any]]:
+    return list(run_recipe(RECIPE, settings=settings, seed=4))
+
+
+def without_times(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in result.items() if name not in TIMES} for result in results]
+
+
+def test_both_are_the_default_pipeline_with_other_tables(settings: Any, whole: list[dict[str, Any]]) -> None:
+    hashed, standard = whole
+    texts = read_text_set(Path(settings.data) / "words")
+    for result, variant, n_tables in ((hashed, "improved", 2000 * 2 + 200 * 20), (standard, "standard", 2000 * 20)):
+        model = make_text_classifier(
+            n_embeddings=2000, n_buckets=200, n_hashes=2, embedding_dim=20, random_state=4
+        ).set_params(classifier__variant=variant)
+        model.fit(texts.train_texts, texts.train_labels)
+        assert result["accuracy"] == model.score(texts.test_texts, texts.test_labels) > 0.5
+        assert 0 < result["n_parameters"] - n_tables < 100
+    assert (hashed["n_train"], hashed["n_test"], hashed["n_classes"]) == (240, 60, 3)
+
+
+def test_the_sizes_are_the_paper_s() -> None:
+    paper = RECIPE.settings
+    assert paper.n_embeddings * 2 + paper.n_buckets * paper.embedding_dim == 40_000_000
+    assert paper.n_embeddings * paper.embedding_dim == 200_000_000
+
+
+def test_it_resumes_after_previous_results(settings: Any, whole: list[dict[str, Any]]) -> None:
+    rest = list(run_recipe(RECIPE, settings=settings, seed=4, previous=whole[:1]))
+    assert without_times(rest) == without_times(whole[1:])
+
+
+def test_the_report_pairs_seeds_within_settings(settings: Any, whole: list[dict[str, Any]]) -> None:
+    results = [result | {"seed": seed, "accuracy": 0.9 + seed / 100} for seed in range(3) for result in whole]
+    characters = list(run_recipe(RECIPE, settings=replace(settings, features="characters")))
+    results += [result | {"seed": seed} for seed in range(2) for result in characters]
+    (table,) = RECIPE.report(results[:-1])  # the last seed of the other is unfinished, and one is no pair
+    assert [row[:2] for row in table.rows] == [["words, 240 rows", "3"]]
+    (table,) = RECIPE.report(results)
+    assert [row[:2] for row in table.rows] == [["words, 240 rows", "3"], ["words, 240 rows, characters", "2"]]
+    assert RECIPE.report([]) == []
