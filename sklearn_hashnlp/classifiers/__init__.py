@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 __all__ = [
     "AugmentedTextClassifier",
+    "EmbeddingTables",
     "HashEmbeddingClassifier",
     "QuantizedSGNNClassifier",
     "SGNNClassifier",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
     from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
     from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
+    from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
     from sklearn_hashnlp.classifiers.merging._merge import merge
     from sklearn_hashnlp.classifiers.tuning._result import Trial, TunedModel, TuningResult
     from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import tune_text_classifier
@@ -41,6 +43,7 @@ else:
         {
             "_augmented_text_classifier": ["AugmentedTextClassifier"],
             "export._export_predictor": ["export_predictor"],
+            "hash_embedding._embedding_tables": ["EmbeddingTables"],
             "_from_fasttext": ["from_fasttext"],
             "_hash_embedding_classifier": ["HashEmbeddingClassifier"],
             "_make_text_classifier": ["make_text_classifier"],

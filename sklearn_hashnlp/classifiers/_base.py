@@ -32,6 +32,7 @@ from sklearn_hashnlp.classifiers._labels import (
 from sklearn_hashnlp.classifiers._losses import Loss, LossName
 from sklearn_hashnlp.classifiers._parameters import Monitor
 from sklearn_hashnlp.text._documents import refuse_texts
+from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._parameters import TRAINING
 from sklearn_hashnlp.training._rows import Rows
@@ -44,17 +45,19 @@ _PARAMETER_OF = {  # a net's hyper-parameters that have another name in the esti
     "num_buckets": "n_buckets",
     "num_hashes": "n_hashes",
     "hidden_sizes": "hidden_layer_sizes",
-    "pool_std": "importance_init",
+    "pool_std": "embedding",
+    "append_weight": "embedding",
+    "hash_rows": "embedding",
+    "importance_init": "embedding",
 }
 
 CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
     "hidden_layer_sizes": [tuple, list],
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "calibrate": [StrOptions({"auto"}), Options(bool, {False})],
-    "average": ["boolean"],
     "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
-    "monitor": [literal_options(Monitor)],
-    "restore_best": ["boolean"],
+    "schedule": [Schedule, StrOptions({"auto"}), None],
+    "early_stopping": [EarlyStopping, literal_options(Monitor), Options(bool, {False})],
 }
 """Constraints of the training parameters that both neural classifiers have."""
 

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import LossName, make_loss
+from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.persistence import FastTextModel
@@ -117,7 +118,7 @@ def _classifier(model: FastTextModel, n_rows: int) -> HashEmbeddingClassifier:
         variant="standard",
         n_embeddings=n_rows,
         embedding_dim=inputs.shape[1],
-        hash_rows=False,
+        embedding=EmbeddingTables(hash_rows=False),
         normalize="l1",
         loss=loss,
         tree="two_level" if tree is None else tree,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Integral
-from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -42,7 +41,8 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     resolve_epochs,
     warn_of_printers,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import ImportanceInit, solve_dual
+from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import solve_dual
 from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
 from sklearn_hashnlp.classifiers.hash_embedding._idf import (
     enough_evidence,
@@ -53,18 +53,18 @@ from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, sp
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
+from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._interrupts import current_interrupt
 from sklearn_hashnlp.training._parameters import (
     AdaptiveOptimizer,
     Device,
-    Schedule,
+    check_callbacks,
     check_hidden_layers,
-    check_schedule_and_callbacks,
     resolve_device,
 )
 from sklearn_hashnlp.training._rows import validation_split
-from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
+from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
 
@@ -103,28 +103,11 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         classes on their square root but at most 128; rounded up to a multiple of 4. With hidden layers 20.
     aggregation : {"sum", "concat", "median"}, default="sum"
         How the component vectors are combined. Ignored by ``variant="standard"``.
-    append_weight : bool, default=True
-        Whether to append the sums of the columns' importance weights to document vectors. Ignored by
-        ``variant="standard"``.
-    hash_rows : bool, default=True
-        Whether a column is hashed to its row of the importance table, or of the table of ``variant="standard"``. False
-        uses the column index itself, so that no two columns share a row: for columns of a vocabulary. ``X`` must have
-        at most ``n_embeddings`` columns then.
-    importance_init : {"idf", "ones", "zeros"}, default="idf"
-        Initial importance weights. ``"idf"``: the inverse document frequency in the training rows, divided by its
-        mean; zero for columns that occur in no training row, which then have no influence. ``"ones"``: one. In both
-        cases the pool is initialized with zeros. ``"zeros"``: zero, and the pool is drawn from a normal distribution
-        with a standard deviation of 0.1, as in the reference implementation [2]_ (which also draws the importance
-        weights, with 0.0005). Ignored by ``variant="standard"``, whose table is initialized with zeros.
-    train_pool : bool, default=True
-        Whether the pool (the table, for ``variant="standard"``) is trained. False freezes it: at its initial values
-        or, with ``warm_start``, at those of the previous fit.
-    train_importance : bool, default=True
-        Whether the importance weights are trained. False freezes them at their initial values, see
-        ``importance_init``.
     normalize : {None, "l1", "l2"}, default="l2"
         Norm of a row's values times importance weights by which the sum of its embeddings is divided; None does not
         normalize, as the reference implementation.
+    embedding : EmbeddingTables or None, default=None
+        How the tables start, and whether they are trained: an :class:`EmbeddingTables`, None with its defaults.
     hidden_layer_sizes : tuple of int, default=()
         Sizes of the hidden layers between document vector and output, each with batch normalization and ReLU; the
         reference implementation has (1000, 1000, 1000).
@@ -144,13 +127,13 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         - ``"dual"``: dual coordinate descent [5]_ finds the optimum of the squared hinge loss with an l2 penalty. The
           penalty, and how much of the log-odds of naive Bayes is added to the weights, are chosen by cross-validation,
           which also fits the temperature. It trains a linear model (``n_hashes=1``, ``normalize="l2"``, an
-          ``embedding_dim`` of at least the number of classes, no hidden layers, another ``importance_init`` than
+          ``embedding_dim`` of at least the number of classes, no hidden layers, another initial importance than
           ``"zeros"``) on the CPU, and raises an error if another parameter asks for stochastic gradients.
         - ``"sgd"``: stochastic gradients of the same loss.
         - ``"auto"``: ``"dual"`` for the squared hinge loss of as few rows as those of ``loss="auto"``, unless a
           parameter needs stochastic gradients: another form of the model than above; ``device="cuda"``,
-          ``warm_start``, ``max_time``, ``early_stopping``, ``ngram_dropout``, ``learning_rate_schedule``,
-          ``train_pool`` or ``train_importance``; another ``average``, ``shuffle``, ``optimizer``, ``learning_rate``,
+          ``warm_start``, ``early_stopping``, ``ngram_dropout``, frozen tables; another ``schedule``, ``optimizer``,
+          ``learning_rate``,
           ``max_epochs`` or ``batch_size`` than the default; or callbacks, but skorch's ``PrintLog`` and
           ``ProgressBar``, which the dual solver ignores with a warning. ``solver_`` is the one that ran; further
           training is by ``"sgd"``.
@@ -167,7 +150,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         ``temperature_``, which changes no predicted label. ``"auto"`` fits the temperature on the validation set of
         ``early_stopping``. Without one, it fits it to the scores that the last rows of the first epoch have before the
         net is trained on them (a quarter of all rows, at most 1,000) and multiplies it by the growth of the scores of
-        other rows until the end; not with fewer than 200 rows or with ``shuffle=False``. False: the temperature is 1;
+        other rows until the end; not with fewer than 200 rows. False: the temperature is 1;
         with ``loss="hinge"`` it is fitted on training rows, where the model is over-confident. Without effect with
         ``loss="hsigmoid"``; ``partial_fit`` and ``warm_start`` update the temperature by new rows.
     optimizer : {"adagrad", "adam"}, default="adagrad"
@@ -175,42 +158,21 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         0.001.
     learning_rate : float, default=0.2
         Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers.
-    learning_rate_schedule : {"constant", "linear"}, default="constant"
-        ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
-    average : bool, default=True
-        Whether to average the weights over the last quarter of the training steps, which after a single epoch reduces
-        the influence of the last rows. Not with a validation set: the best epoch's weights are kept then.
+    schedule : Schedule, "auto" or None, default="auto"
+        How the learning rate changes, and whether weights are averaged: a :class:`~sklearn_hashnlp.training.Schedule`.
+        ``"auto"`` is a constant learning rate and ``average=True``; None a constant learning rate without average.
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 20 with ``early_stopping``, else 2, but 1 from 20,000 rows on.
-    max_time : float or None, default=None
-        Seconds of training after which ``fit`` stops, at the earliest after the first step. The linear schedule is cut
-        short then, and ``average`` has no effect before the last quarter of the steps.
     batch_size : int or "auto", default="auto"
         Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
         ``partial_fit``.
-    shuffle : bool, default=True
-        Whether to shuffle the training rows before each epoch.
-    early_stopping : bool, default=False
-        Whether to set a validation set apart, stop when ``monitor`` no longer improves on it, and keep the weights of
-        the best epoch. The only row of a label is not held out. If the validation set would have fewer than 20 rows,
-        or fewer than there are labels, there is none, with a warning, and training runs for ``max_epochs``.
-    validation_fraction : float, default=0.05
-        Share of the rows that become the validation set, stratified by class. Only with ``early_stopping``.
-    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
-        Metric on the validation set that early stopping, the best weights and ``lr_plateau`` depend on: accuracy (of a
-        whole row of an indicator matrix) or loss. The loss is weighted by ``sample_weight`` and ``class_weight``, the
-        accuracy is not. Only with ``early_stopping``.
-    n_iter_no_change : int or None, default=10
-        Epochs without improvement after which training stops; None never stops early. Only with ``early_stopping``.
-    lr_plateau : (int, float) or None, default=None
-        Patience and factor: the learning rate is multiplied by the factor after so many epochs without improvement.
-        The reference implementation has (4, 0.5). Only with ``early_stopping``.
-    restore_best : bool, default=True
-        Whether to restore the weights of the best epoch at the end; False keeps the last epoch's. Only with
-        ``early_stopping``.
-    checkpoint_dir : str, path-like or None, default=None
-        Folder for the weights of the best epoch during training; None keeps them in memory, and only the rows of the
-        tables that change. Only with ``early_stopping``.
+    early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
+        Whether a validation set is taken from the training rows, on which training stops and whose best epoch's weights
+        are kept: the metric that decides, accuracy (of a whole row of an indicator matrix) or loss, or an
+        :class:`~sklearn_hashnlp.training.EarlyStopping` with patience and size. The loss is weighted by
+        ``sample_weight`` and ``class_weight``, the accuracy is not. The only row of a label is not held out. If the
+        validation set would have fewer than 20 rows, or fewer than there are labels, there is none, with a warning, and
+        training runs for ``max_epochs``.
     warm_start : bool, default=False
         Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
         hyper-parameters must be the same.
@@ -283,7 +245,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     sizes; with ``training_state=True`` the exact state.
 
     An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then: with
-    the current weights, with ``average`` their mean so far, with ``early_stopping`` those of the best epoch.
+    the current weights, or their mean so far, with ``early_stopping`` those of the best epoch.
     ``history_`` holds the epochs that were completed. A second Ctrl-C stops at once. Any other error, and an interrupt
     before the first epoch, leaves a new model unfitted and a fitted one as it was, except for weights that
     ``partial_fit`` or ``warm_start`` had begun to update.
@@ -318,12 +280,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "embedding_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
         "aggregation": [literal_options(Aggregation)],
-        "append_weight": ["boolean"],
-        "hash_rows": ["boolean"],
-        "importance_init": [literal_options(ImportanceInit)],
-        "train_pool": ["boolean"],
-        "train_importance": ["boolean"],
         "normalize": [literal_options(Norm), None],
+        "embedding": [EmbeddingTables, None],
         "ngram_dropout": [tuple, list, None],
         "loss": [literal_options(LossChoice)],
         "solver": [literal_options(SolverChoice)],
@@ -340,12 +298,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         n_embeddings: int = 10**7,
         embedding_dim: int | Literal["auto"] = 20,
         aggregation: Aggregation = "sum",
-        append_weight: bool = True,
-        hash_rows: bool = True,
-        importance_init: ImportanceInit = "idf",
-        train_pool: bool = True,
-        train_importance: bool = True,
         normalize: Norm | None = "l2",
+        embedding: EmbeddingTables | None = None,
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         ngram_dropout: tuple[int, int] | list[int] | None = None,
         loss: LossChoice = "softmax",
@@ -355,19 +309,10 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         calibrate: Calibrate = "auto",
         optimizer: AdaptiveOptimizer = "adagrad",
         learning_rate: float = 0.2,
-        learning_rate_schedule: Schedule = "constant",
-        average: bool = True,
+        schedule: Schedule | Literal["auto"] | None = "auto",
         max_epochs: int | Literal["auto"] = "auto",
-        max_time: float | None = None,
         batch_size: int | Literal["auto"] = "auto",
-        shuffle: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.05,
-        monitor: Monitor = "valid_acc",
-        n_iter_no_change: int | None = 10,
-        lr_plateau: tuple[int, float] | list[float] | None = None,
-        restore_best: bool = True,
-        checkpoint_dir: str | PathLike[str] | None = None,
+        early_stopping: Literal[False] | Monitor | EarlyStopping = False,
         warm_start: bool = False,
         device: Device = "cpu",
         callbacks: list[Any] | None = None,
@@ -380,12 +325,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self.n_embeddings = n_embeddings
         self.embedding_dim = embedding_dim
         self.aggregation = aggregation
-        self.append_weight = append_weight
-        self.hash_rows = hash_rows
-        self.importance_init = importance_init
-        self.train_pool = train_pool
-        self.train_importance = train_importance
         self.normalize = normalize
+        self.embedding = embedding
         self.hidden_layer_sizes = hidden_layer_sizes
         self.ngram_dropout = ngram_dropout
         self.loss = loss
@@ -395,19 +336,10 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self.calibrate = calibrate
         self.optimizer = optimizer
         self.learning_rate = learning_rate
-        self.learning_rate_schedule = learning_rate_schedule
-        self.average = average
+        self.schedule = schedule
         self.max_epochs = max_epochs
-        self.max_time = max_time
         self.batch_size = batch_size
-        self.shuffle = shuffle
         self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.monitor = monitor
-        self.n_iter_no_change = n_iter_no_change
-        self.lr_plateau = lr_plateau
-        self.restore_best = restore_best
-        self.checkpoint_dir = checkpoint_dir
         self.warm_start = warm_start
         self.device = device
         self.callbacks = callbacks
@@ -465,8 +397,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         if solver == "dual":
             return self._solve(labels, rows, seeds, loss)
         net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device)
-        validation_fraction = self.validation_fraction if self.early_stopping else 0.0
-        rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split, caller=type(self).__name__)
+        stopping = self._stopping()
+        fraction = 0.0 if stopping is None else stopping.validation_fraction
+        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split, caller=type(self).__name__)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
         self._train(net, labels, rows, valid_rows, settings, loss=loss, resumes=resumes)
         return self
@@ -478,9 +411,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     ) -> Self:
         """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
-        The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``average``,
-        ``max_epochs``, ``max_time``, ``early_stopping`` and the parameters that depend on it have no effect. Only
-        ``history_`` grows from call to call.
+        The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
+        ``early_stopping`` have no effect. Only ``history_`` grows from call to call.
 
         Parameters
         ----------
@@ -534,6 +466,12 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, is_batch=True)
         return self
 
+    def _tables(self) -> EmbeddingTables:
+        return EmbeddingTables() if self.embedding is None else self.embedding
+
+    def _stopping(self) -> EarlyStopping | None:
+        return as_early_stopping(self.early_stopping, EarlyStopping())
+
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
         name = type(self).__name__
@@ -544,7 +482,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
                 f"normalization compares the rows of a batch. Got {self.batch_size!r} instead."
             )
         check_ngram_dropout(self.ngram_dropout, caller=name)
-        check_schedule_and_callbacks(self)
+        check_bundles(self)
+        check_callbacks(self)
 
     def _read(
         self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False
@@ -552,7 +491,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         """Check rows, labels and weights, and drop the rows of weight zero."""
         self._refuse_texts(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
-        check_columns(self)
+        if not self._tables().hash_rows:
+            check_columns(self)
         y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
         return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
 
@@ -578,6 +518,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
 
     def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
         """Return the arguments of the net's module."""
+        tables = self._tables()
         dim = resolve_embedding_dim(self.embedding_dim, n_classes, hidden_layers=bool(self.hidden_layer_sizes))
         return {
             "num_embeddings": int(self.n_embeddings),
@@ -586,11 +527,11 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             "num_hashes": int(self.n_hashes),
             "variant": self.variant,
             "aggregation": self.aggregation,
-            "append_weight": bool(self.append_weight),
-            "hash_rows": bool(self.hash_rows),
+            "append_weight": bool(tables.append_weight),
+            "hash_rows": bool(tables.hash_rows),
             "normalize": self.normalize,
-            "importance_init": 1.0 if self.importance_init == "ones" else 0.0,
-            "pool_std": _POOL_STD if self.importance_init == "zeros" and self.variant != "standard" else 0.0,
+            "importance_init": 1.0 if tables.importance_init == "ones" else 0.0,
+            "pool_std": _POOL_STD if tables.importance_init == "zeros" and self.variant != "standard" else 0.0,
             "hash_seed": hash_seed,
             "hidden_sizes": [int(size) for size in self.hidden_layer_sizes],
             "num_classes": n_classes,
@@ -618,8 +559,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             seed=seed,
             max_epochs=resolve_epochs(self.max_epochs, n_rows, early_stopping=bool(self.early_stopping)),
             batch_size=resolve_batch_size(self.batch_size, n_rows),
-            monitor=self.monitor,
-            best_weights_dir=folder_of(self.checkpoint_dir),
+            schedule=as_schedule(self.schedule, Schedule(average=True)),
+            early_stopping=self._stopping(),
             progress_bar=self.verbose > 1,
         )
 
@@ -663,16 +604,16 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         elif calibrates and not is_batch and valid_rows is None:
             scores = OutOfBatchScores.of(rows, settings)
         with plain_torch(net.device_type):
-            if self.importance_init == "idf" and self.variant != "standard":
+            if self._tables().importance_init == "idf" and self.variant != "standard":
                 n_seen = len(rows) + (self._rows_seen if resumes else 0)
                 if not resumes:
                     net.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
                 idf_divisor = initialize_importance(bag, rows.indices, n_seen, idf_divisor, net.document_frequencies)
                 if not resumes:
                     enough = enough_evidence(net.known_columns(), rows, idf_divisor, n_seen)
-            bag.pool.requires_grad_(bool(self.train_pool))
+            bag.pool.requires_grad_(bool(self._tables().train_pool))
             if bag.importance is not None:
-                bag.importance.requires_grad_(bool(self.train_importance))
+                bag.importance.requires_grad_(bool(self._tables().train_importance))
             fit_net(
                 net,
                 rows,
@@ -716,7 +657,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             spec_of(architecture),
             rows,
             n_classes,
-            importance_init=self.importance_init,
+            importance_init=self._tables().importance_init,
             learning_rate=self.learning_rate,
             rows_per_step=rows_per_step,
             seed=seeds.of_order(0),

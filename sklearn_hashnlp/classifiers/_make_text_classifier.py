@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from os import PathLike
-from typing import Any, Literal, TypeAlias
+from inspect import signature
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion
 
 from sklearn_hashnlp._sklearn import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import LossChoice
-from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import ImportanceInit
-from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
 from sklearn_hashnlp.text._token_patterns import TOKENS
-from sklearn_hashnlp.training._parameters import AdaptiveOptimizer, Device, Schedule
-from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._tree_names import ClassTree
+from sklearn_hashnlp.training._bundles import EarlyStopping
+from sklearn_hashnlp.training._parameters import Device
 
 Features: TypeAlias = Literal["auto", "words", "words+characters", "characters"]
 
@@ -34,44 +33,20 @@ def make_text_classifier(
     lowercase: bool = True,
     ngram_range: tuple[int, int] = (1, 2),
     pretrained: Any = None,
-    variant: Variant = "improved",
     n_buckets: int = 2**20,
     n_hashes: int = 1,
     n_embeddings: int = 2**20,
     embedding_dim: int | Literal["auto"] = "auto",
-    aggregation: Aggregation = "sum",
-    append_weight: bool = True,
-    hash_rows: bool = True,
-    importance_init: ImportanceInit = "idf",
-    train_pool: bool = True,
-    train_importance: bool = True,
-    normalize: Norm | None = "l2",
     hidden_layer_sizes: tuple[int, ...] | list[int] = (),
-    ngram_dropout: tuple[int, int] | list[int] | None = None,
     loss: LossChoice = "auto",
     solver: SolverChoice = "auto",
-    tree: ClassTree | SoftmaxTree = "two_level",
     class_weight: ClassWeight = None,
-    calibrate: Calibrate = "auto",
-    optimizer: AdaptiveOptimizer = "adagrad",
     learning_rate: float = 0.2,
-    learning_rate_schedule: Schedule = "constant",
-    average: bool = True,
     max_epochs: int | Literal["auto"] = "auto",
-    max_time: float | None = None,
-    batch_size: int | Literal["auto"] = "auto",
-    shuffle: bool = True,
-    early_stopping: bool = False,
-    validation_fraction: float = 0.05,
-    monitor: Monitor = "valid_acc",
-    n_iter_no_change: int | None = 10,
-    lr_plateau: tuple[int, float] | list[float] | None = None,
-    restore_best: bool = True,
-    checkpoint_dir: str | PathLike[str] | None = None,
-    warm_start: bool = False,
+    early_stopping: Literal[False] | Monitor | EarlyStopping = False,
+    classifier: HashEmbeddingClassifier | None = None,
     device: Device = "cpu",
     n_jobs: int | None = -1,
-    callbacks: list[Any] | None = None,
     random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
 ) -> Pipeline:
@@ -119,39 +94,27 @@ def make_text_classifier(
     solver : {"auto", "dual", "sgd"}, default="auto"
         How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients, see
         :class:`HashEmbeddingClassifier`.
-    tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
-        Tree of the hierarchical softmax. Only with ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the loss.
-    calibrate : {"auto"} or False, default="auto"
-        Whether ``fit`` calibrates the probabilities, by a temperature that changes no predicted label.
     learning_rate : float, default=0.2
         Learning rate; without effect where ``loss="auto"`` minimizes the squared hinge loss.
-    average : bool, default=True
-        Whether to average the weights over the last quarter of the training steps.
     max_epochs : int or "auto", default="auto"
         Number of epochs of stochastic gradients, which an integer asks for also with few documents; ``"auto"`` is 20
         with ``early_stopping``, else 2, but 1 from 20,000 documents on.
-    batch_size : int or "auto", default="auto"
-        Documents per batch; ``"auto"`` depends on their number.
-    early_stopping : bool, default=False
-        Whether to set a validation set apart and keep the weights of the epoch that is best on it.
+    early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
+        Whether a validation set decides when training stops, see :class:`TextClassifier`.
+    hidden_layer_sizes : tuple of int, default=()
+        Sizes of the hidden layers between document vector and output.
+    classifier : HashEmbeddingClassifier or None, default=None
+        A classifier of rows with other parameters, see :class:`TextClassifier`.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to train and predict on.
     n_jobs : int or None, default=-1
         Number of threads of the vectorizer; -1 is one per processor, None is one. The result does not depend on it.
-    callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch.
     random_state : int, RandomState instance or None, default=None
         Seeds the training. On a CPU the same int gives the same model bit for bit.
     verbose : int, default=0
         0 prints nothing, 1 a line per epoch, 2 and 3 more.
-    variant, aggregation, append_weight, hash_rows, importance_init, train_pool, train_importance, normalize : object
-        As in :class:`HashEmbeddingClassifier`, with its defaults.
-    hidden_layer_sizes, ngram_dropout, optimizer, learning_rate_schedule, max_time, shuffle, warm_start : object
-        As in :class:`HashEmbeddingClassifier`, with its defaults.
-    validation_fraction, monitor, n_iter_no_change, lr_plateau, restore_best, checkpoint_dir : object
-        As in :class:`HashEmbeddingClassifier`, with its defaults.
 
     Returns
     -------
@@ -190,12 +153,22 @@ def make_text_classifier(
     return build_pipeline(dict(locals()))
 
 
-def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
+MODEL_PARAMETERS: Final = (
+    *("n_buckets", "n_hashes", "n_embeddings", "embedding_dim", "hidden_layer_sizes", "loss", "solver", "class_weight"),
+    *("learning_rate", "max_epochs", "early_stopping"),
+)
+"""The parameters of the model, which must have their defaults if there is a classifier."""
+_PASSED_ON = ("device", "random_state", "verbose")
+
+
+def build_pipeline(parameters: Mapping[str, Any], *, caller: str = "make_text_classifier") -> Pipeline:
     """Build the pipeline of :func:`make_text_classifier` from all of its parameters."""
-    parameters = dict(parameters)
-    features, ngram_range = parameters.pop("features"), parameters.pop("ngram_range")
-    ngram_range, pretrained = tuple(ngram_range), parameters.pop("pretrained")
-    options = {"lowercase": parameters.pop("lowercase"), "n_jobs": parameters.pop("n_jobs")}
+    features, ngram_range, pretrained = (
+        parameters["features"],
+        tuple(parameters["ngram_range"]),
+        parameters["pretrained"],
+    )
+    options = {"lowercase": parameters["lowercase"], "n_jobs": parameters["n_jobs"]}
     counts: dict[str, Any] = {
         "alternate_sign": False,  # signs cancel collisions, which are rare with so many columns
         "norm": None,  # the classifier normalizes itself, with importance weights
@@ -222,4 +195,22 @@ def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
         )
     if pretrained is not None:
         vectorizer = NgramVectorUnion(vectorizer, FrozenEstimator(pretrained))
-    return Pipeline([("vectorizer", vectorizer), ("classifier", HashEmbeddingClassifier(**parameters))])
+    return Pipeline([("vectorizer", vectorizer), ("classifier", _classifier(parameters, caller))])
+
+
+def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClassifier:
+    """Return the classifier by the parameters of the model, or a clone of the one that is given."""
+    given: HashEmbeddingClassifier | None = parameters["classifier"]
+    passed_on = {name: parameters[name] for name in _PASSED_ON}
+    if given is None:
+        return HashEmbeddingClassifier(**{name: parameters[name] for name in MODEL_PARAMETERS}, **passed_on)
+    usual = {name: parameter.default for name, parameter in signature(make_text_classifier).parameters.items()}
+    for name in MODEL_PARAMETERS:
+        if parameters[name] != usual[name]:
+            raise ValueError(
+                f"{caller} takes {name}={parameters[name]!r} or a classifier, not both: set {name!r} of the classifier."
+            )
+    defaults = HashEmbeddingClassifier().get_params(deep=False)
+    own = given.get_params(deep=False)
+    classifier: HashEmbeddingClassifier = clone(given)
+    return classifier.set_params(**{name: passed_on[name] for name in _PASSED_ON if own[name] == defaults[name]})

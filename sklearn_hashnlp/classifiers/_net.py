@@ -69,7 +69,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             self.initialize()
         return self
 
-    validation: ClassVar[str] = "Set early_stopping=True."
+    validation: ClassVar[str] = "Set early_stopping='valid_acc'."
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:

@@ -24,10 +24,11 @@ def check_ngram_dropout(pair: Any, *, caller: str) -> None:
 
 
 def check_columns(estimator: Any) -> None:
-    """Check that the importance table has a row for each column, if columns are not hashed."""
-    if not estimator.hash_rows and estimator.n_features_in_ > estimator.n_embeddings:
+    """Check that the importance table has a row for each column, which is not hashed."""
+    if estimator.n_features_in_ > estimator.n_embeddings:
         raise ValueError(
-            f"{type(estimator).__name__}(hash_rows=False) has a row for each of n_embeddings={estimator.n_embeddings} "
+            f"{type(estimator).__name__}(embedding=EmbeddingTables(hash_rows=False)) has a row for each of "
+            f"n_embeddings={estimator.n_embeddings} "
             f"columns, but X has {estimator.n_features_in_}. Raise n_embeddings, keep fewer columns, or set "
             "hash_rows=True."
         )

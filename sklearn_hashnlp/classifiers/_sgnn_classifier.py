@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from os import PathLike
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -28,18 +27,18 @@ from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Moni
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
+from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._parameters import (
     AdaptiveOptimizer,
     Device,
-    Schedule,
+    check_callbacks,
     check_hidden_layers,
-    check_schedule_and_callbacks,
     resolve_device,
 )
 from sklearn_hashnlp.training._rows import validation_split
-from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
+from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
 SGNNLoss: TypeAlias = Literal["softmax", "ova"]
@@ -79,47 +78,26 @@ class SGNNClassifier(NetClassifier):
         ``temperature_``, which changes no predicted label. ``"auto"`` fits the temperature on the validation set of
         ``early_stopping``. Without one, it fits it to the scores that the last rows of the first epoch have before the
         net is trained on them (a quarter of all rows, at most 1,000) and multiplies it by the growth of the scores of
-        other rows until the end; not with fewer than 200 rows or with ``shuffle=False``. False: the temperature is 1.
+        other rows until the end; not with fewer than 200 rows. False: the temperature is 1.
         ``partial_fit`` and ``warm_start`` update the temperature by new rows.
     optimizer : {"adam", "adagrad"}, default="adam"
         Adam or AdaGrad.
     learning_rate : float, default=0.002
         Learning rate.
-    learning_rate_schedule : {"linear", "constant"}, default="linear"
-        ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
-    average : bool, default=False
-        Whether to average the weights over the last quarter of the training steps. Not with a validation set: the best
-        epoch's weights are kept then.
+    schedule : Schedule, "auto" or None, default="auto"
+        How the learning rate changes, and whether weights are averaged: a :class:`~sklearn_hashnlp.training.Schedule`.
+        ``"auto"`` is a linear decay; None a constant learning rate without average.
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 20, but from 50,000 rows on 10**6 divided by the number of rows, and at least 5.
-    max_time : float or None, default=None
-        Seconds of training after which ``fit`` stops, at the earliest after the first step. The linear schedule is cut
-        short then, and ``average`` has no effect before the last quarter of the steps.
     batch_size : int, default=64
         Rows per batch.
-    shuffle : bool, default=True
-        Whether to shuffle the training rows before each epoch.
-    early_stopping : bool, default=False
-        Whether to set a validation set apart, stop when ``monitor`` no longer improves on it, and keep the weights of
-        the best epoch. The only row of a label is not held out. If the validation set would have fewer than 20 rows,
-        or fewer than there are labels, there is none, with a warning, and training runs for ``max_epochs``.
-    validation_fraction : float, default=0.05
-        Share of the rows that become the validation set, stratified by class. Only with ``early_stopping``.
-    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
-        Metric on the validation set that early stopping, the best weights and ``lr_plateau`` depend on: accuracy (of a
-        whole row of an indicator matrix) or loss. The loss is weighted by ``sample_weight`` and ``class_weight``, the
-        accuracy is not. Only with ``early_stopping``.
-    n_iter_no_change : int or None, default=10
-        Epochs without improvement after which training stops; None never stops early. Only with ``early_stopping``.
-    lr_plateau : (int, float) or None, default=None
-        Patience and factor: the learning rate is multiplied by the factor after so many epochs without improvement.
-        Only with ``early_stopping``.
-    restore_best : bool, default=True
-        Whether to restore the weights of the best epoch at the end; False keeps the last epoch's. Only with
-        ``early_stopping``.
-    checkpoint_dir : str, path-like or None, default=None
-        Folder for the weights of the best epoch during training; None keeps them in memory. Only with
-        ``early_stopping``.
+    early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
+        Whether a validation set is taken from the training rows, on which training stops and whose best epoch's weights
+        are kept: the metric that decides, accuracy (of a whole row of an indicator matrix) or loss, or an
+        :class:`~sklearn_hashnlp.training.EarlyStopping` with patience and size. The loss is weighted by
+        ``sample_weight`` and ``class_weight``, the accuracy is not. The only row of a label is not held out. If the
+        validation set would have fewer than 20 rows, or fewer than there are labels, there is none, with a warning, and
+        training runs for ``max_epochs``.
     warm_start : bool, default=False
         Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
         hyper-parameters must be the same.
@@ -129,7 +107,7 @@ class SGNNClassifier(NetClassifier):
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
         of the labels in ``classes_``. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping=True``.
-        Use an ``LRScheduler`` with ``learning_rate_schedule="constant"``: the rates are multiplied.
+        Use an ``LRScheduler`` with ``schedule=None``: the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU the same int gives
         the same model bit for bit, for any number of threads.
@@ -182,7 +160,7 @@ class SGNNClassifier(NetClassifier):
     optimizer is reset unless it was saved with ``training_state=True``.
 
     An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then: with
-    the current weights, with ``average`` their mean so far, with ``early_stopping`` those of the best epoch.
+    the current weights, or their mean so far, with ``early_stopping`` those of the best epoch.
     ``history_`` holds the epochs that were completed. A second Ctrl-C stops at once. Any other error, and an interrupt
     before the first epoch, leaves a new model unfitted and a fitted one as it was, except for weights that
     ``partial_fit`` or ``warm_start`` had begun to update.
@@ -236,19 +214,10 @@ class SGNNClassifier(NetClassifier):
         calibrate: Calibrate = "auto",
         optimizer: AdaptiveOptimizer = "adam",
         learning_rate: float = 0.002,
-        learning_rate_schedule: Schedule = "linear",
-        average: bool = False,
+        schedule: Schedule | Literal["auto"] | None = "auto",
         max_epochs: int | Literal["auto"] = "auto",
-        max_time: float | None = None,
         batch_size: int = 64,
-        shuffle: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.05,
-        monitor: Monitor = "valid_acc",
-        n_iter_no_change: int | None = 10,
-        lr_plateau: tuple[int, float] | list[float] | None = None,
-        restore_best: bool = True,
-        checkpoint_dir: str | PathLike[str] | None = None,
+        early_stopping: Literal[False] | Monitor | EarlyStopping = False,
         warm_start: bool = False,
         device: Device = "cpu",
         callbacks: list[Any] | None = None,
@@ -264,19 +233,10 @@ class SGNNClassifier(NetClassifier):
         self.calibrate = calibrate
         self.optimizer = optimizer
         self.learning_rate = learning_rate
-        self.learning_rate_schedule = learning_rate_schedule
-        self.average = average
+        self.schedule = schedule
         self.max_epochs = max_epochs
-        self.max_time = max_time
         self.batch_size = batch_size
-        self.shuffle = shuffle
         self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.monitor = monitor
-        self.n_iter_no_change = n_iter_no_change
-        self.lr_plateau = lr_plateau
-        self.restore_best = restore_best
-        self.checkpoint_dir = checkpoint_dir
         self.warm_start = warm_start
         self.device = device
         self.callbacks = callbacks
@@ -327,9 +287,10 @@ class SGNNClassifier(NetClassifier):
             self._labels.check_same(labels)
             self._check_unchanged()
         net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
-        validation_fraction = self.validation_fraction if self.early_stopping else 0.0
+        stopping = self._stopping()
+        fraction = 0.0 if stopping is None else stopping.validation_fraction
         rows = self._dataset(X, y, weights, labels)
-        rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split, caller=type(self).__name__)
+        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split, caller=type(self).__name__)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
         self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
         return self
@@ -341,9 +302,8 @@ class SGNNClassifier(NetClassifier):
     ) -> Self:
         """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
-        The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``average``,
-        ``max_epochs``, ``max_time``, ``early_stopping`` and the parameters that depend on it have no effect. Only
-        ``history_`` grows from call to call.
+        The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
+        ``early_stopping`` have no effect. Only ``history_`` grows from call to call.
 
         Parameters
         ----------
@@ -401,7 +361,8 @@ class SGNNClassifier(NetClassifier):
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
         check_hidden_layers(self)
-        check_schedule_and_callbacks(self)
+        check_bundles(self)
+        check_callbacks(self)
 
     def _read(
         self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False
@@ -427,6 +388,9 @@ class SGNNClassifier(NetClassifier):
         if packed:
             self._check_bytes(X)
         return DenseDataset(X)
+
+    def _stopping(self) -> EarlyStopping | None:
+        return as_early_stopping(self.early_stopping, EarlyStopping())
 
     def _check_bytes(self, X: NDArray[Any]) -> None:
         if X.dtype != np.uint8:
@@ -466,8 +430,8 @@ class SGNNClassifier(NetClassifier):
             self,
             seed=seed,
             max_epochs=int(max_epochs),
-            monitor=self.monitor,
-            best_weights_dir=folder_of(self.checkpoint_dir),
+            schedule=as_schedule(self.schedule, Schedule("linear")),
+            early_stopping=self._stopping(),
             progress_bar=self.verbose > 1,
         )
 

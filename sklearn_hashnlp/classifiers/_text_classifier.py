@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from numbers import Integral
-from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -16,21 +15,17 @@ from sklearn.frozen import FrozenEstimator
 
 from sklearn_hashnlp._sklearn import BaseEstimator, HasMethods, Pipeline, check_fitted, fit_context, literal_options
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers._labels import has_several_labels
 from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, takes_several_labels
-from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
-from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
+from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import ImportanceInit
-from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._n_jobs import with_n_jobs
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
+from sklearn_hashnlp.training._bundles import EarlyStopping
 from sklearn_hashnlp.training._history import History
-from sklearn_hashnlp.training._parameters import AdaptiveOptimizer, Device, Schedule
-from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._tree_names import ClassTree
+from sklearn_hashnlp.training._parameters import Device
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
@@ -66,11 +61,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         scikit-learn transformer that returns a dense array. It is not fitted again, and a clone of the classifier keeps
         it. It helps where labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`. A change after
         ``fit`` has no effect before the next ``fit``; ``partial_fit``, ``warm_start`` and saving refuse it.
-    variant : {"improved", "paper", "standard"}, default="improved"
-        ``"improved"``: importance weights and component vectors are looked up by the column itself. ``"paper"``: by the
-        column hashed to ``n_embeddings`` rows, so that columns which collide there share everything. ``"standard"``:
-        the hashing trick, one table of ``n_embeddings`` vectors and no importance weights. If ``X`` has at most
-        ``n_embeddings`` columns, the improved variant has no advantage.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
@@ -81,111 +71,44 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     embedding_dim : int or "auto", default="auto"
         Dimension of the embeddings; d in the paper. ``"auto"``: the number of classes but at most 32, from 1,024
         classes on their square root but at most 128; rounded up to a multiple of 4. With hidden layers 20.
-    aggregation : {"sum", "concat", "median"}, default="sum"
-        How the component vectors are combined. Ignored by ``variant="standard"``.
-    append_weight : bool, default=True
-        Whether to append the sums of the columns' importance weights to document vectors. Ignored by
-        ``variant="standard"``.
-    hash_rows : bool, default=True
-        Whether a column is hashed to its row of the importance table, or of the table of ``variant="standard"``. False
-        uses the column index itself, so that no two columns share a row: for columns of a vocabulary. ``X`` must have
-        at most ``n_embeddings`` columns then.
-    importance_init : {"idf", "ones", "zeros"}, default="idf"
-        Initial importance weights. ``"idf"``: the inverse document frequency in the training rows, divided by its
-        mean; zero for columns that occur in no training row, which then have no influence. ``"ones"``: one. In both
-        cases the pool is initialized with zeros. ``"zeros"``: zero, and the pool is drawn from a normal distribution
-        with a standard deviation of 0.1, as in the reference implementation [2]_ (which also draws the importance
-        weights, with 0.0005). Ignored by ``variant="standard"``, whose table is initialized with zeros.
-    train_pool : bool, default=True
-        Whether the pool (the table, for ``variant="standard"``) is trained. False freezes it: at its initial values
-        or, with ``warm_start``, at those of the previous fit.
-    train_importance : bool, default=True
-        Whether the importance weights are trained. False freezes them at their initial values, see
-        ``importance_init``.
-    normalize : {None, "l1", "l2"}, default="l2"
-        Norm of a row's values times importance weights by which the sum of its embeddings is divided; None does not
-        normalize, as the reference implementation.
     hidden_layer_sizes : tuple of int, default=()
         Sizes of the hidden layers between document vector and output, each with batch normalization and ReLU; the
         reference implementation has (1000, 1000, 1000).
-    ngram_dropout : (int, int) or None, default=None
-        In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
-        keep all. The reference implementation has (4, 99).
-    loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"} or None, default=None
+    loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="auto"
         Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for several
         labels per text. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
-        ``"hsigmoid"``: hierarchical softmax over ``tree``, which is faster with many thousands of classes. None:
-        ``"ova"`` if ``y`` holds several labels per text, else that of ``loss="auto"`` of
-        :class:`HashEmbeddingClassifier`: the squared hinge loss with few texts, else cross-entropy.
+        ``"hsigmoid"``: hierarchical softmax, which is faster with many thousands of classes. ``"auto"``: ``"ova"`` if
+        ``y`` holds several labels per text, else the squared hinge loss with few texts and cross-entropy with many, see
+        :class:`HashEmbeddingClassifier`.
     solver : {"auto", "dual", "sgd"}, default="auto"
         How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients. ``"auto"`` is
         ``"dual"`` where texts are few and no other parameter needs stochastic gradients, see
         :class:`HashEmbeddingClassifier`; the loss is the same.
-    tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
-        Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
-        labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
-        ``classes_``. Only with ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
         does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
         ``partial_fit``. Must be None with an indicator matrix.
-    calibrate : {"auto"} or False, default="auto"
-        Whether ``fit`` calibrates the probabilities, by temperature scaling, which changes no predicted label: on the
-        validation set of ``early_stopping`` or else on texts that the net was not trained on yet. False: see
-        :class:`HashEmbeddingClassifier`.
-    optimizer : {"adagrad", "adam"}, default="adagrad"
-        Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
-        0.001.
     learning_rate : float, default=0.2
         Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers. Another
         value than the default selects ``"sgd"``, see ``solver``.
-    learning_rate_schedule : {"constant", "linear"}, default="constant"
-        ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
-    average : bool, default=True
-        Whether to average the weights over the last quarter of the training steps, which after a single epoch reduces
-        the influence of the last rows. Not with a validation set: the best epoch's weights are kept then.
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 20 with ``early_stopping``, else 2, but 1 from 20,000 rows on.
-    max_time : float or None, default=None
-        Seconds of training after which ``fit`` stops, at the earliest after the first step. The linear schedule is cut
-        short then, and ``average`` has no effect before the last quarter of the steps.
-    batch_size : int or "auto", default="auto"
-        Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
-        ``partial_fit``.
-    shuffle : bool, default=True
-        Whether to shuffle the training rows before each epoch.
-    early_stopping : bool, default=False
-        Whether to set a validation set apart, stop when ``monitor`` no longer improves on it, and keep the weights of
-        the best epoch. The only text of a label is not held out. If the validation set would have fewer than 20 texts,
-        or fewer than there are labels, there is none, with a warning, and training runs for ``max_epochs``.
-    validation_fraction : float, default=0.05
-        Share of the rows that become the validation set, stratified by class. Only with ``early_stopping``.
-    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
-        Metric on the validation set that early stopping, the best weights and ``lr_plateau`` depend on: accuracy (of a
-        whole row of an indicator matrix) or loss. The loss is weighted by ``sample_weight`` and ``class_weight``, the
-        accuracy is not. Only with ``early_stopping``.
-    n_iter_no_change : int or None, default=10
-        Epochs without improvement after which training stops; None never stops early. Only with ``early_stopping``.
-    lr_plateau : (int, float) or None, default=None
-        Patience and factor: the learning rate is multiplied by the factor after so many epochs without improvement.
-        The reference implementation has (4, 0.5). Only with ``early_stopping``.
-    restore_best : bool, default=True
-        Whether to restore the weights of the best epoch at the end; False keeps the last epoch's. Only with
-        ``early_stopping``.
-    checkpoint_dir : str, path-like or None, default=None
-        Folder for the weights of the best epoch during training; None keeps them in memory, and only the rows of the
-        tables that change. Only with ``early_stopping``.
-    warm_start : bool, default=False
-        Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
-        hyper-parameters must be the same.
+    early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
+        Whether a validation set is taken from the training texts, on which training stops and whose best epoch's
+        weights are kept: the metric that decides, accuracy or loss, or an
+        :class:`~sklearn_hashnlp.training.EarlyStopping` with patience and size. The only text of a label is not held
+        out. If the validation set would have fewer than 20 texts, or fewer than there are labels, there is none, with a
+        warning, and training runs for ``max_epochs``.
+    classifier : HashEmbeddingClassifier or None, default=None
+        A classifier of rows with other parameters than those named here, such as that of
+        ``make_text_classifier()["classifier"].set_params(variant="paper")``. It is cloned. The parameters ``n_buckets``
+        to ``early_stopping`` must have their defaults then; ``device``, ``random_state`` and ``verbose`` are passed on
+        where the classifier has its defaults. With its ``warm_start``, ``fit`` continues training.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
         are scored on all processors.
     n_jobs : int or None, default=-1
         Number of threads of the vectorizer, also if set after ``fit``; -1 is one per processor. It changes no result.
-    callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
-        of the labels in ``classes_``.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.
@@ -251,12 +174,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     pipeline_: Pipeline
     _fitted_features: dict[str, Any]
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = HashEmbeddingClassifier._parameter_constraints | {
+    _overrides: ClassVar[dict[str, Any]] = {}  # parameters of the classifier, set by the command line
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        name: HashEmbeddingClassifier._parameter_constraints[name]
+        for name in (*MODEL_PARAMETERS, "device", "random_state", "verbose")
+    } | {
         "features": [literal_options(Features)],
         "lowercase": ["boolean"],
         "ngram_range": [tuple, list],
         "pretrained": [HasMethods(["fit", "transform", "get_params"]), None],
-        "loss": [literal_options(LossChoice), None],
+        "classifier": [HashEmbeddingClassifier, None],
         "n_jobs": [Integral, None],
     }
 
@@ -267,44 +194,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         lowercase: bool = True,
         ngram_range: tuple[int, int] = (1, 2),
         pretrained: Any = None,
-        variant: Variant = "improved",
         n_buckets: int = 2**20,
         n_hashes: int = 1,
         n_embeddings: int = 2**20,
         embedding_dim: int | Literal["auto"] = "auto",
-        aggregation: Aggregation = "sum",
-        append_weight: bool = True,
-        hash_rows: bool = True,
-        importance_init: ImportanceInit = "idf",
-        train_pool: bool = True,
-        train_importance: bool = True,
-        normalize: Norm | None = "l2",
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
-        ngram_dropout: tuple[int, int] | list[int] | None = None,
-        loss: LossChoice | None = None,
+        loss: LossChoice = "auto",
         solver: SolverChoice = "auto",
-        tree: ClassTree | SoftmaxTree = "two_level",
         class_weight: ClassWeight = None,
-        calibrate: Calibrate = "auto",
-        optimizer: AdaptiveOptimizer = "adagrad",
         learning_rate: float = 0.2,
-        learning_rate_schedule: Schedule = "constant",
-        average: bool = True,
         max_epochs: int | Literal["auto"] = "auto",
-        max_time: float | None = None,
-        batch_size: int | Literal["auto"] = "auto",
-        shuffle: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.05,
-        monitor: Monitor = "valid_acc",
-        n_iter_no_change: int | None = 10,
-        lr_plateau: tuple[int, float] | list[float] | None = None,
-        restore_best: bool = True,
-        checkpoint_dir: str | PathLike[str] | None = None,
-        warm_start: bool = False,
+        early_stopping: Literal[False] | Monitor | EarlyStopping = False,
+        classifier: HashEmbeddingClassifier | None = None,
         device: Device = "cpu",
         n_jobs: int | None = -1,
-        callbacks: list[Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -312,44 +215,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.lowercase = lowercase
         self.ngram_range = ngram_range
         self.pretrained = pretrained
-        self.variant = variant
         self.n_buckets = n_buckets
         self.n_hashes = n_hashes
         self.n_embeddings = n_embeddings
         self.embedding_dim = embedding_dim
-        self.aggregation = aggregation
-        self.append_weight = append_weight
-        self.hash_rows = hash_rows
-        self.importance_init = importance_init
-        self.train_pool = train_pool
-        self.train_importance = train_importance
-        self.normalize = normalize
         self.hidden_layer_sizes = hidden_layer_sizes
-        self.ngram_dropout = ngram_dropout
         self.loss = loss
         self.solver = solver
-        self.tree = tree
         self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.optimizer = optimizer
         self.learning_rate = learning_rate
-        self.learning_rate_schedule = learning_rate_schedule
-        self.average = average
         self.max_epochs = max_epochs
-        self.max_time = max_time
-        self.batch_size = batch_size
-        self.shuffle = shuffle
         self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.monitor = monitor
-        self.n_iter_no_change = n_iter_no_change
-        self.lr_plateau = lr_plateau
-        self.restore_best = restore_best
-        self.checkpoint_dir = checkpoint_dir
-        self.warm_start = warm_start
+        self.classifier = classifier
         self.device = device
         self.n_jobs = n_jobs
-        self.callbacks = callbacks
         self.random_state = random_state
         self.verbose = verbose
 
@@ -364,8 +243,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             Arrow.
         y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
                 of shape (n_texts, n_classes)
-            Labels: strings, integers or bools, one per text; or, with a ``loss`` of None or ``"ova"``, a list of labels
-            per text, or an indicator matrix.
+            Labels: strings, integers or bools, one per text; or, with a ``loss`` of ``"auto"`` or ``"ova"``, a list of
+            labels per text, or an indicator matrix.
         sample_weight : array-like of shape (n_texts,), default=None
             Weights of the texts, at least 0: the loss of each text is multiplied by its weight; None is 1. Texts of
             weight 0 are left out. The scale counts with few texts: larger weights regularize the SVM less.
@@ -385,8 +264,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """
-        resumes = self.warm_start and hasattr(self, "pipeline_")
-        pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
+        resumes = self.classifier is not None and self.classifier.warm_start and hasattr(self, "pipeline_")
+        pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
         rows = self._rows(X, pipeline) if resumes else self._count(pipeline[0].fit_transform, X)
         try:
             pipeline[-1].fit(rows, y, sample_weight=sample_weight)
@@ -439,7 +318,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         ['good', 'bad']
         """
         resumes = hasattr(self, "pipeline_")
-        pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
+        pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
         begins = not resumes and self.pretrained is not None  # one batch does not tell which features help
         rows = self._count(pipeline[0]._begin_stream, X) if begins else self._rows(X, pipeline)
         try:
@@ -614,10 +493,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """The trained net."""
         return self._fitted().net_
 
-    def _new_pipeline(self, y: Any) -> Pipeline:
+    def _new_pipeline(self) -> Pipeline:
         check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        loss = self.loss or ("ova" if has_several_labels(y) else "auto")
-        return self._pipeline(loss)
+        pipeline = build_pipeline(self.get_params(deep=False), caller=type(self).__name__)
+        pipeline[-1].set_params(**self._overrides)
+        return pipeline
 
     def _updated_pipeline(self) -> Pipeline:
         """Return the fitted pipeline, whose training continues, with the parameters of training as they are now."""
@@ -630,7 +510,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
                     f"trained with {value!r}. Set it back, or call fit with warm_start=False to train anew."
                 )
         self._check_pretrained()
-        pipeline[-1].set_params(**self._pipeline(self.loss or pipeline[-1].loss)[-1].get_params(deep=False))
+        pipeline[-1].set_params(**self._new_pipeline()[-1].get_params(deep=False))
         return pipeline
 
     def _check_pretrained(self) -> None:
@@ -638,9 +518,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         fitted = vectorizer.encoder.estimator if isinstance(vectorizer, NgramVectorUnion) else None
         if fitted is not self.pretrained:
             raise ValueError(f"{type(self).__name__}: pretrained was changed after fit. Set it back, or fit anew.")
-
-    def _pipeline(self, loss: str) -> Pipeline:
-        return build_pipeline(self.get_params(deep=False) | {"loss": loss})
 
     def _keep(self, pipeline: Pipeline) -> None:
         """Keep the pipeline if it is fitted, as it is also after an interrupt by the user."""

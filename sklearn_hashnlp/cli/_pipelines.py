@@ -23,7 +23,7 @@ def make_model(
     features: Features = "auto",
     lowercase: bool = True,
     ngrams: int | None = None,
-    loss: str | None = None,
+    loss: str = "auto",
     sgnn: bool = False,
     seed: int = 0,
     device: str = "cpu",
@@ -32,7 +32,9 @@ def make_model(
 ) -> Any:
     """Return the untrained model of ``hashnlp train``; parameters that are None keep the defaults of the class."""
     given = {name: value for name, value in parameters.items() if value is not None}
-    given |= {"device": device, "random_state": seed} | ({} if loss is None else {"loss": loss})
+    given |= {"device": device, "random_state": seed}
+    if loss != "auto":
+        given["loss"] = loss
     if sgnn:
         from sklearn.pipeline import Pipeline
 
@@ -62,23 +64,25 @@ def train_model(
     from sklearn_hashnlp.training._callbacks import EpochProgress
 
     is_pipeline = hasattr(model, "steps")
-    holder = model[-1] if is_pipeline else model  # of the parameter callbacks
-    mine = holder.callbacks
     with screen.warnings_as_notes(), screen.progress() as progress:
         shown = EpochProgress(screen.note, add_bar(progress, "Training"))  # without a length until texts are vectorized
-        callbacks = [*(mine or []), shown]
+        options: dict[str, Any] = {"callbacks": [shown]}
         if validation is not None:
             steps = model[:-1] if is_pipeline else build_pipeline(model.get_params(deep=False))[:-1]
             validation.vectorize(steps.fit(texts))  # as in training, so that it chooses the same features
-            callbacks.insert(-1, validation)
+            options["callbacks"].insert(0, validation)
             if validation.early_stopping is not None:
-                callbacks.append(validation.early_stopping)
-        holder.set_params(callbacks=callbacks)
+                options["callbacks"].append(validation.early_stopping)
+        if is_pipeline:
+            model[-1].set_params(**options)
+        else:
+            averages = validation is None or validation.early_stopping is None  # else the best weights are kept
+            model._overrides = options if averages else options | {"schedule": None}
         try:
             model.fit(texts, labels)
         finally:
-            holder.set_params(callbacks=mine)  # not saved with the model
-    final_estimator(model).set_params(callbacks=mine)
+            vars(model).pop("_overrides", None)
+    final_estimator(model).set_params(callbacks=None, schedule="auto")  # which are not saved with the model
 
 
 def has_gradient_steps(model: Any, n_texts: int, n_labels: int) -> bool:
@@ -90,7 +94,7 @@ def has_gradient_steps(model: Any, n_texts: int, n_labels: int) -> bool:
     from sklearn_hashnlp.training._parameters import resolve_device
 
     name = type(model).__name__
-    loss = model.loss or automatic_loss(n_texts, n_labels, multilabel=False)
+    loss = automatic_loss(n_texts, n_labels, multilabel=False) if model.loss == "auto" else model.loss
     parameters = build_pipeline(model.get_params(deep=False) | {"loss": loss})[-1].get_params(deep=False)
     device = resolve_device(model.device, caller=name)
     return choose_solver(parameters, loss, n_texts, n_labels, device, caller=name) == "sgd"

@@ -155,7 +155,7 @@ def train_streamed(
         texts, true = read.texts, label_lists(read.labels)
         note_unknown_labels(screen, str(valid), true, set(data.labels), separable=False)
     several = data.several or any(len(labels) != 1 for labels in true)
-    given = parameters | {"class_weight": weights, "loss": "ova" if data.several else loss}
+    given = parameters | {"class_weight": weights, "loss": "ova" if data.several else loss or "auto"}
     n_epochs = parameters["max_epochs"] or 1
     ignored = {name for name, weight in (weights or {}).items() if not weight}
     model, figures = make_model(**given), {}

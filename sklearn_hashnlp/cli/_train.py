@@ -262,11 +262,10 @@ def train(
     stops_by_valid = early_stopping and validation is not None
     classifier = make_model(
         **parameters,
-        loss=loss.value if loss is not None else "ova" if several else None,
+        loss=loss.value if loss is not None else "ova" if several else "auto",
         class_weight=weights,
         max_epochs=_EPOCHS_WITH_EARLY_STOPPING if epochs is None and stops_by_valid else epochs,
-        early_stopping=stops_itself or None,
-        average=False if stops_by_valid else None,
+        early_stopping="valid_acc" if stops_itself else None,
     )
     scores = None
     if validation is not None:

@@ -198,7 +198,7 @@ def tune(
                 texts,
                 labels,
                 validation_data=validation,
-                estimator=make_model(seed=seed, device=device.value, n_jobs=n_jobs, loss="ova" if several else None),
+                estimator=make_model(seed=seed, device=device.value, n_jobs=n_jobs, loss="ova" if several else "auto"),
                 max_time=max(seconds - (time.monotonic() - started), 1e-3),
                 max_trials=max_trials,
                 max_size=limit,

@@ -16,6 +16,7 @@ from sklearn_hashnlp.classifiers import from_fasttext
 from sklearn_hashnlp.inspection import explain
 from sklearn_hashnlp.persistence import load_fasttext
 from sklearn_hashnlp.text import distort_texts
+from sklearn_hashnlp.training import EarlyStopping
 
 _TEXTS = ["what a fine film", "I was bored to tears", "funny, warm and wise", "Dull from start to end: 2/10, très."] * 6
 _FEW = _TEXTS[:1]
@@ -48,7 +49,7 @@ def _text_classifiers() -> None:
         _classify(hashnlp.TextClassifier(features=features, **_TABLES), _LABELS)
     for labels in (_GRADES, _TAGS):
         _classify(hashnlp.TextClassifier(**_TABLES), labels)
-    hashnlp.TextClassifier(early_stopping=True, validation_fraction=0.5, **_TABLES).fit(_TEXTS, _LABELS)
+    hashnlp.TextClassifier(early_stopping=EarlyStopping(validation_fraction=0.5), **_TABLES).fit(_TEXTS, _LABELS)
     weights = np.ones(len(_TEXTS))
     hashnlp.TextClassifier(class_weight="balanced", **_TABLES).fit(_TEXTS, _LABELS, sample_weight=weights)
     pipeline = hashnlp.make_text_classifier(**_TABLES)
@@ -67,7 +68,7 @@ def _text_classifiers() -> None:
 def _gradient_training() -> None:
     options: list[dict[str, Any]] = [
         {},
-        {"n_hashes": 2, "early_stopping": True, "validation_fraction": 0.5},
+        {"n_hashes": 2, "early_stopping": EarlyStopping(validation_fraction=0.5)},
         {"aggregation": "concat", "normalize": None},
         {"aggregation": "median"},
         {"optimizer": "adam"},
@@ -77,7 +78,9 @@ def _gradient_training() -> None:
         {"hidden_layer_sizes": (8,)},
     ]
     for more in options:
-        _classify(hashnlp.TextClassifier(**_TABLES | {"loss": "softmax", "max_epochs": 1} | more), _GRADES)
+        parameters = _TABLES | {"loss": "softmax", "max_epochs": 1} | more
+        classifier = hashnlp.make_text_classifier()["classifier"].set_params(**parameters)
+        _classify(hashnlp.TextClassifier(classifier=classifier), _GRADES)
     _classify(hashnlp.TextClassifier(loss="ova", max_epochs=1, **_TABLES), _TAGS)
 
 

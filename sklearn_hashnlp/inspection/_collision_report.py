@@ -300,8 +300,8 @@ def _parts_of(model: Any) -> tuple[Any, Any]:
     if isinstance(model, AugmentedTextClassifier):
         return _parts_of(getattr(model, "estimator_", model.estimator))
     if isinstance(model, TextClassifier):
-        loss = {"loss": model.loss or "auto"}
-        model = getattr(model, "pipeline_", None) or build_pipeline(model.get_params(deep=False) | loss)
+        is_fitted = hasattr(model, "pipeline_")
+        model = model.pipeline_ if is_fitted else build_pipeline(model.get_params(deep=False))
     if isinstance(model, Pipeline) and hasattr(model.steps[-1][1], "predict"):
         return Pipeline(model.steps[:-1]), model.steps[-1][1]
     return model, None

@@ -272,6 +272,14 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = TRAINING | {
+        "learning_rate_schedule": [literal_options(Schedule)],
+        "lr_plateau": [tuple, list, None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "shuffle": ["boolean"],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "checkpoint_dir": [str, PathLike, None],
         "order": [Interval(Integral, 2, MAX_INTEGER, closed="both")],
         "embedding_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "hidden_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],

@@ -44,6 +44,8 @@ ALLOWED_CLASSES: dict[str, str] = {
     "AutoNgramVectorizer": "sklearn_hashnlp.text",
     "CacheLanguageModel": "sklearn_hashnlp.language",
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
+    "EarlyStopping": "sklearn_hashnlp.training",
+    "EmbeddingTables": "sklearn_hashnlp.classifiers",
     "FastTextModel": "sklearn_hashnlp.persistence",
     "FastTextVectorizer": "sklearn_hashnlp.text",
     "FeatureUnion": "sklearn.pipeline",
@@ -61,6 +63,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "SGNNProjector": "sklearn_hashnlp.text",
     "SGNNWordProjector": "sklearn_hashnlp.text",
     "SGNNClassifier": "sklearn_hashnlp.classifiers",
+    "Schedule": "sklearn_hashnlp.training",
     "SGNNSentenceEncoder": "sklearn_hashnlp.sentences",
     "TextClassifier": "sklearn_hashnlp.classifiers",
 } | SKLEARN_CLASSES

@@ -1,1 +1,17 @@
-"""The training engine, which knows no estimator."""
+"""How estimators are trained: parameters that belong together, a callback, and the training engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__all__ = ["EarlyStopping", "Schedule", "TimeLimit"]
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule
+    from sklearn_hashnlp.training._callbacks import TimeLimit
+else:
+    from sklearn_hashnlp._lazy import lazy_names
+
+    __getattr__, __dir__ = lazy_names(
+        __name__, {"_bundles": ["EarlyStopping", "Schedule"], "_callbacks": ["TimeLimit"]}
+    )

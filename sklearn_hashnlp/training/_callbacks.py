@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -28,6 +29,35 @@ class EpochClock(EpochTimer):  # type: ignore[misc]  # skorch has no types
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Write the seconds."""
         net.history.record("dur", clock() - self.epoch_start_time_)
+
+
+class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types
+    """End the training after some seconds, at the earliest after the first step.
+
+    A callback for ``callbacks`` of the estimators. The training ends as if it was the last epoch: with early stopping
+    the best epoch's weights are restored. A linear schedule is cut short then, and weights are not averaged before the
+    last quarter of the planned steps.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds of training.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp import HashEmbeddingClassifier
+    >>> from sklearn_hashnlp.training import TimeLimit
+    >>> model = HashEmbeddingClassifier(max_epochs=1000, callbacks=[TimeLimit(60)])
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Set the end of the training."""
+        if not self.seconds > 0:
+            raise ValueError(f"TimeLimit needs more than 0 seconds, got {self.seconds!r}.")
+        net.deadline = time.perf_counter() + self.seconds
 
 
 class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types

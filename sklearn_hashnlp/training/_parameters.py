@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from os import PathLike
 from typing import Any, Final, Literal, TypeAlias
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
@@ -16,14 +15,6 @@ Schedule: TypeAlias = Literal["constant", "linear"]
 TRAINING: Final[dict[str, list[Any]]] = {
     "optimizer": [literal_options(AdaptiveOptimizer)],
     "learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
-    "learning_rate_schedule": [literal_options(Schedule)],
-    "lr_plateau": [tuple, list, None],
-    "max_time": [Interval(Real, 0, None, closed="neither"), None],
-    "shuffle": ["boolean"],
-    "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "n_iter_no_change": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
-    "checkpoint_dir": [str, PathLike, None],
     "warm_start": ["boolean"],
     "device": [literal_options(Device)],
     "callbacks": [list, None],

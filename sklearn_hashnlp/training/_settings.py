@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule
+
 _MAX_SEED = 2**31 - 1
 
 
@@ -40,9 +42,23 @@ class TrainingSettings:
     callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, or pairs of a name and one
 
     @classmethod
-    def of(cls, estimator: Any, *, seed: int, **given: Any) -> Self:
+    def of(
+        cls,
+        estimator: Any,
+        *,
+        seed: int,
+        schedule: Schedule | None = None,
+        early_stopping: EarlyStopping | None = None,
+        **given: Any,
+    ) -> Self:
         """Read the parameters that an estimator has; what is given takes their place."""
         parameters = estimator.get_params(deep=False)
+        if schedule is not None:
+            plateau = None if schedule.plateau is None else _plateau(schedule.plateau)
+            given |= {"schedule": schedule.decay, "warmup_steps": schedule.warmup_steps, "lr_plateau": plateau}
+            given["average"] = bool(schedule.average)
+        if early_stopping is not None:
+            given |= {"monitor": early_stopping.monitor, "patience": early_stopping.patience, "restore_best": True}
         for name, (field, convert) in _PARAMETERS.items():
             if name in parameters and field not in given:
                 given[field] = None if parameters[name] is None else convert(parameters[name])

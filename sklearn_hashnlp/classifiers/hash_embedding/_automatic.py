@@ -11,6 +11,7 @@ import numpy as np
 
 from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.classifiers._losses import LossName, SquaredHingeLoss
+from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 
 SolverName: TypeAlias = Literal["dual", "sgd"]
 SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
@@ -20,17 +21,12 @@ _MAX_CLASSES = 256
 _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their defaults
     "warm_start": False,
     "early_stopping": False,
-    "train_pool": True,
-    "train_importance": True,
     "ngram_dropout": None,
-    "max_time": None,
-    "average": True,
-    "shuffle": True,
+    "schedule": "auto",
     "max_epochs": "auto",
     "batch_size": "auto",
     "optimizer": "adagrad",
     "learning_rate": 0.2,
-    "learning_rate_schedule": "constant",
 }
 
 
@@ -82,8 +78,11 @@ def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, de
         yield "hidden_layer_sizes", "it trains a linear model"
     if not is_table and parameters["n_hashes"] != 1:
         yield "n_hashes", "it trains one vector per column"
-    if not is_table and parameters["importance_init"] == "zeros":
-        yield "importance_init", "it does not train importance weights, which would stay zero"
+    tables: EmbeddingTables = parameters["embedding"] or EmbeddingTables()
+    if not is_table and tables.importance_init == "zeros":
+        yield "embedding", "it does not train importance weights, which would stay zero"
+    if not (tables.train_pool and tables.train_importance):
+        yield "embedding", "it does not train by stochastic gradients, which freeze tables"
     if parameters["normalize"] != "l2":
         yield "normalize", "it needs rows of length one"
     if parameters["embedding_dim"] != "auto" and parameters["embedding_dim"] < n_classes:

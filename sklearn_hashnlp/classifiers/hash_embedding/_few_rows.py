@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._threads import map_in_order
+from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
 from sklearn_hashnlp.classifiers.hash_embedding._idf import (
     KnownColumns,
     enough_evidence,
@@ -39,8 +40,6 @@ from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._interrupts import Interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
-
-ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 
 _MANY_ROWS = 20_000
 _EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # numbers of rows, and the epochs of fewer rows

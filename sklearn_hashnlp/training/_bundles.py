@@ -1,0 +1,131 @@
+"""Parameters that belong together, as small estimators: a grid search sets their fields by their names."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, StrOptions
+from sklearn_hashnlp.trees._counts import is_integer
+
+Decay = Literal["constant", "linear"]
+
+
+class Bundle(BaseEstimator):
+    """Parameters that belong together; the estimator that has them checks them in ``fit``."""
+
+
+class EarlyStopping(Bundle):
+    """When training ends by a validation set, which is taken from the training rows.
+
+    The value of the parameter ``early_stopping`` of the estimators. The weights of the best epoch are restored.
+
+    Parameters
+    ----------
+    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
+        Metric on the validation set that decides which epoch is the best. Language models have ``"valid_loss"`` alone.
+    patience : int or None, default=10
+        Epochs without improvement after which training stops; None never stops early.
+    validation_fraction : float, default=0.05
+        Share of the rows that become the validation set, between 0 and 1.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp import TextClassifier
+    >>> from sklearn_hashnlp.training import EarlyStopping
+    >>> model = TextClassifier(early_stopping=EarlyStopping("valid_loss", patience=3))
+    >>> model.set_params(early_stopping__patience=5).early_stopping
+    EarlyStopping(monitor='valid_loss', patience=5)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "monitor": [StrOptions({"valid_acc", "valid_loss"})],
+        "patience": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        monitor: Literal["valid_acc", "valid_loss"] = "valid_acc",
+        patience: int | None = 10,
+        validation_fraction: float = 0.05,
+    ) -> None:
+        self.monitor = monitor
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+
+
+class Schedule(Bundle):
+    """How the learning rate changes during training, and whether weights are averaged.
+
+    The value of the parameter ``schedule`` of the estimators. ``partial_fit`` keeps the learning rate constant.
+
+    Parameters
+    ----------
+    decay : {"constant", "linear"}, default="constant"
+        ``"linear"``: the learning rate decays linearly to zero over all epochs.
+    warmup_steps : int, default=0
+        Steps over which the learning rate rises from zero, at most three epochs.
+    plateau : (int, float) or None, default=None
+        Patience and factor: the learning rate is multiplied by the factor after so many epochs without improvement on
+        the validation set. Only with ``early_stopping``.
+    average : bool, default=False
+        Whether the weights are averaged over the last quarter of the steps. Not with ``early_stopping``, which restores
+        the weights of the best epoch.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp import HashEmbeddingClassifier
+    >>> from sklearn_hashnlp.training import Schedule
+    >>> model = HashEmbeddingClassifier(schedule=Schedule("linear", average=True))
+    >>> model.set_params(schedule__decay="constant").schedule
+    Schedule(average=True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "decay": [StrOptions({"constant", "linear"})],
+        "warmup_steps": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+        "plateau": [tuple, list, None],
+        "average": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        decay: Decay = "constant",
+        warmup_steps: int = 0,
+        plateau: tuple[int, float] | list[float] | None = None,
+        average: bool = False,
+    ) -> None:
+        self.decay = decay
+        self.warmup_steps = warmup_steps
+        self.plateau = plateau
+        self.average = average
+
+
+def check_bundles(estimator: BaseEstimator) -> None:
+    """Check the fields of the bundles among the parameters of an estimator."""
+    for value in estimator.get_params(deep=False).values():
+        if isinstance(value, Bundle):
+            value._validate_params()
+    plateau = getattr(getattr(estimator, "schedule", None), "plateau", None)
+    if plateau is not None and not (
+        len(plateau) == 2 and is_integer(plateau[0]) and plateau[0] >= 1 and 0 < float(plateau[1]) < 1
+    ):
+        raise ValueError(
+            "The 'plateau' of Schedule must be None or (patience, factor), an integer of at least 1 and a number "
+            f"between 0 and 1. Got {plateau!r} instead."
+        )
+
+
+def as_early_stopping(value: Any, usual: EarlyStopping) -> EarlyStopping | None:
+    """Return the value of ``early_stopping``: None without; a metric stands for the usual fields with it."""
+    if isinstance(value, str):
+        return EarlyStopping(value, usual.patience, usual.validation_fraction)  # type: ignore[arg-type]  # checked
+    return value if isinstance(value, EarlyStopping) else None
+
+
+def as_schedule(value: Any, automatic: Schedule) -> Schedule:
+    """Return the value of ``schedule``; None is a constant learning rate."""
+    if value == "auto":
+        return automatic
+    return Schedule() if value is None else value
