@@ -149,7 +149,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert np.array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
     X = sklearn_hashnlp.HashingNgramVectorizer(n_features=256, n_jobs=2).transform(texts)
     net = sklearn_hashnlp.HashEmbeddingClassifier(
-        n_buckets=50, n_embeddings=500, max_epochs=2, random_state=0, checkpoint_dir=folder + "/checkpoints"
+        n_buckets=50, n_embeddings=500, max_epochs=2, random_state=0, batch_size=16
     ).fit(X, labels)
     net.predict(X)
     sklearn_hashnlp.export_predictor(model, folder + "/predictor.py")

@@ -25,8 +25,8 @@ texts = [" ".join(rng.choice(words, 30)) for _ in range(2500)]
 y = ["word1" in text.split() for text in texts]
 
 def learn():
-    small = {"max_epochs": 1, "n_embeddings": 10**4, "n_buckets": 10**4, "batch_size": 500}
-    model = make_text_classifier(features="words", random_state=0, **small)
+    small = {"max_epochs": 1, "n_embeddings": 10**4, "n_buckets": 10**4}
+    model = make_text_classifier(features="words", random_state=0, **small).set_params(classifier__batch_size=500)
     model[0].set_params(n_jobs=2)
     return model.fit(texts, y).predict_proba(texts)
 

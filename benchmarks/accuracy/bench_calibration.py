@@ -26,7 +26,7 @@ from benchmarks.common.benchmark import BenchmarkParser, environment, read_resul
 from benchmarks.common.data import SETS as DATA_SETS
 from benchmarks.common.data import TITLES, DataFolder, Rows, split
 from benchmarks.common.pages import number, table
-from sklearn_hashnlp import TextClassifier
+from sklearn_hashnlp import TextClassifier, make_text_classifier
 from sklearn_hashnlp.plotting import ReliabilityDisplay
 
 RESULT = "calibration.json"
@@ -80,7 +80,8 @@ def measure(name: str, model: str, data: DataFolder, seeds: int) -> dict[str, An
 
 
 def our_model(model: str, seed: int) -> TextClassifier:
-    return TextClassifier(calibrate="auto" if model == "calibrated" else False, random_state=seed)
+    classifier = make_text_classifier()["classifier"].set_params(calibrate="auto" if model == "calibrated" else False)
+    return TextClassifier(classifier=classifier, random_state=seed)
 
 
 def linear_model(C: float) -> Pipeline:

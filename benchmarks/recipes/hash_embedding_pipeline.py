@@ -14,8 +14,9 @@ from sklearn.preprocessing import FunctionTransformer
 from skorch.callbacks import Callback
 
 from benchmarks.recipes.hash_embedding_settings import HashEmbeddingSettings, NetworkSettings
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 
 _PUNCTUATION_TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation, " "))
 # Words between white space; in the reference without single characters.
@@ -109,24 +110,20 @@ def make_classifier(
         n_embeddings=settings.n_embeddings,
         embedding_dim=settings.embedding_dim,
         aggregation=settings.aggregation,
-        append_weight=settings.append_weight,
-        hash_rows=not settings.dictionary,  # the column indices of a dictionary are rows already
-        importance_init="zeros",
+        embedding=EmbeddingTables(
+            append_weight=settings.append_weight, hash_rows=not settings.dictionary, importance_init="zeros"
+        ),
+        schedule=Schedule(plateau=(plateau, settings.plateau_factor) if plateau else None),
+        early_stopping=EarlyStopping(
+            settings.monitor, patience=patience or None, validation_fraction=settings.validation_fraction
+        ),
         normalize=None,
         hidden_layer_sizes=tuple(settings.hidden_layer_sizes),
         ngram_dropout=list(settings.ngram_dropout) or None,
         optimizer="adam",
         learning_rate=settings.learning_rate,
-        average=False,
         max_epochs=settings.max_epochs,
         batch_size=settings.batch_size,
-        shuffle=settings.shuffle,
-        early_stopping=True,
-        validation_fraction=settings.validation_fraction,
-        monitor=settings.monitor,
-        n_iter_no_change=patience or None,
-        lr_plateau=(plateau, settings.plateau_factor) if plateau else None,
-        restore_best=settings.restore_best,
         device=settings.device,
         callbacks=None if progress is None else [progress],
         random_state=seed,

@@ -16,6 +16,7 @@ from benchmarks.common.timing import median_ratio, order_of_round, summarize_sec
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.language._reader import read_training_data
 from sklearn_hashnlp.nn import HierarchicalSoftmax
+from sklearn_hashnlp.training import Schedule
 
 MODEL: dict[str, Any] = {
     "order": 5,
@@ -26,7 +27,7 @@ MODEL: dict[str, Any] = {
     "embedding_dropout": 0.0,
     "optimizer": "adam",
     "learning_rate": 0.002,
-    "learning_rate_schedule": "linear",
+    "schedule": Schedule("linear", average=True),
     "warmup_steps": 0,
     "max_grad_norm": None,
     "max_epochs": 1,

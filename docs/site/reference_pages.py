@@ -15,6 +15,7 @@ FOLDERS = {
     "sentences": "Sentence embeddings",
     "nn": "Torch modules",
     "optim": "Optimizers",
+    "training": "Training parameters",
     "trees": "Trees",
     "persistence": "Saving and loading",
     "datasets": "Data sets",

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from sklearn.model_selection import train_test_split
 
-from sklearn_hashnlp import TextClassifier
+from sklearn_hashnlp import make_text_classifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 
 QUICK = os.environ.get("HASHNLP_QUICK") == "1"
@@ -42,16 +42,16 @@ batch_sizes = [32, 512] if QUICK else [32, 128, 512, 2048]
 seconds, accuracies = {}, {}
 for device in devices:
     for batch_size in batch_sizes:
-        model = TextClassifier(
+        model = make_text_classifier(
             features="words",
             loss="softmax",
             max_epochs=2 if QUICK else 10,
-            batch_size=batch_size,
             learning_rate=0.2 * np.sqrt(batch_size / 32),
             device=device,
             random_state=0,
-        ).fit(X_train, y_train)
-        seconds[device, batch_size] = float(np.median([epoch["dur"] for epoch in model.history_[1:]]))
+        )
+        model.set_params(classifier__batch_size=batch_size).fit(X_train, y_train)
+        seconds[device, batch_size] = float(np.median([epoch["dur"] for epoch in model[-1].history_[1:]]))
         accuracies[device, batch_size] = model.score(X_test, y_test)
         print(
             f"{device:5} batches of {batch_size:5}: {1000 * seconds[device, batch_size]:8.1f} ms an epoch, "

@@ -76,7 +76,7 @@ _MAX_DEPTH = 50
 # joblib reads pickles from the folder that this parameter names at the next fit, and pickles are code.
 _CACHE_PARAMETER = "memory"
 # The parameters of meta-estimators whose clones are fitted: they are saved fitted or not.
-_TEMPLATE_PARAMETERS = frozenset(["estimator", "models", "remainder", "transformers", "vectorizer"])
+_TEMPLATE_PARAMETERS = frozenset(["classifier", "estimator", "models", "remainder", "transformers", "vectorizer"])
 
 # Keys of arrays in which NaN means that a number is not known: the discounts of a model from an ARPA file.
 _MAY_BE_NAN = frozenset(["discounts"])

@@ -14,11 +14,17 @@ Decay = Literal["constant", "linear"]
 class Bundle(BaseEstimator):
     """Parameters that belong together; the estimator that has them checks them in ``fit``."""
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.get_params() == self.get_params()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *map(repr, self.get_params().items())))
+
 
 class EarlyStopping(Bundle):
     """When training ends by a validation set, which is taken from the training rows.
 
-    The value of the parameter ``early_stopping`` of the estimators. The weights of the best epoch are restored.
+    The value of the parameter ``early_stopping`` of the estimators.
 
     Parameters
     ----------
@@ -28,6 +34,8 @@ class EarlyStopping(Bundle):
         Epochs without improvement after which training stops; None never stops early.
     validation_fraction : float, default=0.05
         Share of the rows that become the validation set, between 0 and 1.
+    restore_best : bool, default=True
+        Whether to restore the weights of the best epoch at the end; False keeps the last epoch's.
 
     Examples
     --------
@@ -42,6 +50,7 @@ class EarlyStopping(Bundle):
         "monitor": [StrOptions({"valid_acc", "valid_loss"})],
         "patience": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "restore_best": ["boolean"],
     }
 
     def __init__(
@@ -49,14 +58,16 @@ class EarlyStopping(Bundle):
         monitor: Literal["valid_acc", "valid_loss"] = "valid_acc",
         patience: int | None = 10,
         validation_fraction: float = 0.05,
+        restore_best: bool = True,
     ) -> None:
         self.monitor = monitor
         self.patience = patience
         self.validation_fraction = validation_fraction
+        self.restore_best = restore_best
 
 
 class Schedule(Bundle):
-    """How the learning rate changes during training, and whether weights are averaged.
+    """How the learning rate changes during training, in which order rows are trained on, and what is averaged.
 
     The value of the parameter ``schedule`` of the estimators. ``partial_fit`` keeps the learning rate constant.
 
@@ -72,6 +83,8 @@ class Schedule(Bundle):
     average : bool, default=False
         Whether the weights are averaged over the last quarter of the steps. Not with ``early_stopping``, which restores
         the weights of the best epoch.
+    shuffle : bool, default=True
+        Whether the rows are shuffled before each epoch.
 
     Examples
     --------
@@ -87,6 +100,7 @@ class Schedule(Bundle):
         "warmup_steps": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "plateau": [tuple, list, None],
         "average": ["boolean"],
+        "shuffle": ["boolean"],
     }
 
     def __init__(
@@ -95,11 +109,13 @@ class Schedule(Bundle):
         warmup_steps: int = 0,
         plateau: tuple[int, float] | list[float] | None = None,
         average: bool = False,
+        shuffle: bool = True,
     ) -> None:
         self.decay = decay
         self.warmup_steps = warmup_steps
         self.plateau = plateau
         self.average = average
+        self.shuffle = shuffle
 
 
 def check_bundles(estimator: BaseEstimator) -> None:
@@ -108,13 +124,17 @@ def check_bundles(estimator: BaseEstimator) -> None:
         if isinstance(value, Bundle):
             value._validate_params()
     plateau = getattr(getattr(estimator, "schedule", None), "plateau", None)
-    if plateau is not None and not (
-        len(plateau) == 2 and is_integer(plateau[0]) and plateau[0] >= 1 and 0 < float(plateau[1]) < 1
-    ):
+    if plateau is not None and not _is_plateau(plateau):
         raise ValueError(
             "The 'plateau' of Schedule must be None or (patience, factor), an integer of at least 1 and a number "
             f"between 0 and 1. Got {plateau!r} instead."
         )
+
+
+def _is_plateau(pair: Any) -> bool:
+    if len(pair) != 2 or not is_integer(pair[0]) or not isinstance(pair[1], Real):
+        return False
+    return bool(pair[0] >= 1 and 0 < float(pair[1]) < 1)
 
 
 def as_early_stopping(value: Any, usual: EarlyStopping) -> EarlyStopping | None:

@@ -53,6 +53,9 @@ class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
+    def __repr__(self) -> str:
+        return f"TimeLimit({self.seconds!r})"
+
     def on_train_begin(self, net: Any, **_: Any) -> None:
         """Set the end of the training."""
         if not self.seconds > 0:

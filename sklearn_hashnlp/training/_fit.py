@@ -84,8 +84,8 @@ def fit_net(
             )
         if settings.schedule == "linear" and any(isinstance(callback, LRScheduler) for callback in used):
             warnings.warn(
-                "The learning rates of learning_rate_schedule='linear' are multiplied by those of the callback "
-                "LRScheduler. Set learning_rate_schedule='constant' to use the callback's alone.",
+                "The learning rates of the linear decay are multiplied by those of the callback LRScheduler. Set a "
+                "schedule with decay='constant' to use the callback's alone.",
                 stacklevel=level_of_user(),
             )
         if settings.verbose > 2:

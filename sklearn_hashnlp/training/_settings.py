@@ -56,9 +56,10 @@ class TrainingSettings:
         if schedule is not None:
             plateau = None if schedule.plateau is None else _plateau(schedule.plateau)
             given |= {"schedule": schedule.decay, "warmup_steps": schedule.warmup_steps, "lr_plateau": plateau}
-            given["average"] = bool(schedule.average)
+            given |= {"average": bool(schedule.average), "shuffle": bool(schedule.shuffle)}
         if early_stopping is not None:
-            given |= {"monitor": early_stopping.monitor, "patience": early_stopping.patience, "restore_best": True}
+            given |= {"monitor": early_stopping.monitor, "patience": early_stopping.patience}
+            given["restore_best"] = bool(early_stopping.restore_best)
         for name, (field, convert) in _PARAMETERS.items():
             if name in parameters and field not in given:
                 given[field] = None if parameters[name] is None else convert(parameters[name])

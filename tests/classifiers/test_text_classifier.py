@@ -37,9 +37,8 @@ LABELS = ["question"] * 3 + ["statement"] * 3
 def test_its_parts_and_parameters():
     options = {
         "n_buckets": 500, "n_hashes": 3, "n_embeddings": 900, "embedding_dim": "auto", "loss": "hinge",
-        "tree": "random", "class_weight": "balanced", "calibrate": False, "learning_rate": 0.3, "average": False,
-        "max_epochs": 4, "batch_size": 50, "early_stopping": True, "device": "auto", "callbacks": [], "random_state": 5,
-        "verbose": 1,
+        "class_weight": "balanced", "learning_rate": 0.3, "early_stopping": "valid_acc", "max_epochs": 4,
+        "device": "auto", "random_state": 5, "verbose": 1,
     }  # fmt: skip
     auto = make_text_classifier(ngram_range=(1, 3), n_jobs=2, lowercase=False)["vectorizer"]
     assert isinstance(auto, AutoNgramVectorizer)
@@ -67,9 +66,9 @@ def test_parameters_have_the_names_and_defaults_of_the_parts():
         {name: parameter.default for name, parameter in signature(part).parameters.items()}
         for part in (make_text_classifier, TextClassifier, HashEmbeddingClassifier)
     )
-    assert list(function) == list(text)
-    assert function == text | {"loss": "auto"}
-    assert set(text) == {"features", "lowercase", "ngram_range", "n_jobs", "pretrained"} | set(rows)
+    assert function == text
+    assert set(text) - set(rows) == {"features", "lowercase", "ngram_range", "n_jobs", "pretrained", "classifier"}
+    assert len(text) == 20
 
 
 def test_characters():
@@ -307,7 +306,9 @@ def test_a_pretrained_model_that_is_changed_after_fit_waits_for_the_next_fit():
     for other in (None, Topics().fit([])):
         model.set_params(pretrained=other)
         assert model.predict_proba(UNSEEN).tobytes() == expected.tobytes()  # as after any change of a parameter
-        for refused in (model.partial_fit, clone_fitted(model).set_params(warm_start=True, pretrained=other).fit):
+        warm = make_text_classifier(**SMALL)["classifier"].set_params(warm_start=True)
+        sizes = dict.fromkeys(("n_buckets", "n_embeddings"), 2**20)
+        for refused in (model.partial_fit, clone_fitted(model).set_params(classifier=warm, **sizes).fit):
             with pytest.raises(ValueError, match="pretrained was changed after fit"):
                 refused(FEW, KINDS)
     alone = model.set_params(pretrained=None).fit(FEW, KINDS)
@@ -349,7 +350,6 @@ def test_n_jobs_set_after_fit_reach_the_vectorizer(features, pretrained, threads
     assert repr(vectorizer) == before
     threads_of_transforms.clear()
     model.set_params(n_jobs=1).partial_fit(FEW, KINDS)
-    model.set_params(warm_start=True).fit(FEW, KINDS)
     assert set(threads_of_transforms) == {1}
     with pytest.raises(ValueError, match="'n_jobs' parameter of"):
         model.set_params(n_jobs="many").predict(FEW)

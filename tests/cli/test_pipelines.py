@@ -47,15 +47,6 @@ def test_batches_of_prediction_do_not_change_it(
     np.testing.assert_allclose(_pipelines.predict_proba(screen, model, texts), model.predict_proba(texts), rtol=1e-12)
 
 
-def test_callbacks_of_the_user_are_restored(screen: Screen, small: Any, rows: Any) -> None:
-    from skorch.callbacks import Callback
-
-    mine: list[Any] = [Callback()]
-    model = small(callbacks=mine)
-    _pipelines.train_model(screen, model, [text for _, text in rows], np.array([label for label, _ in rows]))
-    assert model.callbacks is model.pipeline_[-1].callbacks is mine
-
-
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_model_that_reads_files_is_refused(rows: Any, tmp_path: Path, hidden: bool) -> None:
     model = small_pipeline().fit([text for _, text in rows], [label for label, _ in rows])

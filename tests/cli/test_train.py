@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import TextClassifier
-from sklearn_hashnlp.cli import _pipelines
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import distort_texts
+from sklearn_hashnlp.training._callbacks import EpochProgress
 
 
 def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, rows: Any, tmp_path: Path) -> None:
@@ -30,7 +29,7 @@ def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, ro
     texts = [text for _, text in rows]
     expected = small(random_state=7, max_epochs=2).fit(texts, [label for label, _ in rows])
     loaded = load_model(tmp_path / "m")
-    assert loaded.callbacks is loaded.pipeline_[-1].callbacks is None
+    assert (loaded.pipeline_[-1].callbacks, loaded.pipeline_[-1].schedule) == (None, "auto")
     np.testing.assert_array_equal(loaded.predict_proba(texts), expected.predict_proba(texts))
 
 
@@ -94,7 +93,7 @@ def test_options_reach_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> No
         loss="hinge",
         learning_rate=0.1,
         class_weight={"good": 2.0, "bad": 0.5},
-        early_stopping=True,
+        early_stopping="valid_acc",
     )
     assert repr(load_model(tmp_path / "m").get_params()) == repr(expected.get_params())
 
@@ -263,11 +262,10 @@ def test_valid_and_holdout_exclude_each_other(hashnlp: Any, data: Path, tmp_path
 def test_ctrl_c_keeps_the_old_model(
     hashnlp: Any, small: Any, data: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Interrupt(Callback):  # type: ignore[misc]
-        def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-            os.kill(os.getpid(), signal.SIGINT)
+    def interrupt(*_: Any, **__: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(_pipelines, "make_model", lambda **_: small(callbacks=[Interrupt()]))
+    monkeypatch.setattr(EpochProgress, "on_epoch_end", interrupt)
     result = hashnlp("train", data, "--model", tmp_path / "m")
     assert result.code == 130
     assert "interrupted" in result.err

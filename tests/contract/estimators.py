@@ -24,13 +24,14 @@ from sklearn_hashnlp import (
     SGNNClassifier,
     SGNNProjector,
     SGNNWordProjector,
-    TextClassifier,
     make_text_classifier,
 )
 from sklearn_hashnlp.text import AutoNgramVectorizer, FastTextVectorizer, NgramVectorUnion
+from sklearn_hashnlp.training import EarlyStopping
 from tests.language.hsigmoid import small_models
 from tests.sentence_texts import PARAGRAPHS, QUERIES
 from tests.sentence_texts import make as make_encoder
+from tests.text_classifiers import text_classifier
 
 RNG = np.random.default_rng(0)
 WORDS = [["vote", "law", "minister"], ["goal", "match", "team"], ["rain", "wind", "sun"], ["play", "actor", "stage"]]
@@ -54,7 +55,7 @@ class Case(NamedTuple):
 
 
 def _hash_embedding(X: Any = COUNTS, y: Any = LABELS, **options: Any) -> Case:
-    small = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 3, "batch_size": 16, "random_state": 0}
+    small = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 3, "random_state": 0}
     return Case(_maker(HashEmbeddingClassifier, small | options), X, y, X[:20], _SCORES)
 
 
@@ -109,8 +110,8 @@ def _pipeline(**options: Any) -> Any:
 
 
 def _text_classifier(y: Any = LABELS, **options: Any) -> Case:
-    small = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 3, "batch_size": 16, "random_state": 0}
-    return Case(_maker(TextClassifier, small | options), np.array(TEXTS), y, TEXTS[:20], _SCORES)
+    small = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 3, "random_state": 0}
+    return Case(_maker(text_classifier, small | options), np.array(TEXTS), y, TEXTS[:20], _SCORES)
 
 
 def _union(**options: Any) -> NgramVectorUnion:
@@ -141,7 +142,7 @@ CASES: dict[str, Case] = {
     "HashEmbeddingClassifier, ova, hidden layers": _hash_embedding(loss="ova", hidden_layer_sizes=(8,)),
     "HashEmbeddingClassifier, hinge, adam": _hash_embedding(loss="hinge", optimizer="adam", ngram_dropout=(2, 5)),
     "HashEmbeddingClassifier, hsigmoid": _hash_embedding(
-        loss="hsigmoid", tree="huffman", optimizer="adam", early_stopping=True, validation_fraction=0.6
+        loss="hsigmoid", tree="huffman", optimizer="adam", early_stopping=EarlyStopping(validation_fraction=0.6)
     ),
     "HashEmbeddingClassifier, several labels": _hash_embedding(y=TOPICS, loss="ova"),
     "SGNNClassifier": _sgnn(),

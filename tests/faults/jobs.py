@@ -17,6 +17,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.persistence import load_model, load_word_vectors, save_model, save_word_vectors
+from sklearn_hashnlp.training import EarlyStopping
 from tests import sentence_texts
 from tests.language.hsigmoid import small_models
 
@@ -111,8 +112,8 @@ class BestWeights(Job):
 
     def run(self, folder: Path) -> None:
         X, y = rows()
-        options = {"early_stopping": True, "validation_fraction": 0.3, "n_iter_no_change": None, "max_epochs": 6}
-        model = small_classifier(checkpoint_dir=folder / "best", **options).fit(X, y)
+        stopping = EarlyStopping(patience=None, validation_fraction=0.3)
+        model = small_classifier(early_stopping=stopping, max_epochs=6).fit(X, y)
         (folder / "scores").write_bytes(model.decision_function(X).tobytes())
 
     def check(self, folder: Path) -> None:

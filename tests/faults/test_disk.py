@@ -65,13 +65,8 @@ def fit_encoder(folder: Path) -> None:
     sentence_texts.make(**options).fit(sentence_texts.PARAGRAPHS)
 
 
-def fit_classifier(folder: Path) -> None:
-    options: dict[str, Any] = {"early_stopping": True, "validation_fraction": 0.3, "max_epochs": 2}
-    small_classifier(checkpoint_dir=folder / "best", **options).fit(*rows())
-
-
 WRITERS: list[Write] = [save_classifier, save_checkpoint, save_weights, save_vectors, save_arpa, export_folder]
-TRAININGS: list[Write] = [fit_language_model, fit_encoder, fit_classifier]
+TRAININGS: list[Write] = [fit_language_model, fit_encoder]
 
 
 def contents(folder: Path) -> dict[str, bytes]:

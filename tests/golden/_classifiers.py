@@ -19,6 +19,8 @@ from sklearn_hashnlp import (
     save_model,
     trees,
 )
+from sklearn_hashnlp.classifiers import EmbeddingTables
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 from tests.golden._features import HASHING_NGRAM_VECTORIZER
 from tests.golden._register import UNUSUAL, Arrays, golden, indicator, labels, n_jobs, texts
 
@@ -29,11 +31,9 @@ HASH_EMBEDDING_CLASSIFIER: dict[str, Any] = {
     "n_embeddings": 2**14,
     "embedding_dim": 8,
     "aggregation": "sum",
-    "append_weight": True,
-    "hash_rows": True,
-    "importance_init": "idf",
-    "train_pool": True,
-    "train_importance": True,
+    "embedding": None,
+    "schedule": "auto",
+    "early_stopping": False,
     "normalize": "l2",
     "hidden_layer_sizes": (),
     "ngram_dropout": None,
@@ -43,19 +43,8 @@ HASH_EMBEDDING_CLASSIFIER: dict[str, Any] = {
     "calibrate": False,
     "optimizer": "adagrad",
     "learning_rate": 0.2,
-    "learning_rate_schedule": "constant",
-    "average": True,
     "max_epochs": 3,
-    "max_time": None,
     "batch_size": 32,
-    "shuffle": True,
-    "early_stopping": False,
-    "validation_fraction": 0.1,
-    "monitor": "valid_acc",
-    "n_iter_no_change": 10,
-    "lr_plateau": None,
-    "restore_best": True,
-    "checkpoint_dir": None,
     "warm_start": False,
     "device": "cpu",
     "callbacks": None,
@@ -70,19 +59,15 @@ MAKE_TEXT_CLASSIFIER: dict[str, Any] = {
     "n_embeddings": 2**14,
     "embedding_dim": 8,
     "loss": "softmax",
-    "tree": "two_level",
     "class_weight": None,
-    "calibrate": False,
     "learning_rate": 0.2,
-    "average": True,
-    "max_epochs": 2,
-    "batch_size": 32,
     "early_stopping": False,
+    "max_epochs": 2,
     "device": "cpu",
-    "callbacks": None,
     "random_state": 0,
     "verbose": 0,
 }
+OF_THE_CLASSIFIER = ("calibrate", "batch_size", "schedule", "tree", "optimizer")
 
 
 def classifier(**settings: Any) -> HashEmbeddingClassifier:
@@ -92,7 +77,11 @@ def classifier(**settings: Any) -> HashEmbeddingClassifier:
 
 def text_classifier(**settings: Any) -> Pipeline:
     """Return a small pipeline over strings, all settings spelled out."""
+    inner = {"calibrate": False, "batch_size": 32} | {
+        name: settings.pop(name) for name in OF_THE_CLASSIFIER if name in settings
+    }
     model = make_text_classifier(**MAKE_TEXT_CLASSIFIER | settings, n_jobs=n_jobs())
+    model.set_params(**{f"classifier__{name}": value for name, value in inner.items()})
     if settings.get("features") == "words+characters":
         each = 2**30 - 1
         return model.set_params(vectorizer__words__n_features=each, vectorizer__characters__n_features=each)
@@ -152,7 +141,7 @@ def classifier_improved() -> Arrays:
 
 @golden("trained")
 def classifier_paper() -> Arrays:
-    return _fitted(variant="paper", importance_init="ones", normalize="l1")
+    return _fitted(variant="paper", embedding=EmbeddingTables(importance_init="ones"), normalize="l1")
 
 
 @golden("trained")
@@ -162,12 +151,12 @@ def classifier_standard() -> Arrays:
 
 @golden("trained")
 def classifier_concat() -> Arrays:
-    return _fitted(aggregation="concat", append_weight=False)
+    return _fitted(aggregation="concat", embedding=EmbeddingTables(append_weight=False))
 
 
 @golden("trained")
 def classifier_median() -> Arrays:
-    return _fitted(aggregation="median", n_hashes=3, importance_init="zeros", average=False)
+    return _fitted(aggregation="median", n_hashes=3, embedding=EmbeddingTables(importance_init="zeros"), schedule=None)
 
 
 @golden("trained")
@@ -199,7 +188,7 @@ def classifier_calibrated_several_labels() -> Arrays:
 
 @golden("trained")
 def classifier_calibrated_hinge_early_stopping() -> Arrays:
-    return _fitted(loss="hinge", calibrate="auto", early_stopping=True, validation_fraction=0.2)
+    return _fitted(loss="hinge", calibrate="auto", early_stopping=EarlyStopping(validation_fraction=0.2))
 
 
 @golden("trained")
@@ -215,18 +204,14 @@ def classifier_hsigmoid_own_tree() -> Arrays:
 
 HIDDEN_LAYERS: dict[str, Any] = {
     "hidden_layer_sizes": (16, 8),
-    "average": False,
-    "early_stopping": True,
-    "validation_fraction": 0.2,
-    "monitor": "valid_loss",
-    "n_iter_no_change": 2,
-    "lr_plateau": (1, 0.5),
+    "schedule": Schedule(plateau=(1, 0.5)),
+    "early_stopping": EarlyStopping("valid_loss", patience=2, validation_fraction=0.2),
 }
 
 
 @golden("trained")
 def classifier_hidden_layer() -> Arrays:
-    return _fitted(hidden_layer_sizes=(16,), optimizer="adagrad", learning_rate=0.01, max_epochs=1, average=False)
+    return _fitted(hidden_layer_sizes=(16,), optimizer="adagrad", learning_rate=0.01, max_epochs=1, schedule=None)
 
 
 @golden("trained")
@@ -241,17 +226,17 @@ def classifier_hidden_layers_adam() -> Arrays:
 
 @golden("trained")
 def classifier_early_stopping() -> Arrays:
-    return _fitted(early_stopping=True, validation_fraction=0.2, n_iter_no_change=1, max_epochs=6)
+    return _fitted(early_stopping=EarlyStopping(patience=1, validation_fraction=0.2), max_epochs=6)
 
 
 @golden("trained")
 def classifier_adam_linear() -> Arrays:
-    return _fitted(optimizer="adam", learning_rate=0.01, learning_rate_schedule="linear")
+    return _fitted(optimizer="adam", learning_rate=0.01, schedule=Schedule("linear", average=True))
 
 
 @golden("trained")
 def classifier_ngram_dropout() -> Arrays:
-    return _fitted(ngram_dropout=(4, 20), shuffle=False)
+    return _fitted(ngram_dropout=(4, 20))
 
 
 @golden("trained")
@@ -263,7 +248,7 @@ def classifier_weights() -> Arrays:
 
 @golden("trained")
 def classifier_partial_fit() -> Arrays:
-    model = classifier(average=False)
+    model = classifier(schedule=None)
     for part in (slice(0, 160), slice(160, 320)):
         model.partial_fit(seen()[part], labels()[part], classes=np.unique(labels()), sample_weight=weights()[part])
     return predictions(model, rows())
@@ -273,7 +258,7 @@ def classifier_partial_fit() -> Arrays:
 def classifier_warm_start() -> Arrays:
     model = classifier(warm_start=True, max_epochs=1).fit(seen(), labels())
     first = predictions(model, rows())["probabilities"]
-    model.set_params(learning_rate=0.1, train_pool=False).fit(seen(), labels())
+    model.set_params(learning_rate=0.1, embedding=EmbeddingTables(train_pool=False)).fit(seen(), labels())
     return predictions(model, rows()) | {"first": first}
 
 
@@ -316,6 +301,7 @@ def text_classifier_characters() -> Arrays:
 @golden("trained")
 def text_classifier_default_columns() -> Arrays:
     model = make_text_classifier(**MAKE_TEXT_CLASSIFIER | {"features": "words+characters"}, n_jobs=n_jobs())
+    model.set_params(classifier__calibrate=False, classifier__batch_size=32)
     return predictions(model.fit(texts(), labels()), texts() + UNUSUAL)
 
 

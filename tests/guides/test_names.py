@@ -17,7 +17,7 @@ import typer
 from sklearn_hashnlp.cli import app
 from tests.guides.page_blocks import DOCS
 
-FOLDERS = ("", ".classifiers", ".datasets", ".language", ".nn", ".persistence", ".text", ".trees")
+FOLDERS = ("", ".classifiers", ".datasets", ".language", ".nn", ".persistence", ".text", ".training", ".trees")
 # What the pages themselves give names to.
 VARIABLES = set(
     re.findall(

@@ -30,7 +30,7 @@ from sklearn_hashnlp import (
     SGNNProjector,
     TextClassifier,
 )
-from sklearn_hashnlp.classifiers import merge
+from sklearn_hashnlp.classifiers import EmbeddingTables, merge
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import Explanation, explain
 from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
@@ -78,7 +78,7 @@ def test_two_classes(loss: Any) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"n_hashes": 3, "aggregation": "median", "importance_init": "ones"},
+        {"n_hashes": 3, "aggregation": "median", "embedding": EmbeddingTables(importance_init="ones")},
         {"n_hashes": 2, "aggregation": "concat", "normalize": "l1"},
         {"variant": "paper", "n_hashes": 2, "normalize": None, "learning_rate": 0.05},
         {"variant": "standard", "loss": "ova"},
@@ -117,7 +117,7 @@ def test_two_classes_with_hidden_layers_and_several_labels(options: dict[str, An
         (HashingNgramVectorizer(n_features=300, ngram_range=(1, 2)), SGDClassifier(random_state=0)),
         (CharNgramFeaturizer(n_features=5000, norm="l2"), LogisticRegression()),
         (FrequentNgramVectorizer(max_features=500), RidgeClassifier()),
-        (CountVectorizer(), HashEmbeddingClassifier(**ROWS, hash_rows=False, max_epochs=2)),
+        (CountVectorizer(), HashEmbeddingClassifier(**ROWS, embedding=EmbeddingTables(hash_rows=False), max_epochs=2)),
         (TfidfVectorizer(ngram_range=(1, 2)), OneVsRestClassifier(LinearSVC())),
     ],
     ids=lambda estimator: type(estimator).__name__,

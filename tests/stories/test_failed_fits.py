@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp import SGNNSentenceEncoder
 from sklearn_hashnlp.sentences import _sgnn_sentence_encoder
-from tests.contract.estimators import BITS, CASES, LABELS, answers, fit, fitted, part_fit, refit
+from tests.contract.estimators import BITS, CASES, LABELS, answers, fitted, part_fit, refit
 from tests.sentence_texts import PARAGRAPHS, QUERIES, make
 
 ESTIMATORS = ["HashEmbeddingClassifier", "SGNNClassifier", "HsigmoidLanguageModel", "SGNNSentenceEncoder"]
@@ -111,11 +110,3 @@ def test_a_first_fit_with_wrong_labels_leaves_an_unfitted_classifier(name: str) 
         model.fit(BITS, np.zeros(len(LABELS), dtype=np.int64))
     with pytest.raises(NotFittedError):
         model.predict(BITS)
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_a_failed_fit_leaves_no_weights_in_checkpoint_dir(name: str, tmp_path: Path) -> None:
-    options = {"early_stopping": True, "validation_fraction": 0.3, "checkpoint_dir": tmp_path}
-    with pytest.raises(RuntimeError):
-        fit(name, callbacks=[Fails()], **options)
-    assert [*tmp_path.iterdir()] == []

@@ -4,11 +4,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from sklearn_hashnlp import SGNNClassifier, TextClassifier, load_model, save_model
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
+from tests.text_classifiers import text_classifier
 
 MARGIN = 3.0  # points: of 600 test texts one seed's differences have a standard error of about one
 
@@ -44,7 +46,8 @@ def partial_fitted(model, texts, labels):
 
 
 def warm_started(model, texts, labels):
-    return model.set_params(warm_start=True).fit(texts, labels)
+    classifier = clone(model.pipeline_[-1]).set_params(warm_start=True)
+    return model.set_params(classifier=classifier).fit(texts, labels)
 
 
 KEPT = {
@@ -68,7 +71,7 @@ SLOW = [pytest.param(*case, marks=pytest.mark.slow) for case in CASES]
 @pytest.mark.parametrize(("form", "how"), [("dual", "saved"), ("softmax", "saved"), *SLOW])
 def test_a_few_more_texts_cost_nothing_and_many_help(form, how, parts, tmp_path):
     fitted, more, test = parts
-    model = TextClassifier(random_state=0, **FORMS[form]).fit(*fitted)
+    model = text_classifier(random_state=0, **FORMS[form]).fit(*fitted)
     before = accuracy(model, test)
     save_model(model, tmp_path / "before", training_state=True)
     for n_texts in (1, 10, 100, 1000):
@@ -77,7 +80,7 @@ def test_a_few_more_texts_cost_nothing_and_many_help(form, how, parts, tmp_path)
         after = accuracy(model, test)
         assert after > before - MARGIN, f"{n_texts} texts: {before:.1f} -> {after:.1f}"
     refit = accuracy(
-        TextClassifier(random_state=0, **FORMS[form]).fit(fitted[0] + more[0], [*fitted[1], *more[1]]), test
+        text_classifier(random_state=0, **FORMS[form]).fit(fitted[0] + more[0], [*fitted[1], *more[1]]), test
     )
     assert after > (before + refit) / 2 - MARGIN
 

@@ -13,6 +13,7 @@ from sklearn_hashnlp import TextClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import export_predictor, merge
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import explain
+from tests.text_classifiers import text_classifier
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def marked():
 )
 def test_a_text_without_known_ngrams_gets_the_shares_of_the_classes(options, marked):
     texts, labels = marked
-    model = TextClassifier(random_state=0, **options).fit(texts, labels)
+    model = text_classifier(random_state=0, **options).fit(texts, labels)
     share = labels.mean()
     nothing = ["", " "] if options.get("features") != "words" else ["", " ", "zzqx vvkw"]  # characters are known
     assert np.abs(model.predict_proba(nothing)[:, 1] - share).max() < 0.03
@@ -62,7 +63,7 @@ def uninformative_words(texts, labels):
 @pytest.mark.parametrize("options", [{}, {"features": "words"}, {"variant": "standard", "features": "words"}], ids=str)
 def test_unknown_words(options, marked):
     texts, labels = marked
-    model = TextClassifier(random_state=0, **options).fit(texts, labels)
+    model = text_classifier(random_state=0, **options).fit(texts, labels)
     if "features" in options:
         assert model.predict_proba(["zzqx vvkw"])[0, 1] == pytest.approx(labels.mean(), abs=0.03)
     else:  # some of their characters are known
@@ -148,5 +149,5 @@ def test_a_frequent_word_that_is_a_text_of_its_own_is_predicted_as_it_was_learne
         labels + ["reject"] * 10,
     )  # fewer than the 2 % that may have too little evidence
     for options in ({}, {"features": "words"}, {"loss": "softmax"}):
-        model = TextClassifier(random_state=0, **options).fit(texts, labels)
+        model = text_classifier(random_state=0, **options).fit(texts, labels)
         assert model.predict(["no"]).tolist() == ["reject"], options

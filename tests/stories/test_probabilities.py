@@ -22,6 +22,7 @@ from sklearn_hashnlp import (
     quantize,
     save_model,
 )
+from sklearn_hashnlp.training import EarlyStopping
 
 RNG = np.random.default_rng(0)
 N_TRAIN = 800
@@ -54,7 +55,8 @@ def model():
 @pytest.fixture(scope="module")
 def plain():
     """Train without calibration."""
-    return make_text_classifier(features="words", loss="softmax", calibrate=False, random_state=0).fit(TRAIN, Y_TRAIN)
+    model = make_text_classifier(features="words", loss="softmax", random_state=0)
+    return model.set_params(classifier__calibrate=False).fit(TRAIN, Y_TRAIN)
 
 
 def test_a_probability_of_80_percent_is_right_in_about_80_percent(model):
@@ -92,10 +94,8 @@ def test_a_saved_model_and_a_pickled_one_have_the_same_temperature(model, tmp_pa
 
 def test_the_temperature_is_fitted_on_validation_rows_if_there_are_any():
     temperatures = {
-        calibrate: make_text_classifier(
-            calibrate=calibrate, early_stopping=True, max_epochs=3, loss="softmax", random_state=0
-        )
-        .set_params(classifier__validation_fraction=0.3)
+        calibrate: make_text_classifier(max_epochs=3, loss="softmax", random_state=0)
+        .set_params(classifier__calibrate=calibrate, classifier__early_stopping=EarlyStopping(validation_fraction=0.3))
         .fit(TRAIN, Y_TRAIN)[-1]
         .temperature_
         for calibrate in ("auto", False)

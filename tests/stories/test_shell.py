@@ -17,6 +17,7 @@ import pytest
 
 from sklearn_hashnlp.cli import main
 from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.training import EarlyStopping
 from tests.cli.conftest import small_pipeline
 
 
@@ -240,7 +241,7 @@ def test_the_bar_of_an_epoch_counts_all_batches_and_stays_out_of_pipes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipeline = small_pipeline(classifier__verbose=2, classifier__batch_size=2, classifier__max_epochs=1)
-    pipeline.set_params(classifier__early_stopping=True, classifier__validation_fraction=0.5)
+    pipeline.set_params(classifier__early_stopping=EarlyStopping(validation_fraction=0.5))
     X, y = ["a", "b"] * 20, [0, 1] * 20
     pipeline.fit(X, y)
     assert capsys.readouterr().err == ""

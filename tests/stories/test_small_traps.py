@@ -19,7 +19,7 @@ SMALL_TABLES = {"n_buckets": 500, "n_embeddings": 500, "embedding_dim": 4, "rand
 def _classifier(name: str) -> tuple[Any, list[str] | np.ndarray]:
     texts = [f"word{row % 2} filler{row % 7}" for row in range(440)]
     numbers = np.eye(4, dtype=np.float32)[np.arange(440) % 4]
-    options: dict[str, Any] = {"early_stopping": True, "max_epochs": 1}
+    options: dict[str, Any] = {"early_stopping": "valid_acc", "max_epochs": 1}
     if name == "TextClassifier":
         return TextClassifier(**SMALL_TABLES, **options), texts
     if name == "HashEmbeddingClassifier":

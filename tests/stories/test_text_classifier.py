@@ -19,6 +19,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp import AugmentedTextClassifier, TextClassifier, load_model, make_text_classifier, save_model
 from sklearn_hashnlp.plotting import TrainingHistoryDisplay
+from tests.text_classifiers import text_classifier
 
 TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 6
 LABELS = ["good", "bad", "good", "bad"] * 6
@@ -26,7 +27,7 @@ SMALL = {"n_buckets": 1000, "n_embeddings": 1000, "random_state": 0}
 
 
 def classifier(**options):
-    return TextClassifier(**SMALL | options)
+    return text_classifier(**SMALL | options)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_fit_predict_and_score(fitted):
 @pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_it_is_the_pipeline(features, lowercase):
-    options = SMALL | {"features": features, "lowercase": lowercase, "optimizer": "adam", "normalize": "l1"}
+    options = SMALL | {"features": features, "lowercase": lowercase, "learning_rate": 0.1, "n_hashes": 2}
     texts = [text.title() for text in TEXTS]
     pipeline = make_text_classifier(**options).fit(texts, LABELS)
     model = TextClassifier(**options).fit(texts, LABELS)

@@ -139,9 +139,10 @@ def test_a_callback_without_its_validation_set_says_how_to_get_one(estimator, ad
 @pytest.mark.parametrize("estimator", [HsigmoidLanguageModel, SGNNClassifier])
 def test_two_schedules_of_the_learning_rate_are_not_multiplied_silently(estimator):
     schedule = LRScheduler("StepLR", step_size=1)
-    with pytest.warns(UserWarning, match="Set learning_rate_schedule='constant'"):
+    with pytest.warns(UserWarning, match="Set a schedule with decay='constant'"):
         with_callback(schedule, estimator).fit(*data_of(estimator))
-    with_callback(schedule, estimator, learning_rate_schedule="constant").fit(*data_of(estimator))
+    constant = {"schedule": None} if estimator is SGNNClassifier else {"learning_rate_schedule": "constant"}
+    with_callback(schedule, estimator, **constant).fit(*data_of(estimator))
 
 
 def test_the_history_holds_what_callbacks_measured():

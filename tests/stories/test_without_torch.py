@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import TextClassifier, load_model, save_model
+from tests.text_classifiers import text_classifier
 
 TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through", "warm"] * 8
 LABELS = ["good", "bad", "good", "bad", "good"] * 8
@@ -76,7 +77,7 @@ for folder in map(Path, sys.argv[1:]):
 def test_models_are_loaded_and_used_where_torch_is_absent(tmp_path: Path) -> None:
     folders = []
     for name, (parameters, labels) in MODELS.items():
-        model = TextClassifier(random_state=0, **parameters).fit(TEXTS, labels)
+        model = text_classifier(random_state=0, **parameters).fit(TEXTS, labels)
         folder = tmp_path / name
         folder.mkdir()
         save_model(model, folder / "model")

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.text import FrequentNgramVectorizer, _frequent_ngram_vectorizer
@@ -219,7 +219,9 @@ def test_a_model_folder_holds_a_dictionary(tmp_path):
     texts = [f"{word} film number {i}" for i in range(20) for word in ("good", "bad")]
     model = make_pipeline(
         FrequentNgramVectorizer(max_features=30, ngram_range=(1, 2)),
-        HashEmbeddingClassifier(variant="standard", n_embeddings=30, hash_rows=False, random_state=0),
+        HashEmbeddingClassifier(
+            variant="standard", n_embeddings=30, embedding=EmbeddingTables(hash_rows=False), random_state=0
+        ),
     ).fit(texts, ["+", "-"] * 20)
     save_model(model, tmp_path / "model")
     loaded = load_model(tmp_path / "model")

@@ -9,6 +9,7 @@ import numpy as np
 
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.training import EarlyStopping
 from sklearn_hashnlp.training._callbacks import EpochProgress, LanguageProgress
 
 ROWS = np.random.RandomState(0).random_sample((24, 8))
@@ -32,7 +33,7 @@ def test_every_batch_moves_the_bar_and_every_epoch_has_a_line() -> None:
 def test_the_line_of_an_epoch_has_the_validation_accuracy() -> None:
     lines: list[str] = []
     progress = EpochProgress(lines.append, lambda done, total: None)
-    parameters = {"callbacks": [progress], "early_stopping": True, "validation_fraction": 0.3, "max_epochs": 1}
+    parameters = {"callbacks": [progress], "early_stopping": EarlyStopping(validation_fraction=0.3), "max_epochs": 1}
     model = HashEmbeddingClassifier(n_buckets=20, n_embeddings=20, random_state=0, **parameters)
     model.fit(np.tile(ROWS, (4, 1)), np.tile(LABELS, 4))
     assert f"validation accuracy {model.history_[0]['valid_acc']:.4f}" in lines[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -13,9 +12,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
-from sklearn_hashnlp.persistence._atomic_files import unfinished_folder
-from sklearn_hashnlp.training import _early_stopping
-from sklearn_hashnlp.training._early_stopping import FILE_NAME, EarlyStopping
+from sklearn_hashnlp.training import EarlyStopping, _early_stopping
 from sklearn_hashnlp.training._undo import UndoLog
 
 RNG = np.random.default_rng(0)
@@ -42,10 +39,8 @@ def test_the_weights_are_those_of_the_best_epoch(variant, hidden):
         **SMALL,
         variant=variant,
         hidden_layer_sizes=hidden,
-        early_stopping=True,
-        validation_fraction=0.3,
+        early_stopping=EarlyStopping(patience=3, validation_fraction=0.3),
         max_epochs=12,
-        n_iter_no_change=3,
         callbacks=[snapshots],
     ).fit(X, Y)
     accuracies = [epoch["valid_acc"] for epoch in model.history_]
@@ -57,28 +52,6 @@ def test_the_weights_are_those_of_the_best_epoch(variant, hidden):
     assert not torch.equal(model.net_.module_.bag.pool, snapshots.states[-1]["bag.pool"])
 
 
-def test_the_weights_of_killed_fits_are_deleted_and_those_of_a_running_fit_are_not(tmp_path):
-    (tmp_path / ".unfinished-killed").mkdir()
-    for name in ("sklearn-hashnlp.lock", FILE_NAME):
-        (tmp_path / ".unfinished-killed" / name).touch()
-    with unfinished_folder(tmp_path) as running:
-        options = {"early_stopping": True, "validation_fraction": 0.3, "max_epochs": 2, "checkpoint_dir": tmp_path}
-        HashEmbeddingClassifier(**SMALL, **options).fit(X, Y)
-        assert sorted(path.name for path in tmp_path.iterdir()) == [running.name, FILE_NAME]
-
-
-def test_callbacks_can_be_copied_while_weights_are_on_the_disk(tmp_path):
-    class Copies(Callback):
-        def on_epoch_end(self, net, **kwargs):
-            copied.append(pickle.loads(pickle.dumps([one for _, one in net.callbacks_ if one is not self])))
-
-    copied = []
-    options = {"early_stopping": True, "validation_fraction": 0.3, "max_epochs": 2, "checkpoint_dir": tmp_path}
-    HashEmbeddingClassifier(**SMALL, **options, callbacks=[Copies()]).fit(X, Y)
-    assert len(copied) == 2
-    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
-
-
 def test_an_interrupt_ends_with_the_best_epoch_so_far():
     class Interrupt(Callback):
         def on_batch_end(self, net, training=False, **kwargs):
@@ -87,7 +60,7 @@ def test_an_interrupt_ends_with_the_best_epoch_so_far():
 
     snapshots = Snapshots()
     model = HashEmbeddingClassifier(
-        **SMALL, early_stopping=True, validation_fraction=0.3, max_epochs=9, callbacks=[snapshots, Interrupt()]
+        **SMALL, early_stopping=EarlyStopping(validation_fraction=0.3), max_epochs=9, callbacks=[snapshots, Interrupt()]
     )
     model.fit(X, Y)
     best = int(np.argmax([epoch["valid_acc"] for epoch in model.history_[:2]]))
@@ -100,7 +73,7 @@ def test_rows_that_were_first_trained_after_the_best_epoch_are_as_they_began(tmp
     module = model.net_.module_
     expected = copy.deepcopy(module.state_dict())
     untouched = (~module.bag.pool.any(dim=1)).nonzero().flatten()
-    keeper = EarlyStopping(None, folder=str(tmp_path))
+    keeper = _early_stopping.EarlyStopping(None, folder=str(tmp_path))
     keeper.on_train_begin(model.net_)
     model.net_.history.new_epoch()
     model.net_.history.record("epoch", 2)
@@ -125,8 +98,8 @@ class OtherTraining(Callback):
             self.other.fit(X, Y)
 
 
-def test_trainings_at_the_same_time_share_a_folder_and_no_weights(tmp_path):
-    options = SMALL | {"early_stopping": True, "validation_fraction": 0.3, "max_epochs": 5, "checkpoint_dir": tmp_path}
+def test_trainings_at_the_same_time_share_no_weights():
+    options = SMALL | {"early_stopping": EarlyStopping(validation_fraction=0.3), "max_epochs": 5}
     fast = {"learning_rate": 0.4, "random_state": 1}
     alone = HashEmbeddingClassifier(**options | fast).fit(X, Y)
     best = int(np.argmax([epoch["valid_acc"] for epoch in alone.history_]))
@@ -136,13 +109,12 @@ def test_trainings_at_the_same_time_share_a_folder_and_no_weights(tmp_path):
     for name, value in model.net_.module_.state_dict().items():
         assert torch.equal(value, alone.net_.module_.state_dict()[name]), name
     assert not torch.equal(model.net_.module_.bag.pool, other.net_.module_.bag.pool)
-    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
 
 
 def test_gradients_of_compiled_bags_are_not_sorted_again(monkeypatch):
     asked = []
     monkeypatch.setattr(_early_stopping, "coalesced", lambda gradient: asked.append(gradient) or coalesced(gradient))
-    HashEmbeddingClassifier(**SMALL, early_stopping=True, validation_fraction=0.3, max_epochs=2).fit(X, Y)
+    HashEmbeddingClassifier(**SMALL, early_stopping=EarlyStopping(validation_fraction=0.3), max_epochs=2).fit(X, Y)
     assert asked
 
 

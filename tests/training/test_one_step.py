@@ -10,7 +10,7 @@ import pytest
 import torch
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, SGNNClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier, SGNNClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep
 from sklearn_hashnlp.optim import RowwiseSGD
 from tests.contract.estimators import BITS, COUNTS, LABELS
@@ -63,9 +63,9 @@ class FirstStep(Callback):
 
 
 def hash_embeddings(recorder: FirstStep, **options: Any) -> HashEmbeddingClassifier:
-    settings = {"n_buckets": 30, "n_embeddings": 200, "embedding_dim": 4, "n_hashes": 2, "average": False}
+    settings = {"n_buckets": 30, "n_embeddings": 200, "embedding_dim": 4, "n_hashes": 2, "schedule": None}
     settings |= {"max_epochs": 1, "batch_size": 1000, "learning_rate": 0.1, "callbacks": [recorder], "random_state": 0}
-    settings |= {"loss": "softmax", "learning_rate_schedule": "constant"}
+    settings |= {"loss": "softmax"}
     return HashEmbeddingClassifier(**settings | options).fit(COUNTS, LABELS)
 
 
@@ -76,7 +76,7 @@ def hash_embeddings(recorder: FirstStep, **options: Any) -> HashEmbeddingClassif
         {},
         {"variant": "paper", "normalize": "l1"},
         {"variant": "standard", "normalize": None},
-        {"aggregation": "concat", "append_weight": False},
+        {"aggregation": "concat", "embedding": EmbeddingTables(append_weight=False)},
         {"loss": "ova"},
         {"loss": "hinge"},
         {"loss": "hsigmoid", "tree": "huffman"},
@@ -119,7 +119,7 @@ def test_compiled_gradient_descent() -> None:
 def test_dense_network(loss: str, optimizer: str) -> None:
     step = FirstStep()
     options: dict[str, Any] = {"hidden_layer_sizes": (12, 6), "dropout": 0.0, "input_dropout": 0.0, "max_epochs": 1}
-    options |= {"batch_size": 1000, "learning_rate": 0.01, "learning_rate_schedule": "constant", "random_state": 0}
+    options |= {"batch_size": 1000, "learning_rate": 0.01, "schedule": None, "random_state": 0}
     model = SGNNClassifier(**options, loss=loss, optimizer=optimizer, callbacks=[step]).fit(BITS, LABELS)
     weights, (rows, targets) = step.weights(), step.batch
     oracle.LOSSES[loss](oracle.perceptron(weights, rows.values, step.module), targets).mean().backward()

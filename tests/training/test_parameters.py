@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 
 SMALL = {"n_buckets": 200, "n_embeddings": 2000, "random_state": 0}
 RNG = np.random.default_rng(0)
@@ -15,7 +16,9 @@ LABELS = np.array(["sport", "weather"])[np.arange(40) % 2]
 
 @pytest.mark.parametrize("number", [np.float32, np.float64, float])
 def test_any_kind_of_number_does_for_the_factor_of_the_plateau(number):
-    model = HashEmbeddingClassifier(**SMALL, lr_plateau=(np.int64(4), number(0.5))).fit(X, LABELS)
+    model = HashEmbeddingClassifier(**SMALL, schedule=Schedule(plateau=(np.int64(4), number(0.5)), average=True)).fit(
+        X, LABELS
+    )
     assert len(model.history_) == 2
 
 
@@ -36,8 +39,8 @@ def test_lists_do_for_tuples():
         ({"n_embeddings": 2**31}, "The 'n_embeddings' parameter"),
         ({"embedding_dim": 2.5}, "The 'embedding_dim' parameter"),
         ({"aggregation": "mean"}, "The 'aggregation' parameter"),
-        ({"append_weight": "yes"}, "The 'append_weight' parameter"),
-        ({"importance_init": "tfidf"}, "The 'importance_init' parameter"),
+        ({"embedding": EmbeddingTables(append_weight="yes")}, "The 'append_weight' parameter"),
+        ({"embedding": EmbeddingTables(importance_init="tfidf")}, "The 'importance_init' parameter"),
         ({"normalize": "max"}, "The 'normalize' parameter"),
         ({"hidden_layer_sizes": 100}, "The 'hidden_layer_sizes' parameter .* must be an instance of"),
         ({"hidden_layer_sizes": (10, 0)}, r"hold integers from 1 to 2147483647. Got \(10, 0\) instead"),
@@ -48,30 +51,28 @@ def test_lists_do_for_tuples():
         ({"max_epochs": 0}, "The 'max_epochs' parameter"),
         ({"batch_size": -1}, "The 'batch_size' parameter"),
         ({"learning_rate": 0}, "The 'learning_rate' parameter"),
-        ({"shuffle": None}, "The 'shuffle' parameter"),
         ({"early_stopping": 3}, "The 'early_stopping' parameter"),
-        ({"validation_fraction": 1.0}, "The 'validation_fraction' parameter"),
-        ({"n_iter_no_change": 0}, "The 'n_iter_no_change' parameter"),
+        ({"early_stopping": True}, "The 'early_stopping' parameter"),
+        ({"early_stopping": EarlyStopping(validation_fraction=1.0)}, "The 'validation_fraction' parameter"),
+        ({"early_stopping": EarlyStopping(patience=0)}, "The 'patience' parameter of EarlyStopping"),
         ({"embedding_dim": "large"}, "The 'embedding_dim' parameter"),
-        ({"train_pool": 2}, "The 'train_pool' parameter"),
-        ({"train_importance": "no"}, "The 'train_importance' parameter"),
+        ({"embedding": EmbeddingTables(train_pool=2)}, "The 'train_pool' parameter"),
+        ({"embedding": EmbeddingTables(train_importance="no")}, "The 'train_importance' parameter"),
         ({"loss": "log_loss"}, "The 'loss' parameter .* must be a str among"),
         ({"class_weight": "auto"}, "The 'class_weight' parameter"),
         ({"class_weight": {"snow": 2}}, "class_weight names 'snow', but the labels in y are"),
         ({"optimizer": "sgd"}, "The 'optimizer' parameter"),
-        ({"learning_rate_schedule": "cosine"}, "The 'learning_rate_schedule' parameter"),
-        ({"average": 10}, "The 'average' parameter"),
-        ({"max_time": 0}, "The 'max_time' parameter"),
+        ({"schedule": Schedule("cosine")}, "The 'decay' parameter of Schedule"),
+        ({"schedule": Schedule(average=10)}, "The 'average' parameter"),
         ({"batch_size": "large"}, "The 'batch_size' parameter"),
-        ({"monitor": "train_loss"}, "The 'monitor' parameter"),
-        ({"lr_plateau": 4}, "The 'lr_plateau' parameter .* must be an instance of"),
-        ({"lr_plateau": (4,)}, r"'lr_plateau' .* must be None or \(patience, factor\), .*Got \(4,\) instead"),
-        ({"lr_plateau": (0, 0.5)}, r"an integer of at least 1 .* Got \(0, 0.5\) instead"),
-        ({"lr_plateau": (4.0, 0.5)}, r"Got \(4.0, 0.5\) instead"),
-        ({"lr_plateau": (4, 1)}, r"a number between 0 and 1. Got \(4, 1\) instead"),
-        ({"lr_plateau": [4, "half"]}, r"Got \[4, 'half'\] instead"),
-        ({"restore_best": None}, "The 'restore_best' parameter"),
-        ({"checkpoint_dir": 3}, "The 'checkpoint_dir' parameter"),
+        ({"early_stopping": "train_loss"}, "The 'early_stopping' parameter"),
+        ({"early_stopping": EarlyStopping("train_loss")}, "The 'monitor' parameter of EarlyStopping"),
+        ({"schedule": Schedule(plateau=4)}, "The 'plateau' parameter .* must be an instance of"),
+        ({"schedule": Schedule(plateau=(4,))}, r"'plateau' .* be None or \(patience, factor\), .*Got \(4,\)"),
+        ({"schedule": Schedule(plateau=(0, 0.5))}, r"an integer of at least 1 .* Got \(0, 0.5\) instead"),
+        ({"schedule": Schedule(plateau=(4.0, 0.5))}, r"Got \(4.0, 0.5\) instead"),
+        ({"schedule": Schedule(plateau=(4, 1))}, r"a number between 0 and 1. Got \(4, 1\) instead"),
+        ({"schedule": Schedule(plateau=[4, "half"])}, r"Got \[4, 'half'\] instead"),
         ({"warm_start": "yes"}, "The 'warm_start' parameter"),
         ({"verbose": 4}, "The 'verbose' parameter"),
         ({"device": "gpu"}, "The 'device' parameter"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_embedding_dim
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 from sklearn_hashnlp.training._settings import draw_seeds
 
 AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")
@@ -51,15 +51,14 @@ def test_the_automatic_size_of_a_batch(n_rows, size):
 
 def test_a_plan_says_what_the_parameters_say():
     model = HashEmbeddingClassifier(
-        loss="hinge", optimizer="adam", learning_rate=np.float32(0.5), learning_rate_schedule="linear", average=True,
-        max_epochs=np.int64(7), max_time=3, batch_size=9, shuffle=False, ngram_dropout=[4, 99], monitor="valid_loss",
-        n_iter_no_change=None, lr_plateau=[4, 0.5], restore_best=False, checkpoint_dir=Path("folder"), verbose=True,
-        callbacks=[],
+        loss="hinge", optimizer="adam", learning_rate=np.float32(0.5), max_epochs=np.int64(7), batch_size=9,
+        schedule=Schedule("linear", plateau=[4, 0.5], average=True, shuffle=False), ngram_dropout=[4, 99],
+        early_stopping=EarlyStopping("valid_loss", patience=None, restore_best=False), verbose=True, callbacks=[],
     )  # fmt: skip
     expected = {
-        "learning_rate": 0.5, "schedule": "linear", "average": True, "max_epochs": 7, "max_time": 3.0,
+        "learning_rate": 0.5, "schedule": "linear", "average": True, "max_epochs": 7, "max_time": None,
         "batch_size": 9, "shuffle": False, "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5),
-        "restore_best": False, "best_weights_dir": "folder", "stops_early": False, "log_every": None,
+        "restore_best": False, "best_weights_dir": None, "stops_early": True, "log_every": None,
         "progress_bar": False, "keeps_batches": True, "verbose": 1, "callbacks": (), "seed": 5, "warmup_steps": 0,
         "max_grad_norm": None,
     }  # fmt: skip
@@ -73,7 +72,8 @@ def test_a_plan_says_what_the_parameters_say():
 def test_what_may_be_none_is_none():
     plan = HashEmbeddingClassifier()._settings(100, 0)
     assert (plan.max_time, plan.lr_plateau, plan.best_weights_dir) == (None,) * 3
-    assert plan.patience == 10
+    assert plan.patience is None
+    assert HashEmbeddingClassifier(early_stopping="valid_acc")._settings(100, 0).patience == 10
 
 
 def test_seeds():

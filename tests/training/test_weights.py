@@ -13,12 +13,13 @@ import torch
 from scipy.sparse import random_array
 from sklearn.base import clone
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import pack_labels, unpack_labels
 from sklearn_hashnlp.nn._dense_network import DenseNetwork
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 from sklearn_hashnlp.training._weights import clear_tables, load_arrays, module_to_arrays
 
 X = random_array((60, 10**6), density=2e-5, format="csr", rng=np.random.default_rng(0), dtype=np.float32)
@@ -49,8 +50,11 @@ def test_a_state_of_another_tree_is_refused():
     "options",
     [
         {},
-        {"importance_init": "ones"},
-        {"importance_init": "zeros", "early_stopping": True, "validation_fraction": 0.4, "max_epochs": 2},
+        {"embedding": EmbeddingTables(importance_init="ones")},
+        {
+            "embedding": EmbeddingTables(importance_init="zeros"),
+            "early_stopping": EarlyStopping(validation_fraction=0.4),
+        },
         {"variant": "standard"},
         {"variant": "paper", "hidden_layer_sizes": (6,)},
         {"n_buckets": 10**6, "n_embeddings": 10**7},
@@ -78,11 +82,7 @@ CHANGES = {
     "n_embeddings": 100,
     "embedding_dim": 5,
     "aggregation": "median",
-    "append_weight": False,
-    "hash_rows": False,
-    "importance_init": "ones",
-    "train_pool": False,
-    "train_importance": False,
+    "embedding": EmbeddingTables(append_weight=False, hash_rows=False, importance_init="ones", train_pool=False),
     "normalize": None,
     "hidden_layer_sizes": (4,),
     "ngram_dropout": (1, 2),
@@ -92,20 +92,11 @@ CHANGES = {
     "calibrate": False,
     "optimizer": "adam",
     "learning_rate": 9.0,
-    "learning_rate_schedule": "linear",
-    "average": True,
+    "schedule": Schedule("linear", plateau=(2, 0.5)),
     "solver": "sgd",
     "max_epochs": 9,
-    "max_time": 1.0,
     "batch_size": 3,
-    "shuffle": False,
-    "early_stopping": True,
-    "validation_fraction": 0.5,
-    "monitor": "valid_loss",
-    "n_iter_no_change": 1,
-    "lr_plateau": (2, 0.5),
-    "restore_best": False,
-    "checkpoint_dir": "folder",
+    "early_stopping": EarlyStopping("valid_loss", patience=1, validation_fraction=0.5),
     "warm_start": True,
     "device": "auto",
     "callbacks": [],

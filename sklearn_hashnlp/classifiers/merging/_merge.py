@@ -21,7 +21,7 @@ from sklearn_hashnlp.trees import SoftmaxTree
 Model = TypeVar("Model", HashEmbeddingClassifier, TextClassifier, Pipeline)
 
 # They may differ: the hash functions that random_state draws are compared instead.
-_FREE: Final = frozenset({"random_state", "device", "verbose", "callbacks", "checkpoint_dir", "n_jobs", "memory"})
+_FREE: Final = frozenset({"random_state", "device", "verbose", "callbacks", "n_jobs", "memory"})
 # Beyond these, sums of squares in float32 and numbers of rows in 64 bits would no longer be what they count.
 _MIN_WEIGHT, _MAX_WEIGHT = 1e-6, 1e6
 _NOT_USED_BY_TRANSFORM: Final = frozenset({"unseen_share_"})
@@ -251,7 +251,11 @@ def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
             f"merge cannot merge model {index}: it was trained with optimizer={classifier.optimizer!r}, which does not "
             "accumulate squares of gradients. Train with optimizer='adagrad'."
         )
-    if classifier.importance_init == "idf" and classifier.variant != "standard" and net.document_frequencies is None:
+    if (
+        classifier._tables().importance_init == "idf"
+        and classifier.variant != "standard"
+        and net.document_frequencies is None
+    ):
         raise ValueError(
             f"merge cannot merge model {index}: it has no document frequencies, since part of its training was by dual "
             "coordinate descent, or its training state was not saved. Train it again."

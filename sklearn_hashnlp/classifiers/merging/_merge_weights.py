@@ -115,7 +115,7 @@ def _merge_document_frequencies(
 ) -> IdfScales | None:
     """Add the document frequencies, and set the divisor of their inverses; None if there are none."""
     parts = [part for part in (model.net_.document_frequencies for model in models) if part is not None]
-    if result.importance_init != "idf" or len(parts) < len(models):
+    if result._tables().importance_init != "idf" or len(parts) < len(models):
         return None
     merged = np.zeros(len(parts[0]), dtype=np.int32)
     for start in range(0, len(merged), _BLOCK):

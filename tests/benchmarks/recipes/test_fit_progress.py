@@ -11,6 +11,7 @@ from skorch.history import History
 
 from benchmarks.recipes.hash_embedding_pipeline import FitProgress
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.training import EarlyStopping
 
 
 class Net:
@@ -55,11 +56,8 @@ def test_real_trainings_end_at_one(monitor: str) -> None:
     classifier = HashEmbeddingClassifier(
         n_buckets=20,
         n_embeddings=20,
-        early_stopping=True,
-        validation_fraction=0.3,
+        early_stopping=EarlyStopping(monitor, patience=3, validation_fraction=0.3),
         max_epochs=50,
-        n_iter_no_change=3,
-        monitor=monitor,
         callbacks=[FitProgress(shares.append, 50, 3, monitor)],
         random_state=0,
     )

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier
-from sklearn_hashnlp.classifiers import export_predictor
+from sklearn_hashnlp.classifiers import EmbeddingTables, export_predictor
 from tests.oracles.exported_folder import ExportedFolder
 
 PAGE = (Path(__file__).parents[3] / "docs" / "exported_format.md").read_text(encoding="utf-8")
@@ -52,7 +52,8 @@ def test_text_classifiers(features: Any, labels: Any, tmp_path: Path) -> None:
 def test_texts_that_say_little_move_towards_the_shares_of_the_labels(tmp_path: Path) -> None:
     texts = [f"begin {text} {word}" for text in TEXTS for word in ("one", "two", "two", "some other")]
     model = make_pipeline(
-        HashingNgramVectorizer(norm=None), HashEmbeddingClassifier(random_state=0, train_importance=False)
+        HashingNgramVectorizer(norm=None),
+        HashEmbeddingClassifier(random_state=0, embedding=EmbeddingTables(train_importance=False)),
     )
     reader = check(model.fit(texts, [text.split()[-1] for text in texts]), tmp_path / "m")
     assert reader.header["evidence"]["enough"] > 0  # a word of all texts marks them
@@ -72,13 +73,23 @@ def test_tables_of_lower_precision(precision: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("normalize", [None, "l1", "l2"])
 def test_hash_embeddings(variant: Any, aggregation: Any, normalize: Any, tmp_path: Path) -> None:
     options = SMALL | {"variant": variant, "aggregation": aggregation, "normalize": normalize}
-    options |= {"n_hashes": 2, "append_weight": normalize != "l1", "loss": "ova" if normalize else "hinge"}
+    options |= {
+        "n_hashes": 2,
+        "embedding": EmbeddingTables(append_weight=normalize != "l1"),
+        "loss": "ova" if normalize else "hinge",
+    }
     model = make_pipeline(HashingNgramVectorizer(norm=None), HashEmbeddingClassifier(**options))
     check(model.fit(TEXTS, LABELS), tmp_path / "m")
 
 
 @pytest.mark.parametrize(
-    "options", [{"hash_rows": False}, {"importance_init": "ones"}, {"importance_init": "zeros"}], ids=str
+    "options",
+    [
+        {"embedding": EmbeddingTables(hash_rows=False)},
+        {"embedding": EmbeddingTables(importance_init="ones")},
+        {"embedding": EmbeddingTables(importance_init="zeros")},
+    ],
+    ids=str,
 )
 def test_importance_weights(options: Any, tmp_path: Path) -> None:
     classifier = HashEmbeddingClassifier(**SMALL | options)

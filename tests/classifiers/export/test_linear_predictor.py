@@ -20,7 +20,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, make_text_classifier
-from sklearn_hashnlp.classifiers import export_predictor
+from sklearn_hashnlp.classifiers import EmbeddingTables, export_predictor
 from sklearn_hashnlp.classifiers._losses import LOSSES
 from sklearn_hashnlp.classifiers.export._linear_predictor import LINKS, UnsupportedModelError, model_of_document
 from sklearn_hashnlp.classifiers.export._standalone_linear import LinearTextPredictor, _Vectorizer
@@ -104,7 +104,11 @@ def test_variants(variant, aggregation, normalize, tmp_path):
     options = {"variant": variant, "aggregation": aggregation, "normalize": normalize, "n_hashes": 3}
     vectorizer = HashingNgramVectorizer(n_features=2**31 - 1, norm=None)
     tolerance = 1e-5 if aggregation == "median" else 0.0
-    check(pipeline(vectorizer, **options, append_weight=normalize != "l1"), tmp_path, tolerance=tolerance)
+    check(
+        pipeline(vectorizer, **options, embedding=EmbeddingTables(append_weight=normalize != "l1")),
+        tmp_path,
+        tolerance=tolerance,
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,9 +116,9 @@ def test_variants(variant, aggregation, normalize, tmp_path):
     [
         {"loss": "ova"},
         {"loss": "hinge"},
-        {"importance_init": "ones"},
-        {"importance_init": "zeros"},
-        {"hash_rows": False},
+        {"embedding": EmbeddingTables(importance_init="ones")},
+        {"embedding": EmbeddingTables(importance_init="zeros")},
+        {"embedding": EmbeddingTables(hash_rows=False)},
         {"calibrate": False},
         {"embedding_dim": 1, "n_hashes": 1},
         {"n_embeddings": 10**6, "n_buckets": 10**6},

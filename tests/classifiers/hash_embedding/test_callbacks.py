@@ -12,16 +12,18 @@ import torch
 from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import GridSearchCV
-from skorch.callbacks import Callback, Checkpoint, EarlyStopping, EpochScoring, LRScheduler
+from skorch.callbacks import Callback, Checkpoint, EpochScoring, LRScheduler
+from skorch.callbacks import EarlyStopping as StopEarly
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((200, 60)) < 0.1) * RNG.random((200, 60)), dtype=np.float32)
 Y = np.array(["no", "perhaps", "yes"])[np.digitize(X[:, :30].sum(axis=1) - X[:, 30:].sum(axis=1), [-0.5, 0.5])]
 SMALL = {"n_buckets": 300, "n_embeddings": 1000, "random_state": 0}
-STOPPING = {"early_stopping": True, "validation_fraction": 0.25}
+STOPPING = {"early_stopping": EarlyStopping(validation_fraction=0.25)}
 
 
 class ByHand(Callback):
@@ -73,7 +75,7 @@ class Probabilities(Callback):
 @pytest.mark.parametrize("loss", ["softmax", "ova", "hinge", "hsigmoid"])
 def test_callbacks_and_predict_proba_agree(loss):
     callback = Probabilities()
-    options = SMALL | {"calibrate": False, "max_epochs": 1, "average": False}
+    options = SMALL | {"calibrate": False, "max_epochs": 1, "schedule": None}
     model = HashEmbeddingClassifier(**options, loss=loss, callbacks=[callback]).fit(X, Y)
     np.testing.assert_allclose(callback.seen.sum(axis=1), 1, rtol=1e-6)
     assert model.classes_[callback.predicted].tolist() == model.predict(X).tolist()
@@ -85,7 +87,7 @@ def test_callbacks_and_predict_proba_agree(loss):
 
 def test_callbacks_see_each_label_of_a_row_by_itself():
     callback, indicators = Probabilities(), np.stack([Y == "no", Y != "yes"], axis=1).astype(int)
-    options = SMALL | {"loss": "ova", "calibrate": False, "max_epochs": 1, "average": False}
+    options = SMALL | {"loss": "ova", "calibrate": False, "max_epochs": 1, "schedule": None}
     model = HashEmbeddingClassifier(**options, callbacks=[callback]).fit(X, indicators)
     np.testing.assert_allclose(callback.seen, model.predict_proba(X), rtol=1e-5)
     assert callback.predicted.tolist() == model.predict(X).tolist()
@@ -175,10 +177,14 @@ def test_an_interrupt_of_a_callback_leaves_finished_epochs_only(options, epoch, 
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("callbacks", [[], [EarlyStopping(patience=1, monitor="valid_acc", lower_is_better=False)]])
+@pytest.mark.parametrize("callbacks", [[], [StopEarly(patience=1, monitor="valid_acc", lower_is_better=False)]])
 def test_a_stop_for_want_of_improvement_is_no_interrupt_and_prints_every_epoch(callbacks, capsys):
     model = HashEmbeddingClassifier(
-        **SMALL, **STOPPING, n_iter_no_change=50 if callbacks else 1, max_epochs=50, callbacks=callbacks, verbose=1
+        **SMALL,
+        early_stopping=EarlyStopping(patience=50 if callbacks else 1, validation_fraction=0.25),
+        max_epochs=50,
+        callbacks=callbacks,
+        verbose=1,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -200,6 +206,6 @@ def test_a_fit_that_fails_before_its_first_step_changes_no_probability():
 def test_names_of_callbacks_are_the_users():
     names = ["early_stopping", "lr_plateau", "linear_schedule", "progress_bar", "checkpoints"]
     callbacks = [(name, Probabilities()) for name in names]
-    options = {"lr_plateau": (2, 0.5), "learning_rate_schedule": "linear", "max_epochs": 1}
+    options = {"schedule": Schedule("linear", plateau=(2, 0.5), average=True), "max_epochs": 1}
     model = HashEmbeddingClassifier(**SMALL, **STOPPING, **options, callbacks=callbacks).fit(X, Y)
     assert all(name in dict(model.net_.callbacks_) for name in names)

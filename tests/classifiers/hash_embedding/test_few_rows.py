@@ -13,10 +13,12 @@ from sklearn.svm import LinearSVC
 from skorch.callbacks import Callback, PrintLog, ProgressBar
 
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier, load_model, make_text_classifier, save_model
+from sklearn_hashnlp.classifiers import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding import _automatic, _few_rows
 from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
+from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit
 from sklearn_hashnlp.training._callbacks import EpochProgress
 
 
@@ -52,22 +54,21 @@ OTHER_FORMS = [
     {"embedding_dim": 2},
     {"hidden_layer_sizes": (4,)},
     {"normalize": None},
-    {"importance_init": "zeros"},
+    {"embedding": EmbeddingTables(importance_init="zeros")},
 ]
 OTHER_TRAINING = [
-    {"average": False},
-    {"shuffle": False},
+    {"schedule": None},
     {"max_epochs": 2},
     {"batch_size": 64},
     {"optimizer": "adam"},
     {"learning_rate": 0.1},
-    {"learning_rate_schedule": "linear"},
-    {"train_pool": False},
-    {"train_importance": False},
-    {"early_stopping": True, "validation_fraction": 0.2},
+    {"schedule": Schedule("linear", average=True)},
+    {"embedding": EmbeddingTables(train_pool=False)},
+    {"embedding": EmbeddingTables(train_importance=False)},
+    {"early_stopping": EarlyStopping(validation_fraction=0.2)},
     {"ngram_dropout": (2, 5)},
     {"warm_start": True},
-    {"max_time": 60.0},
+    {"callbacks": [TimeLimit(60.0)]},
     {"callbacks": [Callback()]},
     {"callbacks": [("mine", Callback)]},
 ]
@@ -126,7 +127,7 @@ def test_a_callback_that_is_given_is_called():
 
 
 def test_the_parameters_that_ask_for_nothing_are_the_defaults():
-    for estimator in (HashEmbeddingClassifier(), TextClassifier(), make_text_classifier()[-1]):
+    for estimator in (HashEmbeddingClassifier(), make_text_classifier()[-1]):
         parameters = estimator.get_params()
         assert {name: parameters[name] for name in _automatic._OFF} == dict(_automatic._OFF)
 

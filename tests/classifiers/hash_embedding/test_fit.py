@@ -11,8 +11,9 @@ import torch
 from scipy.sparse import csr_array, csr_matrix, random_array
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers.hash_embedding import _sparse_net
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 
 SMALL = {"n_buckets": 2000, "n_embeddings": 20_000, "random_state": 0}
 RNG = np.random.default_rng(0)
@@ -41,15 +42,14 @@ def fitted():
         {"variant": "standard", "max_epochs": 10},
         {"aggregation": "concat"},
         {"aggregation": "median", "n_hashes": 3},
-        {"append_weight": False},
-        {"importance_init": "ones"},
+        {"embedding": EmbeddingTables(append_weight=False)},
+        {"embedding": EmbeddingTables(importance_init="ones")},
         {"normalize": None},
         {"normalize": "l1"},
         {"hidden_layer_sizes": (20, 10), "max_epochs": 20},
         {"ngram_dropout": (2, 4), "max_epochs": 5},
-        {"shuffle": False},
         {"n_hashes": 1},
-        {"early_stopping": True, "validation_fraction": 0.2, "max_epochs": 5},
+        {"early_stopping": EarlyStopping(validation_fraction=0.2), "max_epochs": 5},
         {"batch_size": 1},
         {"batch_size": 1000, "max_epochs": 10},
     ],
@@ -111,7 +111,7 @@ def test_batches_of_long_rows_are_small():
             self.seen.append((training, len(batch[0].ids)))
 
     long = np.ones((600, 2000), dtype=np.float32)
-    model = HashEmbeddingClassifier(**SMALL, early_stopping=True, validation_fraction=0.5, max_epochs=1)
+    model = HashEmbeddingClassifier(**SMALL, early_stopping=EarlyStopping(validation_fraction=0.5), max_epochs=1)
     model.set_params(callbacks=[Values()]).fit(long, np.arange(600) % 2)
     bag = model.net_.module_.bag
     bag.register_forward_pre_hook(lambda _, inputs: Values.seen.append((False, len(inputs[0]))))
@@ -229,7 +229,7 @@ def test_a_dictionary_has_a_row_for_each_column():
     y, eye = np.arange(40) % 2, csr_array(np.eye(40))
     options = {"variant": "standard", "n_embeddings": 40, "max_epochs": 20, "learning_rate": 0.5, "random_state": 0}
     hashed = HashEmbeddingClassifier(**options).fit(eye, y)
-    unhashed = HashEmbeddingClassifier(**options, hash_rows=False).fit(eye, y)
+    unhashed = HashEmbeddingClassifier(**options, embedding=EmbeddingTables(hash_rows=False)).fit(eye, y)
     assert hashed.score(eye, y) < 1 == unhashed.score(eye, y)
     with pytest.raises(ValueError, match=r"n_embeddings=39 columns, but X has 40\. Raise n_embeddings"):
         unhashed.set_params(n_embeddings=39).fit(eye, y)
@@ -262,7 +262,7 @@ def test_the_number_of_parameters_of_the_reference_settings(variant, tables):
 
 def test_history_holds_plain_numbers():
     model = HashEmbeddingClassifier(
-        **SMALL, early_stopping=True, validation_fraction=0.2, max_epochs=3, n_iter_no_change=3
+        **SMALL, early_stopping=EarlyStopping(patience=3, validation_fraction=0.2), max_epochs=3
     ).fit(X, LABELS)
     assert [entry["epoch"] for entry in model.history_] == [1, 2, 3]
     for entry in model.history_:
@@ -281,7 +281,7 @@ def test_history_holds_plain_numbers():
     ids=["few rows", "two rows", "three rows"],
 )
 def test_tiny_data_trains_without_a_split(y):
-    model = HashEmbeddingClassifier(**SMALL, early_stopping=True, max_epochs=3)
+    model = HashEmbeddingClassifier(**SMALL, early_stopping="valid_acc", max_epochs=3)
     with pytest.warns(UserWarning, match=f"early_stopping has no effect, because {len(y)} rows are too few"):
         model.fit(X[: len(y)], y)
     assert [set(entry) for entry in model.history_] == [{"epoch", "train_loss", "dur"}] * 3
@@ -295,7 +295,7 @@ def test_held_out_rows_are_not_trained_on():
             seen.append((training, len(batch[0])))
 
     HashEmbeddingClassifier(
-        **SMALL, early_stopping=True, validation_fraction=0.25, max_epochs=1, callbacks=[Watch()]
+        **SMALL, early_stopping=EarlyStopping(validation_fraction=0.25), max_epochs=1, callbacks=[Watch()]
     ).fit(X, LABELS)
     assert sum(rows for training, rows in seen if training) == 180
     assert sum(rows for training, rows in seen if not training) == 60
@@ -304,11 +304,11 @@ def test_held_out_rows_are_not_trained_on():
 @pytest.mark.parametrize(
     "options",
     [
-        {"early_stopping": True, "max_epochs": 4},
-        {"early_stopping": True, "max_epochs": 4, "hidden_layer_sizes": (16,)},
-        {"hidden_layer_sizes": (60, 30), "optimizer": "adam", "average": True, "learning_rate_schedule": "linear"},
+        {"early_stopping": EarlyStopping(validation_fraction=0.2), "max_epochs": 4},
+        {"early_stopping": EarlyStopping(validation_fraction=0.2), "max_epochs": 4, "hidden_layer_sizes": (16,)},
+        {"hidden_layer_sizes": (60, 30), "optimizer": "adam", "schedule": Schedule("linear", average=True)},
         {"loss": "ova", "optimizer": "adam", "class_weight": "balanced"},
-        {"loss": "hinge", "aggregation": "concat", "average": True},
+        {"loss": "hinge", "aggregation": "concat", "schedule": Schedule(average=True)},
         {"variant": "standard", "batch_size": "auto"},
         {"variant": "paper", "aggregation": "median", "normalize": "l1"},
     ],
@@ -318,7 +318,7 @@ def test_held_out_rows_are_not_trained_on():
 def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(options, streamed):
     if streamed and options.get("class_weight"):
         return  # refused
-    small = SMALL | {"ngram_dropout": (2, 5), "validation_fraction": 0.2} | options
+    small = SMALL | {"ngram_dropout": (2, 5), "early_stopping": EarlyStopping(validation_fraction=0.2)} | options
 
     def train(seed, threads):
         before = torch.get_num_threads()
@@ -354,7 +354,11 @@ def test_verbose_prints_a_line_an_epoch(capsys):
 def test_ignored_parameters_are_ignored_by_the_standard_variant():
     plain = HashEmbeddingClassifier(**SMALL, variant="standard").fit(X, LABELS).predict_proba(X)
     other = HashEmbeddingClassifier(
-        **SMALL | {"n_buckets": 7}, variant="standard", n_hashes=5, aggregation="median", append_weight=False
+        **SMALL | {"n_buckets": 7},
+        variant="standard",
+        n_hashes=5,
+        aggregation="median",
+        embedding=EmbeddingTables(append_weight=False),
     ).fit(X, LABELS)
     assert other.predict_proba(X).tobytes() == plain.tobytes()
 
@@ -380,12 +384,15 @@ def test_wrong_data_is_refused(fitted):
 
 def test_importance_that_starts_at_zero_starts_with_a_pool_that_does_not():
     model = HashEmbeddingClassifier(
-        n_buckets=500, n_embeddings=10**5, importance_init="zeros", train_importance=False, random_state=0
+        n_buckets=500,
+        n_embeddings=10**5,
+        embedding=EmbeddingTables(importance_init="zeros", train_importance=False),
+        random_state=0,
     ).fit(X, LABELS)
     bag = model.net_.module_.bag
     assert not bag.importance.any()
     assert bag.pool.std().item() == pytest.approx(0.1, rel=0.05)
-    model.set_params(train_importance=True).fit(X, LABELS)
+    model.set_params(embedding=EmbeddingTables(train_importance=True)).fit(X, LABELS)
     assert model.score(X, LABELS) > 0.9
     unseen = csr_array(([1.0], ([0], [10**5])), shape=(1, X.shape[1]))
     empty = csr_array((1, X.shape[1]), dtype=np.float32)

@@ -15,6 +15,7 @@ from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, make_text_class
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.training import EarlyStopping
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested
 from sklearn_hashnlp.trees._tree_names import ClassTree
 from tests.oracles.hierarchical_softmax import log_probs
@@ -169,7 +170,7 @@ def test_a_stream_knows_how_many_labels_and_no_counts():
 
 def test_early_stopping_measures_by_the_search_and_keeps_the_best():
     common = NUMBERS < 8
-    model = make(early_stopping=True, validation_fraction=0.2, max_epochs=12, n_iter_no_change=3)
+    model = make(early_stopping=EarlyStopping(patience=3, validation_fraction=0.2), max_epochs=12)
     model.fit(X[common], Y[common])
     accuracies = [entry["valid_acc"] for entry in model.history_]
     assert 0.9 < max(accuracies) <= 1
@@ -182,7 +183,7 @@ def test_callbacks_see_probabilities_of_all_classes():
     assert model.net_.history[-1, "acc"] > 0.95
     cached = EpochScoring("neg_log_loss", lower_is_better=False, name="told")  # of the outputs of validation
     common = NUMBERS < 8
-    model = make(callbacks=[cached], early_stopping=True, validation_fraction=0.2).fit(X[common], Y[common])
+    model = make(callbacks=[cached], early_stopping=EarlyStopping(validation_fraction=0.2)).fit(X[common], Y[common])
     np.testing.assert_allclose(
         [-entry["told"] for entry in model.net_.history], [entry["valid_loss"] for entry in model.history_], rtol=1e-5
     )
@@ -190,7 +191,7 @@ def test_callbacks_see_probabilities_of_all_classes():
 
 def test_no_step_is_compiled_and_only_visited_decisions_learn(monkeypatch):
     monkeypatch.setattr(CompiledStep, "_step", None)
-    model = make(tree="huffman", max_epochs=1, average=False).fit(X, Y)
+    model = make(tree="huffman", max_epochs=1, schedule=None).fit(X, Y)
     net = model.net_
     assert isinstance(net.module_.head[-1], HierarchicalSoftmax)
     assert not supports_compiled_step(net.module_, net.optimizer_)
@@ -217,7 +218,8 @@ def test_an_indicator_matrix_is_refused():
 
 def test_the_text_classifier_takes_a_tree():
     texts, labels = [f"word{i} other" for i in range(12)] * 8, [f"label{i}" for i in range(12)] * 8
-    model = make_text_classifier(loss="hsigmoid", tree="balanced", max_epochs=20, random_state=0).fit(texts, labels)
+    model = make_text_classifier(loss="hsigmoid", max_epochs=20, random_state=0)
+    model.set_params(classifier__tree="balanced").fit(texts, labels)
     assert tree_of(model[-1]) == balanced_tree(np.full(12, 8))
     assert model.score(texts, labels) == 1
 

@@ -12,6 +12,7 @@ import torch
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding import _linear_scores
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import plain_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
@@ -40,7 +41,10 @@ def by_torch(model: HashEmbeddingClassifier, X: Any, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
 @pytest.mark.parametrize("aggregation", ["sum", "concat"])
-@pytest.mark.parametrize("options", [{}, {"normalize": None, "n_hashes": 1}, {"loss": "ova", "append_weight": False}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"normalize": None, "n_hashes": 1}, {"loss": "ova", "embedding": EmbeddingTables(append_weight=False)}],
+)
 def test_the_bits_of_torch(variant, aggregation, options, monkeypatch):
     model = trained(variant=variant, aggregation=aggregation, **options)
     assert model.net_.module_.linear_model() is not None

@@ -9,7 +9,8 @@ from scipy.sparse import csr_array
 from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, _hash_embedding_classifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier, _hash_embedding_classifier
+from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit
 from tests.oracles.idf import inverse_document_frequency
 
 RNG = np.random.default_rng(0)
@@ -52,7 +53,13 @@ class Recorder(Callback):
 
 def train(rows=X, labels=Y, **options):
     recorder = Recorder()
-    return HashEmbeddingClassifier(**SMALL | options, callbacks=[recorder]).fit(rows, labels), recorder
+    callbacks = [recorder, *options.pop("callbacks", [])]
+    return HashEmbeddingClassifier(**SMALL | options, callbacks=callbacks).fit(rows, labels), recorder
+
+
+def given(option, value):
+    """Return a parameter, or a field of the tables, as parameters."""
+    return {"embedding": EmbeddingTables(**{option: value})} if hasattr(EmbeddingTables(), option) else {option: value}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +91,7 @@ def train(rows=X, labels=Y, **options):
     ],
 )
 def test_options_of_the_embedding_reach_it(option, value, attribute, reached):
-    bag = train(**{option: value}, max_epochs=1)[0].net_.module_.bag
+    bag = train(**given(option, value), max_epochs=1)[0].net_.module_.bag
     assert getattr(bag, attribute) == reached
     assert bag.sparse is True
 
@@ -116,26 +123,24 @@ def test_options_of_the_embedding_reach_it(option, value, attribute, reached):
         ("loss", "ova", "hinge"),
         ("class_weight", None, {0: 2}),
         ("optimizer", "adagrad", "adam"),
-        ("learning_rate_schedule", "constant", "linear"),
-        ("average", False, True),
+        ("schedule", None, Schedule("linear")),
+        ("schedule", None, "auto"),
         ("max_epochs", 2, 3),
-        ("max_time", None, 1e-9),
+        ("callbacks", [], [TimeLimit(1e-9)]),
         ("batch_size", 32, 31),
         ("embedding_dim", 20, "auto"),
         ("learning_rate", 0.1, 0.11),
-        ("shuffle", True, False),
-        ("early_stopping", False, True),
-        ("validation_fraction", 0.1, 0.2),
+        ("early_stopping", False, EarlyStopping(validation_fraction=0.1)),
+        ("early_stopping", EarlyStopping(validation_fraction=0.1), EarlyStopping(validation_fraction=0.2)),
         ("random_state", 0, 1),
     ],
     ids=str,
 )
 def test_every_option_changes_the_model(option, one, other):
-    more = {"early_stopping": True, "max_epochs": 4} if option == "validation_fraction" else {}
-    more |= {"validation_fraction": 0.1, "max_epochs": 4} if option == "early_stopping" else {}
+    more = {"max_epochs": 4} if option == "early_stopping" else {}
     options = {"n_hashes": 3} if option == "aggregation" else {}  # of two the median is half the sum
     options |= {"n_embeddings": 80} if option == "hash_rows" else {}  # so few that columns collide
-    first, second = (train(**options | more | {option: value})[0] for value in (one, other))
+    first, second = (train(**options | more | given(option, value))[0] for value in (one, other))
     assert first.predict_proba(X).tobytes() != second.predict_proba(X).tobytes()
 
 
@@ -144,9 +149,13 @@ def test_every_option_changes_the_model(option, one, other):
     [
         ({}, 1000 * 2 + 300 * 20, (20 + 2 + 1) * 3),
         ({"n_hashes": 3}, 1000 * 3 + 300 * 20, (20 + 3 + 1) * 3),
-        ({"append_weight": False}, 1000 * 2 + 300 * 20, (20 + 1) * 3),
+        ({"embedding": EmbeddingTables(append_weight=False)}, 1000 * 2 + 300 * 20, (20 + 1) * 3),
         ({"aggregation": "concat", "n_hashes": 3}, 1000 * 3 + 300 * 20, (3 * 20 + 3 + 1) * 3),
-        ({"aggregation": "concat", "append_weight": False}, 1000 * 2 + 300 * 20, (2 * 20 + 1) * 3),
+        (
+            {"aggregation": "concat", "embedding": EmbeddingTables(append_weight=False)},
+            1000 * 2 + 300 * 20,
+            (2 * 20 + 1) * 3,
+        ),
         ({"aggregation": "median"}, 1000 * 2 + 300 * 20, (20 + 2 + 1) * 3),
         ({"variant": "standard", "embedding_dim": 5}, 1000 * 5, (5 + 1) * 3),
         # a batch-normalised layer has a scale and a shift for each unit
@@ -170,7 +179,7 @@ def test_the_learning_rate_and_its_tenth_for_a_head_with_hidden_layers(rate):
 @pytest.mark.parametrize(("batch_size", "sizes"), [(32, [32] * 9 + [12]), (100, [100] * 3), (1000, [300])])
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_batches_and_their_order(batch_size, sizes, shuffle):
-    model, recorder = train(batch_size=batch_size, shuffle=shuffle, max_epochs=3)
+    model, recorder = train(batch_size=batch_size, max_epochs=3, schedule=Schedule(shuffle=shuffle))
     assert [recorder.sizes(epoch) for epoch in range(3)] == [sizes] * 3
     assert len(model.history_) == 3
     orders = [recorder.targets(epoch) for epoch in range(3)]
@@ -181,14 +190,15 @@ def test_batches_and_their_order(batch_size, sizes, shuffle):
 
 def test_dropout_in_training_only():
     lengths = np.diff(X.indptr)
-    _, recorder = train(shuffle=False, max_epochs=20)
+    plain = {"max_epochs": 20, "schedule": Schedule(shuffle=False)}
+    _, recorder = train(**plain)
     assert recorder.lengths() == lengths.tolist()
-    _, recorder = train(shuffle=False, max_epochs=20, ngram_dropout=(3, 5))
+    _, recorder = train(**plain, ngram_dropout=(3, 5))
     kept = np.array([recorder.lengths(epoch) for epoch in range(20)])
     assert (kept <= lengths).all()
     assert (kept >= np.minimum(lengths, 3)).all()
     assert set(kept[:, lengths > 5].ravel().tolist()) == {3, 4, 5}
-    _, recorder = train(ngram_dropout=(1, 1), early_stopping=True, validation_fraction=0.3, max_epochs=1)
+    _, recorder = train(ngram_dropout=(1, 1), early_stopping=EarlyStopping(validation_fraction=0.3), max_epochs=1)
     [(_, measured, _, _)] = recorder.passes[0][False]
     assert measured == np.diff(recorder.valid.indptr).tolist()
 
@@ -201,7 +211,7 @@ def test_a_last_batch_of_one_row_is_joined_to_another_where_batches_are_normalis
 
 
 def test_importance_starts_from_the_training_rows_alone():
-    model, recorder = train(early_stopping=True, validation_fraction=0.4)
+    model, recorder = train(early_stopping=EarlyStopping(validation_fraction=0.4))
     assert (len(recorder.rows), len(recorder.valid)) == (180, 120)
     bag = model.net_.module_.bag
     rows, weights = inverse_document_frequency(bag, recorder.rows.indices, 180)
@@ -213,7 +223,7 @@ def test_importance_starts_from_the_training_rows_alone():
 
 def test_a_column_of_held_out_rows_alone_has_no_importance():
     y = np.arange(200) % 2
-    model, recorder = train(csr_array(np.eye(200)), y, early_stopping=True, validation_fraction=0.2)
+    model, recorder = train(csr_array(np.eye(200)), y, early_stopping=EarlyStopping(validation_fraction=0.2))
     bag = model.net_.module_.bag
     held_out, trained = (
         bag.locate(torch.from_numpy(r.indices.astype(np.int64)))[0] for r in (recorder.valid, recorder.rows)
@@ -234,7 +244,7 @@ def test_the_accuracy_on_held_out_rows_is_that_of_all_of_them():
 
     labels = np.where(RNG.random(6000) < 0.3, RNG.integers(0, 3, 6000), Y[repeated])
     model = HashEmbeddingClassifier(
-        **SMALL, early_stopping=True, validation_fraction=0.25, max_epochs=2, n_iter_no_change=2, callbacks=[ByHand()]
+        **SMALL, early_stopping=EarlyStopping(patience=2, validation_fraction=0.25), max_epochs=2, callbacks=[ByHand()]
     ).fit(X[repeated], labels)
     found = [entry["valid_acc"] for entry in model.history_]
     np.testing.assert_allclose(found, model.net_.history[:, "by_hand"], rtol=1e-12)
@@ -242,7 +252,7 @@ def test_the_accuracy_on_held_out_rows_is_that_of_all_of_them():
 
 
 def test_held_out_rows_are_a_share_of_each_class_and_not_kept():
-    model, recorder = train(early_stopping=True, validation_fraction=0.2)
+    model, recorder = train(early_stopping=EarlyStopping(validation_fraction=0.2))
     counts = np.bincount(recorder.valid.targets)
     np.testing.assert_allclose(counts, np.bincount(Y) / 5, atol=1)
     assert model.net_.train_split is None
@@ -257,7 +267,7 @@ def test_validation_splits_as_scikit_learn_does(monkeypatch):
 
     real = _hash_embedding_classifier.validation_split
     monkeypatch.setattr(_hash_embedding_classifier, "validation_split", split)
-    _, recorder = train(early_stopping=True, validation_fraction=0.3)
+    _, recorder = train(early_stopping=EarlyStopping(validation_fraction=0.3))
     train()
     assert [fraction for fraction, _ in seen] == [0.3, 0.0]
     _, valid = train_test_split(np.arange(300), test_size=90, stratify=Y, random_state=seen[0][1])
@@ -290,9 +300,11 @@ class Scripted(Callback):
 def test_patience_and_ties(accuracies, patience, epochs, best):
     script = Scripted(accuracies)
     model = HashEmbeddingClassifier(
-        **SMALL, early_stopping=True, validation_fraction=0.2, max_epochs=len(accuracies), n_iter_no_change=patience,
+        **SMALL,
+        early_stopping=EarlyStopping(patience=patience, validation_fraction=0.2),
+        max_epochs=len(accuracies),
         callbacks=[script],
-    ).fit(X, Y)  # fmt: skip
+    ).fit(X, Y)
     assert len(model.history_) == epochs
     assert torch.equal(model.net_.module_.head[0].bias, script.biases[best - 1])
 

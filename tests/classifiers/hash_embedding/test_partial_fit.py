@@ -14,6 +14,7 @@ from sklearn.base import clone
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 from tests.oracles.idf import inverse_document_frequency
 
 RNG = np.random.default_rng(0)
@@ -48,7 +49,7 @@ def same(first, second):
 def test_a_stream_is_nearly_as_good_as_a_fit_of_one_epoch(options):
     options = options | {"learning_rate": 0.1}
     streamed = stream(**options)
-    fitted = HashEmbeddingClassifier(**SMALL | options, max_epochs=1, average=False).fit(X, Y)
+    fitted = HashEmbeddingClassifier(**SMALL | options, max_epochs=1, schedule=None).fit(X, Y)
     assert streamed.score(X, Y) > fitted.score(X, Y) - 0.05
     assert streamed.classes_.tolist() == ["a", "b", "c"]
 
@@ -66,12 +67,9 @@ def test_each_call_is_one_pass_over_all_its_rows_at_a_constant_rate():
         PARTS[:2],
         callbacks=[Watch()],
         max_epochs=9,
-        early_stopping=True,
-        validation_fraction=0.5,
+        schedule=Schedule("linear", average=True),
+        early_stopping=EarlyStopping(validation_fraction=0.5),
         learning_rate=0.3,
-        learning_rate_schedule="linear",
-        max_time=1e-9,
-        average=True,
         batch_size=20,
     )
     assert seen == [20, 20, 10] * 2

@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.training import EarlyStopping
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((300, 60)) < 0.15) * RNG.integers(1, 4, (300, 60)), dtype=np.float32)
@@ -63,7 +64,9 @@ def test_a_column_that_is_always_the_same():
 
 
 def test_any_number_of_labels_with_rows_held_out():
-    model = HashEmbeddingClassifier(**SMALL, loss="ova", early_stopping=True, validation_fraction=0.2).fit(X, TOPICS)
+    model = HashEmbeddingClassifier(**SMALL, loss="ova", early_stopping=EarlyStopping(validation_fraction=0.2)).fit(
+        X, TOPICS
+    )
     assert all(0 <= entry["valid_acc"] <= 1 for entry in model.history_)
     assert model.score(X, TOPICS) > 0.3
 
@@ -128,8 +131,7 @@ def test_hinge_probabilities_fit_the_rows_they_were_fitted_on(early_stopping):
         **SMALL,
         loss="hinge",
         calibrate="auto" if early_stopping else False,
-        early_stopping=early_stopping,
-        validation_fraction=0.3,
+        early_stopping=EarlyStopping(validation_fraction=0.3),
         callbacks=[watch],
     ).fit(rows, labels)
     scores = model.net_.score_rows(watch.seen)

@@ -11,8 +11,9 @@ from sklearn.ensemble import VotingClassifier
 from benchmarks.commands.registry import get_recipe
 from benchmarks.runner.run import plan_runs
 from sklearn_hashnlp._sklearn import validate_parameter_constraints
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 
 GUIDE = Path(__file__).parents[3] / "docs" / "classifier.md"
 OPTIONS = [
@@ -55,7 +56,15 @@ SOURCE_CHOICES = {
 }
 CLASSES = {
     cls.__name__: cls
-    for cls in (FrequentNgramVectorizer, HashEmbeddingClassifier, HashingNgramVectorizer, VotingClassifier)
+    for cls in (
+        EarlyStopping,
+        EmbeddingTables,
+        FrequentNgramVectorizer,
+        HashEmbeddingClassifier,
+        HashingNgramVectorizer,
+        Schedule,
+        VotingClassifier,
+    )
 }
 
 

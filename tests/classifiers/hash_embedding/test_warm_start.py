@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
+from sklearn_hashnlp.training import EarlyStopping
 
 RNG = np.random.default_rng(0)
 Y = np.array(["no", "yes"])[RNG.integers(0, 2, 200)]
@@ -46,8 +47,8 @@ def test_a_copy_goes_on_too():
 
 def test_what_governs_training_may_change():
     model = HashEmbeddingClassifier(**SMALL, warm_start=True).fit(X, Y)
-    model.set_params(learning_rate=0.01, max_epochs=1, early_stopping=True, validation_fraction=0.2)
-    model.set_params(train_pool=False, train_importance=False)
+    model.set_params(learning_rate=0.01, max_epochs=1, early_stopping=EarlyStopping(validation_fraction=0.2))
+    model.set_params(embedding=EmbeddingTables(train_pool=False, train_importance=False))
     before = weights_of(model)
     model.fit(X, Y)
     assert "valid_acc" in model.history_[-1]
@@ -65,9 +66,9 @@ def test_what_governs_training_may_change():
         ("embedding_dim", 4),
         ("variant", "paper"),
         ("aggregation", "concat"),
-        ("append_weight", False),
-        ("hash_rows", False),
-        ("importance_init", "ones"),
+        ("embedding", EmbeddingTables(append_weight=False)),
+        ("embedding", EmbeddingTables(hash_rows=False)),
+        ("embedding", EmbeddingTables(importance_init="ones")),
         ("normalize", "l1"),
         ("hidden_layer_sizes", (4,)),
         ("loss", "ova"),
@@ -95,7 +96,7 @@ def test_other_labels_and_columns_are_refused():
 
 
 def test_steps_of_a_given_batch_size_are_whole_in_each_call():
-    options = SMALL | {"batch_size": 4, "loss": "softmax", "average": False, "shuffle": False}
+    options = SMALL | {"batch_size": 4, "loss": "softmax", "schedule": None}
     once = HashEmbeddingClassifier(**options, max_epochs=3).fit(X, Y)
     again = HashEmbeddingClassifier(**options, max_epochs=1, warm_start=True)
     for _ in range(3):

@@ -15,7 +15,13 @@ from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp import load_model, save_model
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, make_text_classifier, merge
+from sklearn_hashnlp.classifiers import (
+    EmbeddingTables,
+    HashEmbeddingClassifier,
+    TextClassifier,
+    make_text_classifier,
+    merge,
+)
 from sklearn_hashnlp.trees import balanced_tree
 
 RNG = np.random.default_rng(0)
@@ -27,11 +33,11 @@ SMALL = {"n_buckets": 300, "n_embeddings": 1000, "embedding_dim": 4, "random_sta
 PARTS = [slice(0, 50), slice(50, 200), slice(200, 400)]
 OPTIONS = [
     {},
-    {"importance_init": "ones", "append_weight": False},
-    {"importance_init": "zeros", "n_hashes": 1},
+    {"embedding": EmbeddingTables(append_weight=False, importance_init="ones")},
+    {"embedding": EmbeddingTables(importance_init="zeros"), "n_hashes": 1},
     {"variant": "standard"},
-    {"train_importance": False},
-    {"train_pool": False},
+    {"embedding": EmbeddingTables(train_importance=False)},
+    {"embedding": EmbeddingTables(train_pool=False)},
     {"hidden_layer_sizes": (6,)},
     {"loss": "ova"},
     {"normalize": None, "learning_rate": 0.02},
@@ -101,7 +107,7 @@ def slow_mean(models, name, factors, frequencies):
     relative = [one / one[seen > 0].mean() for one, seen in zip(idf, [*frequencies, df], strict=True)]
     for row in range(len(merged)):
         squares = [0.0 if one is None else factor * one[row] for factor, one in zip(factors, sums, strict=True)]
-        if name == "bag.importance" and models[0].importance_init == "idf":
+        if name == "bag.importance" and (models[0].embedding or EmbeddingTables()).importance_init == "idf":
             if sum(squares) == 0:
                 squares = [factor * one[row] for factor, one in zip(factors, frequencies, strict=True)]
             tables_row = [
@@ -171,7 +177,12 @@ def test_a_stream_of_batches_is_merged_as_it_is():
 
 def test_rows_of_one_model_alone_are_its_rows_and_others_are_initial():
     left, right = csr_array(X.multiply(np.arange(90) < 45)), csr_array(X.multiply(np.arange(90) >= 45))
-    options = SMALL | {"n_buckets": 2**16, "n_embeddings": 2**16, "importance_init": "ones", "n_hashes": 1}
+    options = SMALL | {
+        "n_buckets": 2**16,
+        "n_embeddings": 2**16,
+        "embedding": EmbeddingTables(importance_init="ones"),
+        "n_hashes": 1,
+    }
     models = [HashEmbeddingClassifier(**options).fit(rows, Y) for rows in (left, right)]
     pools, merged = [weights_of(model)["bag.pool"] for model in models], weights_of(merge(models))["bag.pool"]
     trained_by = [pool.any(axis=1) for pool in pools]
@@ -279,7 +290,7 @@ def test_models_without_accumulated_squares_are_refused(tmp_path):
 
 
 def test_models_that_were_loaded_and_trained_further_are_merged_by_their_step_sizes(tmp_path):
-    parts = [trained(part, importance_init="ones") for part in PARTS]
+    parts = [trained(part, embedding=EmbeddingTables(importance_init="ones")) for part in PARTS]
     exact = merge(parts)
     for number, part in enumerate(parts):
         save_model(part, tmp_path / str(number))

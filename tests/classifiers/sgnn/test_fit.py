@@ -14,8 +14,7 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp.classifiers import SGNNClassifier
 from sklearn_hashnlp.nn import _dense_network
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.training._checkpoints import read_weights
-from sklearn_hashnlp.training._early_stopping import FILE_NAME
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 
 RNG = np.random.default_rng(0)
 TARGETS = RNG.integers(0, 3, 300)
@@ -51,13 +50,15 @@ def weights_of(model):
         {"dropout": 0.0, "input_dropout": 0.0},
         {"loss": "ova"},
         {"optimizer": "adagrad", "learning_rate": 0.02},
-        {"learning_rate_schedule": "constant"},
-        {"average": True},
-        {"shuffle": False},
+        {"schedule": None},
+        {"schedule": Schedule("linear", average=True)},
         {"batch_size": 1, "max_epochs": 3, "learning_rate": 0.003},
         {"batch_size": 1000, "max_epochs": 40},
-        {"early_stopping": True, "validation_fraction": 0.2},
-        {"lr_plateau": (9, 0.5), "early_stopping": True, "validation_fraction": 0.2},
+        {"early_stopping": EarlyStopping(validation_fraction=0.2)},
+        {
+            "schedule": Schedule("linear", plateau=(9, 0.5)),
+            "early_stopping": EarlyStopping(validation_fraction=0.2),
+        },
         {"class_weight": "balanced"},
     ],
     ids=str,
@@ -160,7 +161,7 @@ def test_any_number_of_labels_a_row():
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize("options", [{}, {"early_stopping": True, "validation_fraction": 0.2}, {"packed": True}])
+@pytest.mark.parametrize("options", [{}, {"early_stopping": EarlyStopping(validation_fraction=0.2)}, {"packed": True}])
 def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(options, streamed):
     rows = PACKED if options.get("packed") else BITS
 
@@ -195,23 +196,18 @@ class Snapshots(Callback):
         self.states.append(copy.deepcopy(net.module_.state_dict()))
 
 
-@pytest.mark.parametrize("on_disk", [False, True])
-def test_early_stopping_ends_with_the_best_epoch(tmp_path, on_disk):
+def test_early_stopping_ends_with_the_best_epoch():
+    stopping = EarlyStopping("valid_loss", patience=3, validation_fraction=0.3)
     snapshots = Snapshots()
     model = SGNNClassifier(
-        **SMALL | {"max_epochs": 30}, early_stopping=True, validation_fraction=0.3, n_iter_no_change=3,
-        monitor="valid_loss", learning_rate_schedule="constant", callbacks=[snapshots],
-        checkpoint_dir=tmp_path if on_disk else None,
-    ).fit(BITS, LABELS)  # fmt: skip
+        **SMALL | {"max_epochs": 30}, schedule=None, early_stopping=stopping, callbacks=[snapshots]
+    ).fit(BITS, LABELS)
     losses = [entry["valid_loss"] for entry in model.history_]
     best = int(np.argmin(losses))
     assert best < len(losses) - 1, "the last epoch is the best: nothing is tested"
     assert len(losses) == best + 4
     for name, value in model.net_.module_.state_dict().items():
         assert torch.equal(value, snapshots.states[best][name]), name
-    if on_disk:
-        stored = read_weights(tmp_path / FILE_NAME)
-        assert {name: array.tobytes() for name, array in stored.items()} == weights_of(model)
 
 
 def test_an_interrupt_leaves_a_usable_model():
@@ -307,7 +303,7 @@ def test_packed_rows_are_bytes(rows):
         ({"input_dropout": -0.1}, "'input_dropout' parameter of SGNNClassifier must be"),
         ({"loss": "hinge"}, "'loss' parameter of SGNNClassifier must be"),
         ({"packed": "yes"}, "'packed' parameter of SGNNClassifier must be"),
-        ({"lr_plateau": (4, 2.0)}, "'lr_plateau' parameter of SGNNClassifier must be"),
+        ({"schedule": Schedule("linear", plateau=(4, 2.0))}, "'plateau' of Schedule must be"),
         ({"callbacks": [3]}, "'callbacks' parameter of SGNNClassifier must hold skorch callbacks"),
     ],
     ids=str,
@@ -332,7 +328,7 @@ def test_the_automatic_number_of_epochs(n_rows, n_epochs):
 
 
 def test_parts_are_gone_through_once():
-    plan = SGNNClassifier(average=True, max_time=3.0)._settings(1, 7).single_epoch()
+    plan = SGNNClassifier(schedule=Schedule("linear", average=True))._settings(1, 7).single_epoch()
     assert (plan.max_epochs, plan.schedule, plan.average, plan.max_time) == (1, "constant", False, None)
 
 

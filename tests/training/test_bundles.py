@@ -1,0 +1,83 @@
+"""Parameters that belong together are parameters by scikit-learn's means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, TextClassifier
+from sklearn_hashnlp.training import EarlyStopping, Schedule
+
+TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 10
+LABELS = ["good", "bad", "good", "bad"] * 10
+
+
+@pytest.mark.parametrize("estimator", [HashEmbeddingClassifier, SGNNClassifier])
+def test_fields_are_cloned_set_and_shown(estimator: type) -> None:
+    model = estimator(schedule=Schedule("linear", warmup_steps=3), early_stopping=EarlyStopping(patience=2))
+    copied = clone(model).set_params(schedule__warmup_steps=5)
+    assert (model.schedule.warmup_steps, copied.schedule.warmup_steps) == (3, 5)
+    assert copied.get_params()["early_stopping__patience"] == 2
+    assert "Schedule(decay='linear', warmup_steps=5)" in repr(copied)
+
+
+def test_fit_keeps_the_bundles() -> None:
+    schedule, early_stopping = Schedule("linear"), EarlyStopping(validation_fraction=0.5)
+    X = np.random.default_rng(0).normal(size=(40, 8))
+    model = SGNNClassifier(max_epochs=2, schedule=schedule, early_stopping=early_stopping, random_state=0)
+    model.fit(X, LABELS)
+    assert model.schedule is schedule
+    assert model.early_stopping is early_stopping
+    assert (schedule, early_stopping) == (Schedule("linear"), EarlyStopping(validation_fraction=0.5))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"early_stopping": EarlyStopping(monitor="loss")},
+        {"early_stopping": EarlyStopping(patience=0)},
+        {"early_stopping": EarlyStopping(validation_fraction=1.0)},
+        {"schedule": Schedule(decay="cosine")},
+        {"schedule": Schedule(warmup_steps=-1)},
+        {"schedule": Schedule(plateau=(1, 2.0))},
+    ],
+    ids=repr,
+)
+def test_fields_are_checked_by_fit(parameters: dict[str, object]) -> None:
+    (bundle,) = parameters.values()
+    with pytest.raises(ValueError, match=f"of {type(bundle).__name__} must be"):
+        SGNNClassifier(**parameters).fit(np.eye(4), list("abab"))
+
+
+def test_a_metric_stands_for_early_stopping_with_it() -> None:
+    by_metric, by_fields = (
+        HashEmbeddingClassifier(
+            n_buckets=50, n_embeddings=500, solver="sgd", max_epochs=3, random_state=0, early_stopping=value
+        ).fit(np.tile(np.eye(40), (10, 1)), LABELS * 10)
+        for value in ("valid_loss", EarlyStopping("valid_loss"))
+    )
+    assert [epoch["valid_loss"] for epoch in by_metric.history_] == [
+        epoch["valid_loss"] for epoch in by_fields.history_
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (TextClassifier(random_state=0), {"n_buckets": [64, 128]}),
+        (TextClassifier(classifier=HashEmbeddingClassifier(random_state=0)), {"classifier__n_buckets": [64, 128]}),
+    ],
+    ids=["n_buckets", "classifier__n_buckets"],
+)
+def test_a_grid_searches_buckets(model: TextClassifier, grid: dict[str, list[int]]) -> None:
+    search = GridSearchCV(model, grid, cv=2).fit(TEXTS, LABELS)
+    assert search.best_estimator_.predict(["fine and funny"]) == ["good"]
+    assert search.best_estimator_.get_params()[next(iter(grid))] in (64, 128)
+
+
+def test_flat_parameters_and_a_classifier_exclude_each_other() -> None:
+    model = TextClassifier(n_buckets=64, classifier=HashEmbeddingClassifier())
+    with pytest.raises(ValueError, match="n_buckets=64 or a classifier, not both: set 'n_buckets' of the classifier"):
+        model.fit(TEXTS, LABELS)
