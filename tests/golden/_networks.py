@@ -21,6 +21,7 @@ from sklearn_hashnlp import (
     quantize,
     save_model,
 )
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 from tests.golden._classifiers import best_labels, losses, predictions, weights
 from tests.golden._features import featurizer, projector
 from tests.golden._register import UNUSUAL, Arrays, golden, indicator, labels, texts
@@ -35,19 +36,10 @@ SGNN_CLASSIFIER: dict[str, Any] = {
     "calibrate": False,
     "optimizer": "adam",
     "learning_rate": 0.002,
-    "learning_rate_schedule": "linear",
-    "average": False,
+    "schedule": Schedule("linear"),
     "max_epochs": 3,
-    "max_time": None,
     "batch_size": 64,
-    "shuffle": True,
     "early_stopping": False,
-    "validation_fraction": 0.1,
-    "monitor": "valid_acc",
-    "n_iter_no_change": 10,
-    "lr_plateau": None,
-    "restore_best": True,
-    "checkpoint_dir": None,
     "warm_start": False,
     "device": "cpu",
     "callbacks": None,
@@ -75,7 +67,13 @@ def _fitted(output: str = "binary", **settings: Any) -> Arrays:
 
 @golden("trained")
 def network_plain() -> Arrays:
-    return _fitted(hidden_layer_sizes=(), optimizer="adagrad", learning_rate=0.1, average=True, dropout=0.0)
+    return _fitted(
+        hidden_layer_sizes=(),
+        optimizer="adagrad",
+        learning_rate=0.1,
+        schedule=Schedule("linear", average=True),
+        dropout=0.0,
+    )
 
 
 @golden("trained")
@@ -86,7 +84,7 @@ def network_hidden_layers() -> Arrays:
 
 @golden("trained")
 def network_calibrated() -> Arrays:
-    return _fitted(calibrate="auto", early_stopping=True, validation_fraction=0.2)
+    return _fitted(calibrate="auto", early_stopping=EarlyStopping(validation_fraction=0.2))
 
 
 @golden("trained")
@@ -96,7 +94,9 @@ def network_packed() -> Arrays:
 
 @golden("trained")
 def network_early_stopping() -> Arrays:
-    return _fitted("float", early_stopping=True, n_iter_no_change=2, lr_plateau=(1, 0.5), max_epochs=5)
+    early_stopping = EarlyStopping(patience=2, validation_fraction=0.1)
+    schedule = Schedule("linear", plateau=(1, 0.5))
+    return _fitted("float", early_stopping=early_stopping, schedule=schedule, max_epochs=5)
 
 
 @golden("trained")
