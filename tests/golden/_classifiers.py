@@ -236,7 +236,7 @@ def classifier_adam_linear() -> Arrays:
 
 @golden("trained")
 def classifier_ngram_dropout() -> Arrays:
-    return _fitted(ngram_dropout=(4, 20))
+    return _fitted(ngram_dropout=(4, 20), schedule=Schedule(average=True, shuffle=False))
 
 
 @golden("trained")
