@@ -98,11 +98,11 @@ def find_embedding(name: str) -> Callable[[int, int], nn.Module]:
 
 def _hash_embedding(num_embeddings: int, embedding_dim: int) -> nn.Module:
     n_buckets = max(int(num_embeddings * _BUCKETS_PER_COLUMN), 1)
-    return HashEmbedding(num_embeddings, n_buckets, embedding_dim, sparse=True)
+    return HashEmbedding(num_embeddings, embedding_dim, num_buckets=n_buckets, sparse=True)
 
 
 def _standard_embedding(num_embeddings: int, embedding_dim: int) -> nn.Module:
-    return HashEmbedding(num_embeddings, 1, embedding_dim, variant="standard", hash_rows=False, sparse=True)
+    return HashEmbedding(num_embeddings, embedding_dim, num_buckets=1, variant="standard", hash_rows=False, sparse=True)
 
 
 def make_network(

@@ -76,7 +76,7 @@ class Network(nn.Module):
 
     def __init__(self, n_classes):
         super().__init__()
-        self.bag = HashEmbeddingBag(2**16, 2**14, 16, num_hashes=1, normalize="l2")
+        self.bag = HashEmbeddingBag(2**16, 16, num_buckets=2**14, num_hashes=1, normalize="l2")
         self.scores = nn.Linear(self.bag.output_dim, n_classes)
 
     def forward(self, ids):

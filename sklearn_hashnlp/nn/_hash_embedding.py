@@ -32,10 +32,10 @@ class HashEmbedding(HashTables):
     ----------
     num_embeddings : int
         Rows of the importance table; n (or K) in the paper. For ``"standard"`` rows of its only table.
-    num_buckets : int
-        Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
     embedding_dim : int
         Columns of a component vector; d in the paper.
+    num_buckets : int
+        Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
     num_hashes : int, default=2
         Component vectors of an id; k in the paper. Ignored by ``"standard"``.
     variant : {"improved", "paper", "standard"}, default="improved"
@@ -49,6 +49,8 @@ class HashEmbedding(HashTables):
         Whether the k importance weights are appended to the vector. Ignored by ``"standard"``.
     hash_rows : bool, default=True
         Whether h hashes an id. With False an id is a row number of the first table, as the ids of a dictionary are.
+    padding_idx : int or None, default=None
+        The id whose vector is zero and that trains no row, as in :class:`torch.nn.Embedding`.
     seed : int, default=0
         Seed of the hash functions.
     pool_std : float, default=0.1
@@ -85,7 +87,7 @@ class HashEmbedding(HashTables):
     --------
     >>> import torch
     >>> from sklearn_hashnlp.nn import HashEmbedding
-    >>> embedding = HashEmbedding(10_000, 500, 16)
+    >>> embedding = HashEmbedding(10_000, 16, num_buckets=500)
     >>> embedding(torch.tensor([[3, 1_999_999_999], [7, 3]])).shape
     torch.Size([2, 2, 18])
     """
@@ -111,12 +113,17 @@ class HashEmbedding(HashTables):
             If ``hash_rows=False`` and an id is not a row of the first table.
         """
         rows, slots = self.locate(ids)  # (...), (..., k)
-        parts = functional.embedding(slots, self.pool, sparse=self.sparse)  # (..., k, d)
+        vectors = functional.embedding(slots, self.pool, sparse=self.sparse)  # (..., k, d)
         if self.importance is None:
-            return parts.squeeze(-2)
-        weights = self.weights_of(rows)  # (..., k)
-        vectors = AGGREGATIONS[self.aggregation](parts * weights.unsqueeze(-1))
-        return torch.cat([vectors, weights], dim=-1) if self.append_weight else vectors
+            vectors = vectors.squeeze(-2)
+        else:
+            weights = self.weights_of(rows)  # (..., k)
+            vectors = AGGREGATIONS[self.aggregation](vectors * weights.unsqueeze(-1))
+            if self.append_weight:
+                vectors = torch.cat([vectors, weights], dim=-1)
+        if self.padding_idx is None:
+            return vectors
+        return vectors.masked_fill((ids == self.padding_idx).unsqueeze(-1), 0.0)
 
 
 class HashEmbeddingBag(HashTables):
@@ -137,10 +144,10 @@ class HashEmbeddingBag(HashTables):
     ----------
     num_embeddings : int
         Rows of the importance table; n (or K) in the paper. For ``"standard"`` rows of its only table.
-    num_buckets : int
-        Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
     embedding_dim : int
         Columns of a component vector; d in the paper.
+    num_buckets : int
+        Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
     num_hashes : int, default=2
         Component vectors of an id; k in the paper. Ignored by ``"standard"``.
     variant : {"improved", "paper", "standard"}, default="improved"
@@ -153,6 +160,8 @@ class HashEmbeddingBag(HashTables):
         Whether h hashes an id. With False an id is a row number of the first table, as the ids of a dictionary are.
     normalize : {None, "l1", "l2"}, default=None
         The norm by which the vector of a document is divided.
+    padding_idx : int or None, default=None
+        The id that is left out of the sums, as in :class:`torch.nn.EmbeddingBag`.
     seed : int, default=0
         Seed of the hash functions.
     pool_std : float, default=0.1
@@ -191,7 +200,7 @@ class HashEmbeddingBag(HashTables):
     --------
     >>> import torch
     >>> from sklearn_hashnlp.nn import HashEmbeddingBag
-    >>> bag = HashEmbeddingBag(10_000, 500, 16)
+    >>> bag = HashEmbeddingBag(10_000, 16, num_buckets=500)
     >>> ids, offsets = torch.tensor([3, 1_999_999_999, 3, 7]), torch.tensor([0, 2, 2, 4])
     >>> documents = bag(ids, offsets, torch.tensor([1.0, 2.0, 1.0, 1.0]))
     >>> documents.shape, documents[1].any().item()
@@ -201,15 +210,16 @@ class HashEmbeddingBag(HashTables):
     def __init__(
         self,
         num_embeddings: int,
-        num_buckets: int,
         embedding_dim: int,
         *,
+        num_buckets: int,
         num_hashes: int = 2,
         variant: Variant = "improved",
         aggregation: Aggregation = "sum",
         append_weight: bool = True,
         hash_rows: bool = True,
         normalize: Norm | None = None,
+        padding_idx: int | None = None,
         seed: int = 0,
         pool_std: float = 0.1,
         importance_init: float = 1.0,
@@ -219,13 +229,14 @@ class HashEmbeddingBag(HashTables):
     ) -> None:
         super().__init__(
             num_embeddings,
-            num_buckets,
             embedding_dim,
+            num_buckets=num_buckets,
             num_hashes=num_hashes,
             variant=variant,
             aggregation=aggregation,
             append_weight=append_weight,
             hash_rows=hash_rows,
+            padding_idx=padding_idx,
             seed=seed,
             pool_std=pool_std,
             importance_init=importance_init,
@@ -266,6 +277,8 @@ class HashEmbeddingBag(HashTables):
         offsets = offsets.to(torch.int64)
         if per_sample_weights is None:
             per_sample_weights = torch.ones_like(ids, dtype=self.pool.dtype)
+        if self.padding_idx is not None:
+            per_sample_weights = per_sample_weights.masked_fill(ids == self.padding_idx, 0.0)
         if (
             self.sparse
             and (self.aggregation != "median" or self.importance is None)

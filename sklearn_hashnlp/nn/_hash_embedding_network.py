@@ -108,8 +108,8 @@ class HashEmbeddingNetwork(nn.Module):
         super().__init__()
         self.bag = HashEmbeddingBag(
             num_embeddings,
-            num_buckets,
             embedding_dim,
+            num_buckets=num_buckets,
             num_hashes=num_hashes,
             variant=variant,
             aggregation=aggregation,

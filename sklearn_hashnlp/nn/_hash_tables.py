@@ -62,14 +62,15 @@ class HashTables(nn.Module):
     def __init__(
         self,
         num_embeddings: int,
-        num_buckets: int,
         embedding_dim: int,
         *,
+        num_buckets: int,
         num_hashes: int = 2,
         variant: Variant = "improved",
         aggregation: Aggregation = "sum",
         append_weight: bool = True,
         hash_rows: bool = True,
+        padding_idx: int | None = None,
         seed: int = 0,
         pool_std: float = 0.1,
         importance_init: float = 1.0,
@@ -98,6 +99,7 @@ class HashTables(nn.Module):
         self.aggregation = aggregation
         self.append_weight = append_weight
         self.hash_rows = hash_rows
+        self.padding_idx = padding_idx
         self.seed = seed
         self.pool_std = pool_std
         self.importance_init = importance_init
@@ -249,8 +251,9 @@ class HashTables(nn.Module):
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
-        text = f"{self.num_embeddings}, {self.num_buckets}, {self.embedding_dim}, variant={self.variant!r}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}, num_buckets={self.num_buckets}, variant={self.variant!r}"
         text += "" if self.hash_rows else ", hash_rows=False"
+        text += "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         if self.importance is None:
             return text
         return (

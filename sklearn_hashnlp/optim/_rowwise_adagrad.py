@@ -63,7 +63,7 @@ class RowwiseAdagrad(RowwiseOptimizer):
     >>> import torch
     >>> from sklearn_hashnlp.nn import HashEmbedding
     >>> from sklearn_hashnlp.optim import RowwiseAdagrad
-    >>> embedding = HashEmbedding(10_000, 500, 16, sparse=True)
+    >>> embedding = HashEmbedding(10_000, 16, num_buckets=500, sparse=True)
     >>> optimizer = RowwiseAdagrad(embedding.parameters(), lr=0.1)
     >>> ids, before = torch.arange(5), embedding.pool.detach().clone()
     >>> loss = embedding(ids).square().sum()

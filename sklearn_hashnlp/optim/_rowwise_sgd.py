@@ -53,7 +53,7 @@ class RowwiseSGD(RowwiseOptimizer):
     >>> import torch
     >>> from sklearn_hashnlp.nn import HashEmbedding
     >>> from sklearn_hashnlp.optim import RowwiseSGD
-    >>> embedding = HashEmbedding(10_000, 500, 16, sparse=True)
+    >>> embedding = HashEmbedding(10_000, 16, num_buckets=500, sparse=True)
     >>> optimizer = RowwiseSGD(embedding.parameters(), lr=0.1)
     >>> ids, before = torch.arange(5), embedding.pool.detach().clone()
     >>> embedding(ids).square().sum().backward()

@@ -76,7 +76,7 @@ def test_splitmix64():
 @pytest.mark.parametrize("variant", ["improved", "paper"])
 def test_rows_of_hash_embeddings(variant):
     for key, seed, row, *components in rows_of("id"):
-        embedding = HashEmbedding(10_000, 500, 2, num_hashes=2, seed=int(seed), variant=variant)
+        embedding = HashEmbedding(10_000, 2, num_buckets=500, num_hashes=2, seed=int(seed), variant=variant)
         ids = torch.tensor(int(key), dtype=torch.uint64 if int(key) >= 2**63 else torch.int64)
         located = [found.tolist() for found in embedding.locate(ids)]
         slots = [int(slot) for slot in components[["improved", "paper"].index(variant)].split(", ")]

@@ -266,7 +266,7 @@ def cluster_trees() -> Arrays:
 def hash_ids() -> Arrays:
     ids = torch.tensor([0, 1, 2, 3, 1000, 2**20, 2**31 - 2, 2**31 - 1, 2**32 - 1, 2**32 - 1])
     arrays = _located(torch.cat([ids, (torch.arange(500) * 2654435761) % (2**31 - 1)]))
-    unhashed = nn.HashEmbedding(2**14, 2**12, 4, num_hashes=2, variant="improved", hash_rows=False, seed=0)
+    unhashed = nn.HashEmbedding(2**14, 4, num_buckets=2**12, num_hashes=2, variant="improved", hash_rows=False, seed=0)
     rows, slots = unhashed.locate(torch.arange(2**10))
     return arrays | {"unhashed_rows": rows.numpy(), "unhashed_slots": slots.numpy()}
 
@@ -282,7 +282,9 @@ def _located(ids: Tensor) -> Arrays:
     arrays: Arrays = {}
     for variant in ("improved", "paper", "standard"):
         for seed in (0, 2**40 + 5):
-            embedding = nn.HashEmbedding(2**14, 2**12, 4, num_hashes=3, variant=variant, hash_rows=True, seed=seed)
+            embedding = nn.HashEmbedding(
+                2**14, 4, num_buckets=2**12, num_hashes=3, variant=variant, hash_rows=True, seed=seed
+            )
             rows, slots = embedding.locate(ids)
             arrays |= {f"{variant}_{seed}_rows": rows.numpy(), f"{variant}_{seed}_slots": slots.numpy()}
     return arrays

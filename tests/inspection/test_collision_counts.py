@@ -37,7 +37,9 @@ def test_colliding_pairs_and_words_are_counted(collision_ids: list[int]) -> None
 @pytest.mark.parametrize("sizes", [TableSizes(7, 5, 2), TableSizes(4, 3, 3), TableSizes(30, 20, 1)])
 def test_words_collide_as_in_the_layer(variant: str, sizes: TableSizes) -> None:
     ids = np.random.default_rng(0).choice(N_COLUMNS, 200, replace=False)
-    layer = HashEmbeddingBag(sizes.n_embeddings, sizes.n_buckets, 2, num_hashes=sizes.n_hashes, variant=variant, seed=9)
+    layer = HashEmbeddingBag(
+        sizes.n_embeddings, 2, num_buckets=sizes.n_buckets, num_hashes=sizes.n_hashes, variant=variant, seed=9
+    )
     rows, slots = layer.locate(torch.from_numpy(ids))
     found = [(row, tuple(slot)) for row, slot in zip(rows.tolist(), slots.tolist(), strict=True)]
     expected = {
@@ -61,7 +63,7 @@ def _same(values: list[object]) -> list[int]:
 
 def test_only_colliding_words_have_equal_embeddings() -> None:
     ids = np.random.default_rng(1).choice(N_COLUMNS, 300, replace=False)
-    layer = HashEmbeddingBag(10, 6, 8, append_weight=True, seed=4)
+    layer = HashEmbeddingBag(10, 8, num_buckets=6, append_weight=True, seed=4)
     torch.nn.init.normal_(layer.importance, generator=torch.Generator().manual_seed(0))
     vectors = layer(torch.from_numpy(ids), torch.arange(301)).detach()
     collision_ids = embedding_ids("improved", TableSizes(10, 6, 2), ids, seed=4)
@@ -71,7 +73,7 @@ def test_only_colliding_words_have_equal_embeddings() -> None:
     any_order = collision_ids["any order"][:, None] == collision_ids["any order"][None, :]
     assert any_order.sum() > same.sum() > 300
     torch.nn.init.ones_(layer.importance)
-    sums = HashEmbeddingBag(10, 6, 8, append_weight=False, seed=4)
+    sums = HashEmbeddingBag(10, 8, num_buckets=6, append_weight=False, seed=4)
     with torch.no_grad():
         vectors = sums(torch.from_numpy(ids), torch.arange(301))
     assert (_distances(vectors).numpy()[any_order] < 1e-6).all()

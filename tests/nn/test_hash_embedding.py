@@ -106,7 +106,7 @@ def test_gradients_are_those_of_finite_differences():
 
 
 def test_it_learns_with_an_ordinary_optimizer():
-    module = HashEmbedding(1000, 100, 8)
+    module = HashEmbedding(1000, 8, num_buckets=100)
     ids, target = torch.arange(20), torch.randn(20, module.output_dim)
     optimizer = torch.optim.Adam(module.parameters(), lr=0.05)
     losses = []
@@ -121,21 +121,21 @@ def test_it_learns_with_an_ordinary_optimizer():
 
 def test_initial_tables_and_reset_parameters():
     torch.manual_seed(0)
-    module = HashEmbedding(100, 2000, 10, pool_std=0.5, importance_init=2.0)
+    module = HashEmbedding(100, 10, num_buckets=2000, pool_std=0.5, importance_init=2.0)
     assert module.pool.std().item() == pytest.approx(0.5, rel=0.05)
     assert (module.importance == 2).all()
     module.importance.data[3] = 7
     module.reset_parameters()
     assert (module.importance == 2).all()
-    zeros = HashEmbedding(10**7, 10**6, 20, pool_std=0.0, importance_init=0.0)
+    zeros = HashEmbedding(10**7, 20, num_buckets=10**6, pool_std=0.0, importance_init=0.0)
     assert sum(table.numel() for table in zeros.parameters()) == 40_000_000
-    standard = HashEmbedding(10**7, 10**6, 20, variant="standard", pool_std=0.0)
+    standard = HashEmbedding(10**7, 20, num_buckets=10**6, variant="standard", pool_std=0.0)
     assert sum(table.numel() for table in standard.parameters()) == 200_000_000
     assert standard.importance is None
 
 
 def test_no_table_of_hash_values_is_stored():
-    module = HashEmbedding(10**7, 10**6, 20, pool_std=0.0, importance_init=0.0)
+    module = HashEmbedding(10**7, 20, num_buckets=10**6, pool_std=0.0, importance_init=0.0)
     assert {name: value.numel() for name, value in module.state_dict().items()} == {
         "pool": 20 * 10**6,
         "importance": 2 * 10**7,
@@ -244,3 +244,26 @@ def test_cuda_agrees_with_the_cpu():
     module = make()
     expected = module(torch.tensor(IDS))
     torch.testing.assert_close(module.cuda()(torch.tensor(IDS).cuda()).cpu(), expected)
+
+
+def test_sizes_stand_as_in_torch():
+    module = HashEmbedding(10**4, 20, num_buckets=500)
+    assert (module.pool.shape, module.importance.shape) == ((500, 20), (10**4, 2))
+    with pytest.raises(TypeError, match="positional"):
+        HashEmbedding(10**4, 20, 500)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+def test_padding_is_zero_and_trains_nothing(variant, sparse):
+    module, plain = (make(variant=variant, sparse=sparse, padding_idx=index) for index in (7, None))
+    plain.load_state_dict(module.state_dict())
+    ids = torch.tensor([[3, 7], [7, -1]])
+    expected = plain(ids) * (ids != 7).unsqueeze(-1)
+    torch.testing.assert_close(module(ids), expected)
+    expected.square().sum().backward()
+    module(ids).square().sum().backward()
+    for parameter, other in zip(module.parameters(), plain.parameters(), strict=True):
+        gradient, other_gradient = (p.grad.to_dense() if sparse else p.grad for p in (parameter, other))
+        torch.testing.assert_close(gradient, other_gradient)
+    assert "padding_idx=7" in repr(module)

@@ -122,7 +122,7 @@ def test_a_document_depends_on_its_features_alone(documents, normalize, aggregat
 
 def test_it_learns_with_an_ordinary_optimizer():
     torch.manual_seed(0)
-    bag = HashEmbeddingBag(1000, 100, 8, normalize="l2")
+    bag = HashEmbeddingBag(1000, 8, num_buckets=100, normalize="l2")
     head = torch.nn.Linear(bag.output_dim, 2)
     ids, offsets, target = torch.arange(40), torch.arange(0, 41, 4), torch.arange(10) % 2
     optimizer = torch.optim.Adam([*bag.parameters(), *head.parameters()], lr=0.05)
@@ -212,3 +212,18 @@ def test_cuda_agrees_with_the_cpu(aggregation):
     out.square().sum().backward()
     torch.testing.assert_close(out.cpu(), expected)
     torch.testing.assert_close(bag.pool.grad.to_dense().cpu(), gradient)
+
+
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+def test_padding_is_left_out_of_the_sums(aggregation, sparse, normalize):
+    options = {"num_buckets": 11, "aggregation": aggregation, "sparse": sparse, "normalize": normalize}
+    bag, plain = (HashEmbeddingBag(40, 3, **options, padding_idx=index) for index in (7, None))
+    plain.load_state_dict(bag.state_dict())
+    padded = bag(torch.tensor([7, 3, 7, 5, 7]), torch.tensor([0, 3, 4, 5]))
+    short = plain(torch.tensor([3, 5]), torch.tensor([0, 1, 2, 2]))
+    torch.testing.assert_close(padded, short)
+    weights = torch.tensor([2.0, 0.5, 1.0])
+    padded = bag(torch.tensor([3, 7, 5]), torch.tensor([0, 3]), weights)
+    torch.testing.assert_close(padded, plain(torch.tensor([3, 5]), torch.tensor([0, 2]), weights[[0, 2]]))

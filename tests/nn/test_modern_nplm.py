@@ -50,7 +50,7 @@ def test_hidden_states(options):
 
 
 def test_averages_of_hash_embeddings():
-    embedding = HashEmbedding(50, 9, 4, seed=1, append_weight=False)
+    embedding = HashEmbedding(50, 4, num_buckets=9, seed=1, append_weight=False)
     words = torch.tensor([[3, 10**9, PADDING, 3], [PADDING] * 4])
     table = {word: embedding(torch.tensor(word)).detach().numpy() for word in (3, 10**9)}
     rows = np.stack([table[3], table[10**9]])

@@ -181,7 +181,7 @@ def test_options_of_the_output_layer():
 
 def test_a_hash_embedding_as_word_vectors():
     torch.manual_seed(0)
-    hashed = HashEmbedding(1000, 100, 5, append_weight=False, sparse=True)
+    hashed = HashEmbedding(1000, 5, num_buckets=100, append_weight=False, sparse=True)
     model = make("hsigmoid", embedding=hashed, sparse=True)
     far = torch.tensor([[2**31 - 1, 0, 7]])
     assert model.log_prob(far).exp().sum().item() == pytest.approx(1)

@@ -367,8 +367,8 @@ def test_gradients_accumulate_after_a_step(kind):
         bag(torch.tensor(ids), torch.tensor([0, len(ids)])).square().sum().backward()
 
     torch.manual_seed(0)
-    bag = HashEmbeddingBag(40, 11, 3, sparse=True, dtype=torch.float64)
-    plain = HashEmbeddingBag(40, 11, 3, dtype=torch.float64)
+    bag = HashEmbeddingBag(40, 3, num_buckets=11, sparse=True, dtype=torch.float64)
+    plain = HashEmbeddingBag(40, 3, num_buckets=11, dtype=torch.float64)
     plain.load_state_dict(bag.state_dict())
     lose(bag, [1, 2, 3])
     kind(bag.parameters(), lr=0.0).step()  # marks the gradient as coalesced

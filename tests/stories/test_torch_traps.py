@@ -62,9 +62,9 @@ def test_a_checkpoint_of_random_projections_needs_their_parameters():
     ],
 )
 def test_tables_are_not_loaded_into_a_bag_that_reads_them_otherwise(options, message):
-    state = HashEmbeddingBag(20, 10, 4).state_dict()
+    state = HashEmbeddingBag(20, 4, num_buckets=10).state_dict()
     with pytest.raises(ValueError, match=re.escape(message)):
-        HashEmbeddingBag(20, 10, 4, **options).load_state_dict(state)
+        HashEmbeddingBag(20, 4, num_buckets=10, **options).load_state_dict(state)
 
 
 @pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam, RowwiseSGD])
@@ -156,8 +156,8 @@ def test_the_history_holds_what_callbacks_measured():
 
 def test_a_word_embedding_of_another_width_is_refused_by_the_network():
     with pytest.raises(ValueError, match=r"embedding_dim must be 6, the output_dim of the HashEmbedding .*, got 4"):
-        NPLM(9, 2, 4, 2, output="softmax", embedding=HashEmbedding(9, 5, 4))
-    NPLM(9, 2, 6, 2, output="softmax", embedding=HashEmbedding(9, 5, 4))
+        NPLM(9, 2, 4, 2, output="softmax", embedding=HashEmbedding(9, 4, num_buckets=5))
+    NPLM(9, 2, 6, 2, output="softmax", embedding=HashEmbedding(9, 4, num_buckets=5))
 
 
 def test_a_checkpoint_is_assigned_to_an_output_layer_on_the_meta_device():

@@ -49,12 +49,12 @@ pipeline = make_text_classifier()
 reveal_type(pipeline.fit(texts, labels))  # sklearn_hashnlp._sklearn.Pipeline
 reveal_type(pipeline.predict(texts))  # numpy.ndarray[tuple[Any, ...], numpy.dtype[Any]]
 reveal_type(h.SGNNProjector().fit_transform([[1.0]]))  # numpy.ndarray[tuple[Any, ...], numpy.dtype[Any]]
-reveal_type(h.nn.HashEmbedding(8, 8, 2))  # sklearn_hashnlp.nn._hash_embedding.HashEmbedding
+reveal_type(h.nn.HashEmbedding(8, 2, num_buckets=8))  # sklearn_hashnlp.nn._hash_embedding.HashEmbedding
 HashEmbeddingClassifier(embeding_dim=3)  # Unexpected keyword argument "embeding_dim"
 HashEmbeddingClassifier(loss="sofmax")  # incompatible type "Literal['sofmax']"
 TextClassifier(feature="words")  # Unexpected keyword argument "feature"
 make_text_classifier(device="gpu")  # incompatible type "Literal['gpu']"
-h.nn.HashEmbedding(8, 8, 2, variant="best")  # incompatible type "Literal['best']"
+h.nn.HashEmbedding(8, 2, num_buckets=8, variant="best")  # incompatible type "Literal['best']"
 h.HashEmbedingClassifier()  # Module has no attribute "HashEmbedingClassifier"
 """
 # These would take mypy several seconds, and nothing here depends on their types.

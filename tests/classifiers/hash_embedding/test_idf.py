@@ -17,7 +17,7 @@ LATER = csr_array(np.array([[1, 0, 0, 1, 0], [0, 0, 5, 2, 0]]))
 
 
 def fresh_bag():
-    return HashEmbeddingBag(10_000, 50, 4, num_hashes=3, importance_init=0.0)
+    return HashEmbeddingBag(10_000, 4, num_buckets=50, num_hashes=3, importance_init=0.0)
 
 
 def place(bag, column):
@@ -35,7 +35,7 @@ def test_it_is_scikit_learns_idf():
 
 def test_columns_that_share_a_row_are_counted_together_and_never_more_than_the_documents():
     columns = np.tile(np.arange(101), 3)  # three documents with 101 columns each, in two rows of importance
-    bag = HashEmbeddingBag(2, 50, 4, importance_init=0.0)
+    bag = HashEmbeddingBag(2, 4, num_buckets=50, importance_init=0.0)
     assert initialize_importance(bag, columns, 3) == 1.0
     assert (bag.importance == 1).all()
 
@@ -49,7 +49,7 @@ def test_a_bag_starts_with_it_divided_by_its_mean():
     assert torch.equal(bag.importance[torch.from_numpy(rows)], start.unsqueeze(1).expand(3, 3))
     assert bag.importance.any(dim=1).sum() == 3
     with pytest.raises(ValueError, match="A bag of variant 'standard' has no importance weights to initialize"):
-        initialize_importance(HashEmbeddingBag(10, 5, 4, variant="standard"), COUNTS.indices, 3)
+        initialize_importance(HashEmbeddingBag(10, 4, num_buckets=5, variant="standard"), COUNTS.indices, 3)
 
 
 def test_later_documents_start_only_what_no_earlier_one_had():
