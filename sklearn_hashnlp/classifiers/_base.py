@@ -239,7 +239,10 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         [[], [], []]
         """
         if not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
+            raise ValueError(
+                f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}. For all labels set "
+                "k=len(model.classes_)."
+            )
         check_is_fitted(self)
         probabilities, indices = self._topk(X, min(int(k), len(self.classes_)))
         labels = self.classes_.tolist()

@@ -63,6 +63,7 @@ def export(
 
     check_text_file(compare)  # before torch is loaded
     check_model_folder(model)
+    screen.note(f"Exporting {model} to {file}")  # it takes seconds
     from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_predictor, quantize
     from sklearn_hashnlp.cli._pipelines import final_estimator, load_classifier
 

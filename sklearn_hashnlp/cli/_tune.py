@@ -364,5 +364,7 @@ def _show_result(screen: Screen, result: TuningResult, best: TunedModel, model: 
     screen.show(table)
     screen.show(f"\nBest {figure} {best.score:.4f}, default parameters {default:.4f}", style="bold")
     screen.show(f"Saved in {model}: {size:,} bytes, {best.precision}, {_describe(best.params)}")
+    if len(result.trials) == 1:
+        screen.note("Only the default parameters were tried: for a search set a longer --time or more --max-trials.")
     screen.note("\nNext, test it on texts that the search has not seen:")
     screen.note(f"  {command_name()} test test.csv --model {shlex.quote(str(model))}", style="bold")

@@ -278,7 +278,7 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         X : iterable of str
             The texts, as in ``predict``.
         k : int, default=5
-            Maximal number of labels of a text; -1 is all, as in fastText.
+            Maximal number of labels of a text.
         threshold : float, default=0.0
             Minimal probability of a label.
 
@@ -290,7 +290,7 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         Raises
         ------
         ValueError, TypeError
-            If ``k`` is not an integer of at least 1, or -1, or ``threshold`` no number, and as in ``predict``.
+            If ``k`` is not an integer of at least 1, or ``threshold`` no number, and as in ``predict``.
 
         Examples
         --------
@@ -299,12 +299,15 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         >>> [(label, round(p, 2)) for label, p in model.predict_topk(["my oven"], k=2)[0]]
         [('baking', 0.83), ('equipment', 0.17)]
         """
-        if not isinstance(k, int | np.integer) or isinstance(k, bool) or (k < 1 and k != -1):
-            raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, or -1; got {k!r}.")
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+            raise ValueError(
+                f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}. For all labels set "
+                "k=len(model.classes_)."
+            )
         if not isinstance(threshold, int | float | np.number) or math.isnan(threshold):
             raise ValueError(f"{type(self).__name__}.predict_topk needs a number as threshold, got {threshold!r}.")
         probabilities = self.predict_proba(X)
-        best = self._ranking(probabilities)[:, : len(self.classes_) if k == -1 else int(k)]
+        best = self._ranking(probabilities)[:, : int(k)]
         labels = self.classes_.tolist()
         return [
             [(labels[i], row[i]) for i in indices if row[i] >= threshold]

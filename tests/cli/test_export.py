@@ -56,6 +56,7 @@ def test_a_classifier_of_hash_embeddings(hashnlp: Any, model: Path, tmp_path: Pa
     result = hashnlp("export", "--model", model, tmp_path / name, "--compare", tmp_path / "texts.txt")
     assert result.code == 0, result.err
     assert "Same predicted label for 3 of 3 texts" in result.out
+    assert result.err.startswith("Exporting ")
     size = hashnlp("export", "--model", model, tmp_path / name, "--precision", "int8", "--json").json["bytes"]
     paths = [tmp_path / name] if name.endswith(".py") else list((tmp_path / name).glob("*.*"))
     assert size == sum(path.stat().st_size for path in paths)

@@ -32,6 +32,7 @@ def test_the_best_model_is_saved_with_a_report(hashnlp: Any, data: Path, rows: A
     assert result.code == 0, result.err
     assert "Trial 1: accuracy" in result.err
     assert "Finished 2 trials" in result.err
+    assert "Only the default parameters were tried" not in result.err
     assert f"Saved in {folder}" in result.out
     assert "default parameters" in result.out
     assert plot.read_bytes()[:4] == b"\x89PNG"
@@ -72,6 +73,12 @@ def test_limits_of_size_and_validation_texts(hashnlp: Any, data: Path, tmp_path:
     result = hashnlp(*options, "--max-size", "5k")
     assert (result.code, "--max-size 5k, less 4," in result.err) == (1, True)
     assert "No model of at most" in result.err
+
+
+def test_a_search_of_one_trial_says_that_nothing_was_searched(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    result = hashnlp("tune", data, "--model", tmp_path / "m", "--time", 1000, "--max-trials", 1)
+    assert result.code == 0, result.err
+    assert "Only the default parameters were tried: for a search set a longer --time" in " ".join(result.err.split())
 
 
 def test_the_metric_is_the_figure_of_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> None:
