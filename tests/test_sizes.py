@@ -1,0 +1,44 @@
+"""Files and folders of the package have a size to read, and constructors are short."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import sklearn_hashnlp
+from sklearn_hashnlp import nn
+from tests.sizes import code_lines, sizes
+
+PACKAGE = Path(sklearn_hashnlp.__file__).parent
+PUBLIC = {name: getattr(module, name) for module in (sklearn_hashnlp, nn) for name in module.__all__}
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+LIMITS = {"TextClassifier": 20, "HsigmoidLanguageModel": 30, "SGNNSentenceEncoder": 45}
+LONG_FILES = {"sentences/_sgnn_sentence_encoder.py", "language/_hsigmoid_language_model.py"}  # one public class each
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_constructor_is_short(name: str) -> None:
+    limit = LIMITS.get(name, 16 if CLASSES[name].__module__.startswith("sklearn_hashnlp.nn.") else 26)
+    assert len(inspect.signature(CLASSES[name]).parameters) <= limit
+
+
+def test_a_file_is_read_in_one_sitting() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        limit = 750 if path.relative_to(PACKAGE).as_posix() in LONG_FILES else 700
+        assert path.read_text(encoding="utf-8").count("\n") <= limit, path
+    assert max(Counter(path.parent for path in PACKAGE.rglob("*.py")).values()) <= 24
+
+
+def test_comments_and_docstrings_are_no_code() -> None:
+    text = '"""Doc."""\n\n# comment\nx = 1  # one\n\n\ndef f():\n    """Doc.\n\n    More.\n    """\n    return x\n'
+    assert code_lines(text) == 3
+
+
+def test_the_sizes_of_this_tree() -> None:
+    figures = sizes(PACKAGE.parent)
+    assert figures["package: lines of code"] < figures["package: lines"]
+    assert figures["benchmarks: lines"] <= 13_500
+    assert figures["public names"] > 50
