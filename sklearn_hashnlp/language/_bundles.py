@@ -111,7 +111,8 @@ class LanguageSchedule(Schedule):
     LanguageSchedule(bias_learning_rate=2.0, warmup_steps=0)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = Schedule._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: Schedule._parameter_constraints[name] for name in ("decay", "warmup_steps", "plateau", "average")},
         "bias_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
         "direct_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
     }
@@ -129,11 +130,7 @@ class LanguageSchedule(Schedule):
         self.bias_learning_rate = bias_learning_rate
         self.direct_learning_rate = direct_learning_rate
 
-    @classmethod
-    def of(cls, value: Any) -> LanguageSchedule:
-        """Return the value of ``schedule``; None is a constant learning rate."""
-        if value is None:
-            return cls("constant", 0)
-        if isinstance(value, str):
-            return cls()
-        return value if isinstance(value, cls) else cls(value.decay, value.warmup_steps, value.plateau, value.average)
+    @staticmethod
+    def factors_of(schedule: Schedule) -> dict[str, float]:
+        """Return the factors of learning rates; they are 1 for a schedule without them."""
+        return {name: float(getattr(schedule, name, 1.0)) for name in ("bias_learning_rate", "direct_learning_rate")}

@@ -27,7 +27,7 @@ from sklearn_hashnlp.language._trees import WordTree, language_tree, mean_hidden
 from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.language._word_codes import EMBEDDINGS
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, check_bundles
+from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._estimator import atomic_fit
@@ -426,7 +426,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         was_fitted = resumes and self._n_fitted > 0
         settings = self._settings(net, corpus, PARTIAL_FIT_RATE if was_fitted else 1.0).single_epoch()
         self._n_fitted = self._n_fitted + len(corpus.windows) if was_fitted else 0
-        warmup_steps = int(LanguageSchedule.of(self.schedule).warmup_steps)  # of a new net
+        warmup_steps = int(self._schedule().warmup_steps)  # of a new net
         return self._train(net, corpus, replace(settings, warmup_steps=warmup_steps), None)
 
     def _check_parameters(self) -> None:
@@ -463,11 +463,14 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             )
         if self.resume and self.checkpoint_dir is None:
             raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
-        if self.resume and LanguageSchedule.of(self.schedule).average:
+        if self.resume and self._schedule().average:
             raise ValueError(
                 f"{name}(resume=True) cannot continue an average of weights, which checkpoints do not hold. Set "
                 "schedule__average=False."
             )
+
+    def _schedule(self) -> Schedule:
+        return as_schedule(self.schedule, LanguageSchedule())
 
     def _stopping(self) -> EarlyStopping | None:
         return as_early_stopping(self.early_stopping, EARLY_STOPPING)
@@ -491,7 +494,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         return TrainingSettings.of(
             self,
             seed=self._seeds.order,
-            schedule=LanguageSchedule.of(self.schedule),
+            schedule=self._schedule(),
             early_stopping=self._stopping(),
             restore_best=True,
             max_grad_norm=None if max_grad_norm is None else float(max_grad_norm),
@@ -527,7 +530,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             hidden_size=min(self.hidden_size, _SMALL_HIDDEN),
             tree="cluster",
             max_epochs=_SMALL_EPOCHS,
-            schedule=Schedule("linear", LanguageSchedule.of(self.schedule).warmup_steps),
+            schedule=Schedule("linear", self._schedule().warmup_steps),
             regularization=Regularization(
                 0.25, 0.0, max_grad_norm=Regularization.of(self.regularization).max_grad_norm
             ),
@@ -589,7 +592,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         """Train the net and keep it; an error leaves an old one as it was."""
         log, history = (self.log_, self.history_) if self._trains_further(net) else ([], [])
         train, valid = WindowDataset(corpus.windows), None
-        schedule = LanguageSchedule.of(self.schedule)
         last_callbacks: list[Callback] = []
         if corpus.valid_windows is not None:
             valid = WindowDataset(corpus.valid_windows)
@@ -610,8 +612,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 self.optimizer,
                 settings.learning_rate,
                 n_words=min(settings.batch_size, len(train)),
-                bias_learning_rate=float(schedule.bias_learning_rate),
-                direct_learning_rate=float(schedule.direct_learning_rate),
+                **LanguageSchedule.factors_of(self._schedule()),
                 weight_decay=float(Regularization.of(self.regularization).weight_decay),
             )
             if resumed is not None:

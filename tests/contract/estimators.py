@@ -157,7 +157,7 @@ CASES: dict[str, Case] = {
     ),
     "HsigmoidLanguageModel": _language_model(),
     "HsigmoidLanguageModel, softmax, adam": _language_model(
-        output="softmax", optimizer="adam", learning_rate=0.01, dropout=0.3
+        output="softmax", optimizer="adam", learning_rate=0.01, regularization__dropout=0.3
     ),
     "HsigmoidLanguageModel, modern": _language_model(
         hidden_layer="residual", far_context=4, regularization__word_dropout=0.2
