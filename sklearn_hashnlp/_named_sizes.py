@@ -17,7 +17,9 @@ def split_sizes(option: Any, usual: Mapping[str, tuple[int, ...]]) -> tuple[str,
     return option[0], tuple(int(size) for size in option[1:])
 
 
-def check_sizes(option: Any, usual: Mapping[str, tuple[int, ...]], *, parameter: str, caller: str) -> None:
+def check_sizes(
+    option: Any, usual: Mapping[str, tuple[int, ...]], *, parameter: str, caller: str, besides: tuple[Any, ...] = ()
+) -> None:
     """Check an option that is a name, or a tuple of the name and as many sizes as the usual ones."""
     if isinstance(option, str) and option in usual:
         return
@@ -26,7 +28,7 @@ def check_sizes(option: Any, usual: Mapping[str, tuple[int, ...]], *, parameter:
         are_sizes = all(is_integer(size) and 1 <= size <= _MAX_SIZE for size in sizes)
         if are_sizes and len(sizes) == len(usual[option[0]]):
             return
-    names = ", ".join(repr(name) for name in usual)
+    names = ", ".join(repr(name) for name in (*besides, *usual))
     pairs = " or ".join(repr((name, *sizes)) for name, sizes in usual.items() if sizes)
     raise ValueError(
         f"The {parameter!r} parameter of {caller} must be {names}, or a tuple of a name and integers from 1 to "

@@ -437,7 +437,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         check_sizes(self.hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller=name)
         check_sizes(self.embedding, EMBEDDINGS, parameter="embedding", caller=name)
         if is_hashed(self.direct_connections):
-            check_sizes(self.direct_connections, HASHED_DIRECT, parameter="direct_connections", caller=name)
+            check_sizes(
+                self.direct_connections,
+                HASHED_DIRECT,
+                parameter="direct_connections",
+                caller=name,
+                besides=(False, True),
+            )
             if self.output != "hsigmoid":
                 raise ValueError(
                     f"{name}(direct_connections='hashed') needs output='hsigmoid', where a word has the scores of a "

@@ -183,7 +183,13 @@ class NPLM(nn.Module):
         if not isinstance(direct_connections, bool):
             if isinstance(direct_connections, tuple | list) and len(direct_connections) == 3:
                 hash_seed, direct_connections = direct_connections[2], direct_connections[:2]
-            check_sizes(direct_connections, HASHED_DIRECT, parameter="direct_connections", caller="NPLM")
+            check_sizes(
+                direct_connections,
+                HASHED_DIRECT,
+                parameter="direct_connections",
+                caller="NPLM",
+                besides=(False, True),
+            )
             direct_connections, (n_direct,) = split_sizes(direct_connections, HASHED_DIRECT)
         if output == "tied_softmax" and (embedding is not None or direct_connections):
             raise ValueError(
