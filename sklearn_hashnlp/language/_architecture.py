@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sklearn_hashnlp._named_sizes import split_sizes
-from sklearn_hashnlp.language._bundles import Regularization
+from sklearn_hashnlp.language._bundles import as_regularization
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._vocabulary import SpecialTokens, Vocabulary
 from sklearn_hashnlp.language._windows import FarContext
@@ -61,7 +61,7 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
         projected = {"n_projections": sizes[0], "n_bits": sizes[1], "seed": hash_seed}
     direct = estimator.direct_connections
     hidden_layer, n_blocks = split_sizes(estimator.hidden_layer, HIDDEN_LAYERS)
-    regularization = Regularization.of(estimator.regularization)
+    regularization = as_regularization(estimator.regularization)
     start_token = vocabulary.special_tokens.start
     return {
         "num_words": len(vocabulary),

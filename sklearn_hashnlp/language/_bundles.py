@@ -67,13 +67,6 @@ class Regularization(Bundle):
         self.weight_decay = weight_decay
         self.max_grad_norm = max_grad_norm
 
-    @classmethod
-    def of(cls, value: Any) -> Regularization:
-        """Return the value of ``regularization``; None is all off."""
-        if value is None:
-            return cls(0.0, 0.0, 0.0, 0.0, None)
-        return cls() if isinstance(value, str) else value
-
 
 class LanguageSchedule(Schedule):
     """Learning rate schedule of a language model, with learning rates of two groups of parameters.
@@ -130,7 +123,14 @@ class LanguageSchedule(Schedule):
         self.bias_learning_rate = bias_learning_rate
         self.direct_learning_rate = direct_learning_rate
 
-    @staticmethod
-    def factors_of(schedule: Schedule) -> dict[str, float]:
-        """Return the factors of learning rates; they are 1 for a schedule without them."""
-        return {name: float(getattr(schedule, name, 1.0)) for name in ("bias_learning_rate", "direct_learning_rate")}
+
+def as_regularization(value: Regularization | str | None) -> Regularization:
+    """Return the value of ``regularization``; None is all off."""
+    if value is None:
+        return Regularization(0.0, 0.0, 0.0, 0.0, None)
+    return Regularization() if isinstance(value, str) else value
+
+
+def learning_rate_factors(schedule: Schedule) -> dict[str, float]:
+    """Return the factors of learning rates; they are 1 for a schedule without them."""
+    return {name: float(getattr(schedule, name, 1.0)) for name in ("bias_learning_rate", "direct_learning_rate")}

@@ -18,7 +18,13 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions,
 from sklearn_hashnlp.language._architecture import check_same_network, is_hashed, language_architecture
 from sklearn_hashnlp.language._auto import PARTIAL_FIT_RATE, Auto, auto_settings, warm_start_rate
 from sklearn_hashnlp.language._batches import WindowDataset
-from sklearn_hashnlp.language._bundles import EARLY_STOPPING, LanguageSchedule, Regularization
+from sklearn_hashnlp.language._bundles import (
+    EARLY_STOPPING,
+    LanguageSchedule,
+    Regularization,
+    as_regularization,
+    learning_rate_factors,
+)
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
@@ -496,7 +502,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def _settings(self, net: LanguageNet, corpus: TrainingData, rate_factor: float = 1.0) -> TrainingSettings:
         first_batch_size = self.batch_size_ if self._trains_further(net) else None
         auto = auto_settings(self, len(corpus.windows), first_batch_size, rate_factor)
-        max_grad_norm = Regularization.of(self.regularization).max_grad_norm
+        max_grad_norm = as_regularization(self.regularization).max_grad_norm
         return TrainingSettings.of(
             self,
             seed=self._seeds.order,
@@ -538,7 +544,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             max_epochs=_SMALL_EPOCHS,
             schedule=Schedule("linear", self._schedule().warmup_steps),
             regularization=Regularization(
-                0.25, 0.0, max_grad_norm=Regularization.of(self.regularization).max_grad_norm
+                0.25, 0.0, max_grad_norm=as_regularization(self.regularization).max_grad_norm
             ),
             callbacks=[TimeLimit(_SMALL_TIME * limit.seconds) for limit in self._time_limits()],
         )
@@ -579,7 +585,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         stopping = self._stopping()
         patience = None if stopping is None else stopping.patience
         if last - first >= settings.max_epochs or (patience is not None and last - best >= patience):
-            if weights:
+            if weights and settings.restore_best:
                 net.module_.load_state_dict(weights)
             return self
         factor = settings.learning_rate / model.learning_rate_
@@ -618,8 +624,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 self.optimizer,
                 settings.learning_rate,
                 n_words=min(settings.batch_size, len(train)),
-                **LanguageSchedule.factors_of(self._schedule()),
-                weight_decay=float(Regularization.of(self.regularization).weight_decay),
+                **learning_rate_factors(self._schedule()),
+                weight_decay=float(as_regularization(self.regularization).weight_decay),
             )
             if resumed is not None:
                 for group, rate in zip(optimizer.param_groups, resumed.learning_rates, strict=True):
