@@ -42,10 +42,7 @@ RESULT = "language_models.json"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
 PARTS = ("builders", "networks", "time", "ranking")
 
-SMALL: dict[str, Any] = {
-    "embedding_dim": 64,
-    "hidden_size": 256,
-    "regularization__dropout": 0.3,
+SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "regularization__dropout": 0.3} | {
     "learning_rate": 0.5,
     "batch_size": 512,
 }
@@ -85,7 +82,8 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "learned": LARGE | {"tree": "learned"},
     "hashed": LARGE | HASHED,
     "modern": LARGE
-    | {"tree": "learned", "hidden_layer": "residual", "optimizer": "adam", "learning_rate": 0.001}
+    | {"tree": "learned", "hidden_layer": "residual"}
+    | {"optimizer": "adam", "learning_rate": 0.001}
     | FAR,
     "far hashed": LARGE | HASHED | FAR,
 }
@@ -195,8 +193,8 @@ def checkpoints_in(work: Path, name: str) -> dict[str, Any]:
 def network(**settings: Any) -> HsigmoidLanguageModel:
     """Return a network without warmup and clipping; settings are parameters, also nested ones."""
     schedule, regularization = LanguageSchedule(warmup_steps=0), Regularization(max_grad_norm=None)
-    model = HsigmoidLanguageModel(schedule=schedule, regularization=regularization, random_state=0)
-    return model.set_params(**settings)
+    plain = HsigmoidLanguageModel(schedule=schedule, regularization=regularization, random_state=0)
+    return plain.set_params(**settings)
 
 
 def train(data: DataFolder, settings: dict[str, Any]) -> HsigmoidLanguageModel:
