@@ -94,7 +94,7 @@ class LanguageSchedule(Schedule):
 
     See Also
     --------
-    sklearn_hashnlp.training.Schedule : Schedule without these two factors, and by default constant.
+    sklearn_hashnlp.training.Schedule : Schedule without these two factors, with ``shuffle``, and by default constant.
 
     Examples
     --------

@@ -139,9 +139,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         before, less for less text. So a few sentences of another kind do not ruin a model.
     schedule : LanguageSchedule, Schedule, "auto" or None, default="auto"
         How the learning rate changes: a :class:`LanguageSchedule` with the fields ``decay``, ``warmup_steps``,
-        ``plateau``, ``average``, ``bias_learning_rate`` and ``direct_learning_rate`` or, without the last two, a
-        :class:`~sklearn_hashnlp.training.Schedule`. ``"auto"``: a linear decay after a warmup of 100 steps. None: a
-        constant learning rate.
+        ``plateau``, ``average``, ``bias_learning_rate`` and ``direct_learning_rate``; or a
+        :class:`~sklearn_hashnlp.training.Schedule`, with ``shuffle`` in place of the last two. ``"auto"``: a linear
+        decay after a warmup of 100 steps. None: a constant learning rate.
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 5.
     batch_size : int or "auto", default="auto"
@@ -400,8 +400,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         """Train for one epoch on more sentences, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant after a warmup in the first call of a new model, and there is no validation set:
-        ``max_epochs``, ``early_stopping``, ``checkpoint_dir`` and all other fields of ``schedule`` have no effect.
-        After a ``fit``, ``learning_rate="auto"`` is a twelfth.
+        ``max_epochs``, ``early_stopping``, ``checkpoint_dir``, and ``decay``, ``plateau`` and ``average`` of
+        ``schedule`` have no effect. After a ``fit``, ``learning_rate="auto"`` is a twelfth.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ from sklearn_hashnlp import (
 )
 from sklearn_hashnlp.language import LanguageSchedule, Regularization
 from sklearn_hashnlp.persistence import load_word_vectors
-from sklearn_hashnlp.training import EarlyStopping, StepLog
+from sklearn_hashnlp.training import EarlyStopping, Schedule, StepLog
 from tests.golden._classifiers import losses
 from tests.golden._register import Arrays, golden, sentences
 
@@ -64,13 +64,6 @@ def language_model(**settings: Any) -> HsigmoidLanguageModel:
     schedule = LanguageSchedule("linear", 0, plateau=None, bias_learning_rate=1.0, direct_learning_rate=1.0)
     model = HsigmoidLanguageModel(**LANGUAGE_MODEL, regularization=regularization, schedule=schedule)
     return model.set_params(**settings)
-
-
-class KeepOrder(Callback):  # type: ignore[misc]  # skorch has no types
-    """Do not shuffle."""
-
-    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
-        net.iterator_train__shuffle = False
 
 
 def _train() -> list[str]:
@@ -119,7 +112,8 @@ def language_model_hsigmoid() -> Arrays:
 
 @golden("trained")
 def language_model_two_level_tree() -> Arrays:
-    return _fitted(tree="two_level", callbacks=[KeepOrder()], max_features=200, regularization__dropout=0.0)
+    settings: dict[str, Any] = {"tree": "two_level", "schedule": Schedule("linear", shuffle=False)}
+    return _fitted(**settings, max_features=200, regularization__dropout=0.0)
 
 
 @golden("trained")

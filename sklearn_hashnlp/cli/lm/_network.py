@@ -66,7 +66,7 @@ def callbacks_of(given: dict[str, Any]) -> list[Any]:
 
 
 def _auto(bundle: Any) -> Any:
-    return "auto" if bundle.get_params() == type(bundle)().get_params() else bundle
+    return "auto" if bundle == type(bundle)() else bundle
 
 
 def _direct_connections(kind: DirectConnections, n_direct: int) -> Any:
@@ -86,7 +86,7 @@ def _early_stopping(options: dict[str, Any]) -> Any:
     from sklearn_hashnlp.training import EarlyStopping
 
     stopping = EarlyStopping("valid_loss", options["patience"], options["validation_fraction"])
-    return "valid_loss" if stopping.get_params() == EARLY_STOPPING.get_params() else stopping
+    return "valid_loss" if stopping == EARLY_STOPPING else stopping
 
 
 def _checkpoints(folder: Any, keep: Keep) -> Any:

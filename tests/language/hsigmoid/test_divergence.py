@@ -10,7 +10,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.language import LanguageSchedule, Regularization
-from sklearn_hashnlp.training import StepLog
+from sklearn_hashnlp.training import Schedule, StepLog
 from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VARIED, bytes_of, fitted, losses, make
 
 TWO = ["the cat sat on the mat", "the dog sat on the rug"]
@@ -61,15 +61,9 @@ def test_training_on_another_domain_is_no_divergence():
     assert again.fit(other).perplexity(other) < before
 
 
-class KeepOrder(Callback):
-    """Do not shuffle."""
-
-    def on_train_begin(self, net, **kwargs):
-        net.iterator_train__shuffle = False
-
-
 def test_an_unknown_part_of_a_text_in_order_is_no_divergence():
-    model = fitted(optimizer="sgd").set_params(batch_size=1, callbacks=[KeepOrder(), StepLog(200)], learning_rate=1e-5)
+    in_order = {"schedule": Schedule(shuffle=False), "callbacks": [StepLog(200)]}
+    model = fitted(optimizer="sgd").set_params(**in_order, batch_size=1, learning_rate=1e-5)
     text = GRAMMAR[:100] + ["x y z"] * 50  # of 4 windows each: the last 200 batches are alike
     model.partial_fit(text)
     assert model.log_[-1]["train_loss"] > 3 * model.log_[-2]["train_loss"]
