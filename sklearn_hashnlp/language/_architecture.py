@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sklearn_hashnlp._named_sizes import split_sizes
+from sklearn_hashnlp._named_sizes import check_sizes, split_sizes
 from sklearn_hashnlp.language._bundles import as_regularization
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._vocabulary import SpecialTokens, Vocabulary
@@ -84,6 +84,25 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
         "projected_words": projected,
         "far_context": int(estimator.far_context),
     }
+
+
+def check_network_parameters(estimator: Any) -> None:
+    """Check the parameters of an estimator that determine the network, beyond their declared constraints."""
+    name, direct = type(estimator).__name__, estimator.direct_connections
+    check_sizes(estimator.hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller=name)
+    check_sizes(estimator.embedding, EMBEDDINGS, parameter="embedding", caller=name)
+    if is_hashed(direct):
+        check_sizes(direct, HASHED_DIRECT, parameter="direct_connections", caller=name, besides=(False, True))
+        if estimator.output != "hsigmoid":
+            raise ValueError(
+                f"{name}(direct_connections={direct!r}) needs output='hsigmoid', where a word has the scores of a path "
+                f"and not of all words. Got output={estimator.output!r}; set direct_connections=True or False."
+            )
+    if estimator.output == "tied_softmax" and (estimator.embedding != "table" or direct):
+        raise ValueError(
+            f"{name}(output='tied_softmax') needs embedding='table' and direct_connections=False, got "
+            f"{estimator.embedding!r} and {direct!r}. Set these, or output='softmax'."
+        )
 
 
 def is_hashed(direct_connections: Any) -> bool:

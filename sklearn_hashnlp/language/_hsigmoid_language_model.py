@@ -13,9 +13,8 @@ import torch
 from skorch.callbacks import Callback
 from torch import Tensor
 
-from sklearn_hashnlp._named_sizes import check_sizes
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.language._architecture import check_same_network, is_hashed, language_architecture
+from sklearn_hashnlp.language._architecture import check_network_parameters, check_same_network, language_architecture
 from sklearn_hashnlp.language._auto import PARTIAL_FIT_RATE, Auto, auto_settings, warm_start_rate
 from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._bundles import (
@@ -440,26 +439,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         name, stopping = type(self).__name__, self._stopping()
         check_bundles(self)
         check_callbacks(self)
-        check_sizes(self.hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller=name)
-        check_sizes(self.embedding, EMBEDDINGS, parameter="embedding", caller=name)
-        if is_hashed(self.direct_connections):
-            check_sizes(
-                self.direct_connections,
-                HASHED_DIRECT,
-                parameter="direct_connections",
-                caller=name,
-                besides=(False, True),
-            )
-            if self.output != "hsigmoid":
-                raise ValueError(
-                    f"{name}(direct_connections='hashed') needs output='hsigmoid', where a word has the scores of a "
-                    f"path and not of all words. Got output={self.output!r}; set direct_connections=True or False."
-                )
-        if self.output == "tied_softmax" and (self.embedding != "table" or self.direct_connections):
-            raise ValueError(
-                f"{name}(output='tied_softmax') needs embedding='table' and direct_connections=False, got "
-                f"{self.embedding!r} and {self.direct_connections!r}. Set these, or output='softmax'."
-            )
+        check_network_parameters(self)
         if stopping is not None and stopping.monitor != "valid_loss":
             raise ValueError(
                 f"{name}(early_stopping={stopping!r}) has no accuracy to monitor. Set EarlyStopping('valid_loss', ...)."
