@@ -17,6 +17,7 @@ PACKAGE = Path(sklearn_hashnlp.__file__).parent
 ROWS = [
     ("_clock", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_threads"),
     ("kernels", "trees"),
+    ("_named_sizes",),
     ("text", "nn"),
     ("optim",),
     ("persistence", "datasets"),

@@ -35,16 +35,16 @@ import numpy as np
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, read_text
-from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
+from sklearn_hashnlp.training import EarlyStopping, TimeLimit
 
 RESULT = "language_models.json"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
 PARTS = ("builders", "networks", "time", "ranking")
 
-SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "dropout": 0.3, "embedding_dropout": 0.1} | {
+SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "regularization__dropout": 0.3} | {
     "learning_rate": 0.5,
     "batch_size": 512,
-    "max_grad_norm": None,
 }
 EPOCHS_OF_BUILDERS = 4
 EPOCHS_BEFORE = 2  # of the small network with the cluster tree, from which the tree is learned
@@ -60,17 +60,19 @@ BUILDERS: dict[str, dict[str, Any]] = {
     "adaptive softmax": {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.002},
 }
 
-LARGE: dict[str, Any] = {"embedding_dim": 128, "hidden_size": 400, "dropout": 0.5, "embedding_dropout": 0.2} | {
+LARGE: dict[str, Any] = {
+    "embedding_dim": 128,
+    "hidden_size": 400,
+    "regularization__dropout": 0.5,
+    "regularization__embedding_dropout": 0.2,
     "learning_rate": 0.3,  # the wider network needs a smaller one
     "batch_size": 512,
-    "max_grad_norm": None,
     "max_epochs": 8,
 }
 HASHED: dict[str, Any] = {
     "tree": "learned",
-    "direct_connections": "hashed",
-    "n_direct": 2**24,
-    "direct_learning_rate": 4.0,
+    "direct_connections": ("hashed", 2**24),
+    "schedule__direct_learning_rate": 4.0,
     "max_epochs": 6,
 }
 FAR: dict[str, Any] = {"far_context": 64, "across_sentences": True}
@@ -79,7 +81,10 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "cluster": LARGE | {"tree": "cluster"},
     "learned": LARGE | {"tree": "learned"},
     "hashed": LARGE | HASHED,
-    "modern": LARGE | {"tree": "learned", "arch": "modern", "optimizer": "adam", "learning_rate": 0.001} | FAR,
+    "modern": LARGE
+    | {"tree": "learned", "hidden_layer": "residual"}
+    | {"optimizer": "adam", "learning_rate": 0.001}
+    | FAR,
     "far hashed": LARGE | HASHED | FAR,
 }
 GOALS = {"softmax": 140.0, "hashed": 125.0, "far hashed": 112.0}
@@ -132,9 +137,10 @@ def speed(data: DataFolder, options: argparse.Namespace, _work: Path, _known: di
     """Train each network on the same sentences in turns; return the median seconds and the median ratio."""
     sentences = read_text(data, "ptb", "train.txt")
     some, rounds = (sentences[:TIMED_SENTENCES], ROUNDS) if options.rows is None else (sentences[:100], 1)
-    models = {name: HsigmoidLanguageModel(**NETWORKS[name], max_time=1e-9, random_state=0) for name in TIMED}
+    models = {name: network(**NETWORKS[name], callbacks=[TimeLimit(1e-9)]) for name in TIMED}
     for model in models.values():
         model.fit(sentences)  # a single step, after which the network and its tree are made
+        model.set_params(callbacks=None)
         model.partial_fit(some[:20])
     seconds: dict[str, list[float]] = {name: [] for name in TIMED}
     cpu_seconds: dict[str, list[float]] = {name: [] for name in TIMED}
@@ -184,17 +190,23 @@ def checkpoints_in(work: Path, name: str) -> dict[str, Any]:
     return {"checkpoint_dir": str(work / name), "resume": True}
 
 
+def network(**settings: Any) -> HsigmoidLanguageModel:
+    """Return a network without warmup and clipping; settings are parameters, also nested ones."""
+    schedule, regularization = LanguageSchedule(warmup_steps=0), Regularization(max_grad_norm=None)
+    plain = HsigmoidLanguageModel(schedule=schedule, regularization=regularization, random_state=0)
+    return plain.set_params(**settings)
+
+
 def train(data: DataFolder, settings: dict[str, Any]) -> HsigmoidLanguageModel:
     if settings.get("tree") == "learned":
         settings = settings | learned(data)
-    model = HsigmoidLanguageModel(
-        **settings, warmup_steps=0, early_stopping=True, n_iter_no_change=None, random_state=0, verbose=1
-    )  # train for all epochs and restore the best one
+    stopping = EarlyStopping("valid_loss", patience=None)  # train for all epochs and restore the best one
+    model = network(**settings, early_stopping=stopping, verbose=1)
     return model.fit(read_text(data, "ptb", "train.txt"), X_valid=read_text(data, "ptb", "valid.txt"))
 
 
 def learned(data: DataFolder) -> dict[str, Any]:
-    first = HsigmoidLanguageModel(**SMALL, tree="cluster", max_epochs=EPOCHS_BEFORE, warmup_steps=0, random_state=0)
+    first = network(**SMALL, tree="cluster", max_epochs=EPOCHS_BEFORE)
     sentences = read_text(data, "ptb", "train.txt")
     first.fit(sentences)
     return {"tree": first.learned_tree(sentences), "vocabulary": first.vocabulary_}

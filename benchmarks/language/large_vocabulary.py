@@ -99,7 +99,7 @@ def million(n_classes: int) -> dict[str, Any]:
     tree = huffman_tree(counts)
     tree_seconds = time.perf_counter() - start
     torch.manual_seed(0)
-    model = NPLM(n_classes, tree=tree, sparse=True)
+    model = NPLM(n_classes, output=tree, sparse=True)
     optimizer = RowwiseAdagrad(model.parameters(), lr=0.1)
     words = draw_classes(counts, (MILLION_STEPS + WARM_STEPS, BATCH, model.order), seed=0)
     losses: list[float] = []

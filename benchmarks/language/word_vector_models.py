@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from benchmarks.common.fasttext_baseline import TOKENS
 from benchmarks.common.peer_packages import Peer, import_peer
-from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel, Regularization
 
 GENSIM = Peer("gensim", "gensim", ("smart_open", "wrapt"))
 SKIP_GRAM: dict[str, Any] = {"sg": 1, "hs": 1, "negative": 0, "vector_size": 100, "window": 5, "workers": 1}
 MIN_COUNT = 5
 SAMPLE = 1e-3  # gensim's default, in ours too: words more frequent than that are dropped at random
-OURS: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 64, "dropout": 0.0, "learning_rate": 0.5} | {
+OURS: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 64, "learning_rate": 0.5} | {
+    "regularization__dropout": 0.0,
     "batch_size": 512,
     "max_epochs": 2,
 }
@@ -69,7 +70,8 @@ def ours(text: Text, side: str, seed: int, epochs: int) -> Trained:
         vocabulary = {word: word_id for word_id, word in enumerate([*words, "</s>", "<unk>", "<s>"])}
         encoded = subsample(text, vocabulary, seed)
         settings = OURS | SIDES[side] | {"max_epochs": epochs}
-        model = HsigmoidLanguageModel(**settings, vocabulary=vocabulary, random_state=seed)
+        model = HsigmoidLanguageModel(vocabulary=vocabulary, regularization=Regularization(), random_state=seed)
+        model.set_params(**settings)
         n_words = int(settings["order"]) // 2 if side == "words on both sides" else int(settings["order"]) - 1
         make = both_sides if side == "words on both sides" else before
 

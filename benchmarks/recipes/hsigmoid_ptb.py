@@ -138,7 +138,8 @@ def _n_results(settings: HsigmoidPtbSettings) -> int:
 def _train(
     settings: HsigmoidPtbSettings, run: Run, checkpoints: Path, train: list[str], valid: list[str]
 ) -> HsigmoidLanguageModel:
-    from sklearn_hashnlp.language import HsigmoidLanguageModel
+    from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
+    from sklearn_hashnlp.training import StepLog
     from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     model = HsigmoidLanguageModel(
@@ -146,25 +147,21 @@ def _train(
         embedding_dim=settings.embedding_dim,
         hidden_size=settings.hidden_size,
         tree=settings.tree,
-        activation="sigmoid",
-        dropout=settings.dropout,
-        embedding_dropout=0.0,
+        hidden_layer="sigmoid",
         init="reference",
         padding="reference",
+        regularization=Regularization(settings.dropout, 0.0, weight_decay=settings.weight_decay, max_grad_norm=None),
         optimizer=settings.optimizer,
         learning_rate=settings.learning_rate,
-        bias_learning_rate=settings.bias_learning_rate,
-        learning_rate_schedule=settings.schedule,
-        warmup_steps=0,
-        weight_decay=settings.weight_decay,
-        max_grad_norm=None,
+        schedule=LanguageSchedule(settings.schedule, 0, bias_learning_rate=settings.bias_learning_rate),
         max_epochs=settings.epochs,
         batch_size=settings.batch_size,
-        log_every=settings.log_every,
-        checkpoint_dir=checkpoints,
-        keep="all",
+        checkpoint_dir=(checkpoints, "all"),
         resume=True,
-        callbacks=[LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total))],
+        callbacks=[
+            StepLog(settings.log_every),
+            LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total)),
+        ],
         random_state=run.seed,
     )
     return model.fit(train, X_valid=valid)

@@ -50,7 +50,8 @@ def train_network(
     vocabulary: dict[str, int],
 ) -> HsigmoidLanguageModel:
     """Train a network with hashed direct connections, whose tree a small network may learn before."""
-    from sklearn_hashnlp.language import HsigmoidLanguageModel
+    from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
+    from sklearn_hashnlp.training import EarlyStopping
     from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     tree: Any = settings.tree
@@ -60,12 +61,10 @@ def train_network(
             embedding_dim=min(64, settings.embedding_dim),
             hidden_size=min(256, settings.hidden_size),
             tree="cluster",
-            dropout=0.3,
-            embedding_dropout=0.1,
             vocabulary=vocabulary,
+            regularization=Regularization(0.3, 0.1, max_grad_norm=None),
             learning_rate=0.5,
-            warmup_steps=0,
-            max_grad_norm=None,
+            schedule=LanguageSchedule(warmup_steps=0),
             max_epochs=settings.tree_epochs,
             batch_size=settings.batch_size,
             random_state=run.seed,
@@ -76,21 +75,16 @@ def train_network(
         embedding_dim=settings.embedding_dim,
         hidden_size=settings.hidden_size,
         tree=tree,
-        direct_connections="hashed",
-        n_direct=settings.n_direct,
+        direct_connections=("hashed", settings.n_direct),
         far_context=settings.far_context,
         across_sentences=True,
-        dropout=settings.dropout,
-        embedding_dropout=settings.embedding_dropout,
         vocabulary=vocabulary,
+        regularization=Regularization(settings.dropout, settings.embedding_dropout, max_grad_norm=None),
         learning_rate=settings.learning_rate,
-        direct_learning_rate=settings.direct_learning_rate,
-        warmup_steps=0,
-        max_grad_norm=None,
+        schedule=LanguageSchedule(warmup_steps=0, direct_learning_rate=settings.direct_learning_rate),
         max_epochs=settings.epochs,
         batch_size=settings.batch_size,
-        early_stopping=True,
-        n_iter_no_change=None,
+        early_stopping=EarlyStopping("valid_loss", patience=None),
         checkpoint_dir=run.folder / "checkpoints",
         resume=True,
         callbacks=[LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total))],

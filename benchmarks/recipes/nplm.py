@@ -102,25 +102,24 @@ def _run(settings: NplmSettings, run: Run) -> Iterator[Result]:
 def _model(settings: NplmSettings, run: Run, options: dict[str, Any]) -> HsigmoidLanguageModel:
     """Return the model of one network: what the options leave open is the same for all."""
     from sklearn_hashnlp.language import HsigmoidLanguageModel
+    from sklearn_hashnlp.training import StepLog
     from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     return HsigmoidLanguageModel(
         order=settings.num_steps + 1,
         embedding_dim=settings.embed_dim,
         hidden_size=settings.hidden_dim,
-        activation="tanh",
-        dropout=0.0,
-        embedding_dropout=0.0,
+        hidden_layer="tanh",
         padding="full",
+        regularization=None,
         learning_rate=settings.lr if options["optimizer"] == "sgd" else settings.adagrad_lr,
-        learning_rate_schedule="constant",
-        warmup_steps=0,
-        weight_decay=0.0,
-        max_grad_norm=None,
+        schedule=None,
         max_epochs=settings.num_epochs,
         batch_size=settings.batch_size,
-        log_every=settings.log_every,
-        callbacks=[LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total))],
+        callbacks=[
+            StepLog(settings.log_every),
+            LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total)),
+        ],
         random_state=run.seed,
         **options,
     )

@@ -13,7 +13,7 @@ import torch
 from benchmarks.common.data import DataFolder, read_text
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
 from benchmarks.speed.softmax_baselines import BATCH, LanguageBaseline, Words, fused_is_faster
-from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule
 from sklearn_hashnlp.language._reader import read_training_data
 from sklearn_hashnlp.language._trees import cooccurrence_vectors
 from sklearn_hashnlp.language._windows import WordWindows
@@ -23,10 +23,8 @@ SIZES = {"order": 5, "embedding_dim": 64, "hidden_size": 256}
 OURS = {
     **SIZES,
     "batch_size": BATCH,
-    "dropout": 0.0,
-    "embedding_dropout": 0.0,
-    "warmup_steps": 0,
-    "max_grad_norm": None,
+    "regularization": None,
+    "schedule": LanguageSchedule(warmup_steps=0),
 }
 SOFTMAX, ADAPTIVE = "softmax", "adaptive"
 SOFTMAX_BATCHES = 200  # of the 1,816 of an epoch: all take the same time
@@ -52,7 +50,7 @@ class Corpus:
 
 def read_ptb(data: DataFolder) -> Corpus:
     train, valid = (read_text(data, "ptb", file) for file in ("train.txt", "valid.txt"))
-    corpus = read_training_data(HsigmoidLanguageModel(**SIZES), train, valid, seed=None)
+    corpus = read_training_data(HsigmoidLanguageModel(**SIZES), train, valid)
     assert corpus.valid_windows is not None
     return Corpus(
         train,

@@ -13,23 +13,19 @@ from torch import Tensor
 
 from benchmarks.common.data import DataFolder, read_text
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
-from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
 from sklearn_hashnlp.language._reader import read_training_data
 from sklearn_hashnlp.nn import HierarchicalSoftmax
-from sklearn_hashnlp.training import Schedule
 
 MODEL: dict[str, Any] = {
     "order": 5,
     "hidden_size": 256,
-    "max_vocabulary": 100_000,
+    "max_features": 100_000,
     "batch_size": 512,
-    "dropout": 0.25,
-    "embedding_dropout": 0.0,
+    "regularization": Regularization(0.25, 0.0, max_grad_norm=None),
     "optimizer": "adam",
     "learning_rate": 0.002,
-    "schedule": Schedule("linear", average=True),
-    "warmup_steps": 0,
-    "max_grad_norm": None,
+    "schedule": LanguageSchedule(warmup_steps=0),
     "max_epochs": 1,
     "random_state": 0,
 }
@@ -49,7 +45,7 @@ def search(data: DataFolder, rounds: int, progress: Progress) -> dict[str, Any]:
     paragraphs = [WORD.findall(line.lower()) for line in read_text(data, "wikipedia", "paragraphs.txt")]
     valid = paragraphs[::VALID_EVERY]
     train = [words for number, words in enumerate(paragraphs) if number % VALID_EVERY]
-    corpus = read_training_data(HsigmoidLanguageModel(**MODEL), train, valid, seed=None)
+    corpus = read_training_data(HsigmoidLanguageModel(**MODEL), train, valid)
     assert corpus.valid_windows is not None
     windows = corpus.valid_windows.evenly_spaced(CONTEXTS)
     contexts = torch.from_numpy(windows.take(np.arange(len(windows)))[0])

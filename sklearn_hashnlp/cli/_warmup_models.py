@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 import sklearn_hashnlp as hashnlp
 from sklearn_hashnlp.classifiers import from_fasttext
 from sklearn_hashnlp.inspection import explain
+from sklearn_hashnlp.language import Regularization
 from sklearn_hashnlp.persistence import load_fasttext
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.training import EarlyStopping
@@ -144,12 +145,12 @@ def _language_models() -> None:
     models: list[Any] = [
         counts(order=3),
         network(**small),
-        network(**small, direct_connections="hashed", n_direct=100, tree="learned"),
-        network(**small, output="softmax", optimizer="sgd", weight_decay=1e-4, max_grad_norm=1.0),
+        network(**small, direct_connections=("hashed", 100), tree="learned"),
+        network(**small, output="softmax", optimizer="sgd", regularization=Regularization(weight_decay=1e-4)),
         network(**small, embedding="hash", optimizer="adam"),
         network(**small, embedding="sgnn"),
-        network(**small, arch="modern", far_context=5, across_sentences=True),
-        network(**small, early_stopping=True, validation_fraction=0.5),
+        network(**small, hidden_layer="residual", far_context=5, across_sentences=True),
+        network(**small, early_stopping=EarlyStopping("valid_loss", 2, 0.5)),
         hashnlp.CacheLanguageModel(),
         hashnlp.InterpolatedLanguageModel([network(**small), counts(), hashnlp.CacheLanguageModel()]),
     ]

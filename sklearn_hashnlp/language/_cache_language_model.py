@@ -46,12 +46,12 @@ class CacheLanguageModel(BaseLanguageModel):
         not depend on the others.
     vocabulary : dict of str to int or None, default=None
         Words and their ids, as in :class:`HsigmoidLanguageModel`.
-    max_vocabulary : int or None, default=None
-        Maximal number of words in the vocabulary, the most frequent ones, without the three special tokens.
+    max_features : int or None, default=None
+        Maximum number of words in the vocabulary, the most frequent ones, without the three special tokens.
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
-    start_token, end_token, unknown_token : str, default="<s>", "</s>", "<unk>"
-        The special tokens: the start of a sentence, its end, and all unknown words.
+    special_tokens : (str, str, str), default=("<s>", "</s>", "<unk>")
+        Start token, end token and unknown token.
 
     Attributes
     ----------
@@ -100,11 +100,9 @@ class CacheLanguageModel(BaseLanguageModel):
         "bigram_prior": [Interval(Real, 0, MAX_REAL, closed="right")],
         "reset": [literal_options(Reset)],
         "vocabulary": [dict, None],
-        "max_vocabulary": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "max_features": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "start_token": [str],
-        "end_token": [str],
-        "unknown_token": [str],
+        "special_tokens": [tuple, list],
     }
 
     word_probs_: NDArray[np.float64]
@@ -123,11 +121,9 @@ class CacheLanguageModel(BaseLanguageModel):
         bigram_prior: float = 2.0,
         reset: Reset = "never",
         vocabulary: dict[str, int] | None = None,
-        max_vocabulary: int | None = None,
+        max_features: int | None = None,
         min_count: int = 1,
-        start_token: str = "<s>",
-        end_token: str = "</s>",
-        unknown_token: str = "<unk>",
+        special_tokens: tuple[str, str, str] | list[str] = ("<s>", "</s>", "<unk>"),
     ) -> None:
         self.cache_size = cache_size
         self.decay = decay
@@ -135,11 +131,9 @@ class CacheLanguageModel(BaseLanguageModel):
         self.bigram_prior = bigram_prior
         self.reset = reset
         self.vocabulary = vocabulary
-        self.max_vocabulary = max_vocabulary
+        self.max_features = max_features
         self.min_count = min_count
-        self.start_token = start_token
-        self.end_token = end_token
-        self.unknown_token = unknown_token
+        self.special_tokens = special_tokens
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -173,7 +167,7 @@ class CacheLanguageModel(BaseLanguageModel):
             corpus,
             order=1,
             vocabulary=self.vocabulary,
-            max_vocabulary=None if self.max_vocabulary is None else int(self.max_vocabulary),
+            max_words=None if self.max_features is None else int(self.max_features),
             min_count=int(self.min_count),
             special_tokens=special_tokens,
             caller=name,

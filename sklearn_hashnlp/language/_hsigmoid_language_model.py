@@ -4,50 +4,55 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import torch
 from skorch.callbacks import Callback
 from torch import Tensor
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.language._architecture import WordEmbedding, check_same_network, language_architecture
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
+from sklearn_hashnlp.language._architecture import check_network_parameters, check_same_network, language_architecture
 from sklearn_hashnlp.language._auto import PARTIAL_FIT_RATE, Auto, auto_settings, warm_start_rate
 from sklearn_hashnlp.language._batches import WindowDataset
+from sklearn_hashnlp.language._bundles import (
+    EARLY_STOPPING,
+    LanguageSchedule,
+    Regularization,
+    as_regularization,
+    learning_rate_factors,
+)
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
 from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_free, check_same_training
 from sklearn_hashnlp.language._trees import WordTree, language_tree, mean_hidden_states, word_clusters
 from sklearn_hashnlp.language._windows import Padding
-from sklearn_hashnlp.nn._nplm import Activation, Architecture, Initialization, OutputLayer
-from sklearn_hashnlp.training._callbacks import StepLog
-from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, Keep, SaveCheckpoints, best_epoch
+from sklearn_hashnlp.language._word_codes import EMBEDDINGS
+from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
+from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
+from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind
+from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
-from sklearn_hashnlp.training._parameters import (
-    TRAINING,
-    Device,
-    Schedule,
-    check_schedule_and_callbacks,
-    resolve_device,
-)
+from sklearn_hashnlp.training._parameters import TRAINING, Device, check_callbacks, resolve_device
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.training._undo import undone_on_error
 from sklearn_hashnlp.trees import SoftmaxTree
 
-# Of the network that tree="learned" trains first: its share of max_time, and what it has of the other one.
+OutputLayer: TypeAlias = Literal["hsigmoid", Softmax]
+
+# Of the network that tree="learned" trains first: its share of a TimeLimit, and the parameters of the other one.
 _SMALL_EMBEDDING, _SMALL_HIDDEN, _SMALL_EPOCHS, _SMALL_TIME = 64, 256, 2, 0.25
 _SMALL_PARAMETERS = (
-    *("order", "far_context", "across_sentences", "embedding", "n_embeddings", "n_buckets", "n_projections", "n_bits"),
-    *("optimizer", "learning_rate", "warmup_steps", "max_grad_norm", "batch_size", "device"),
+    *("order", "far_context", "across_sentences", "embedding"),
+    *("optimizer", "learning_rate", "batch_size", "device"),
 )
-_LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
+_EPOCHS_KEPT = "best", "all"
 
 
 class HsigmoidLanguageModel(NeuralLanguageModel):
@@ -65,9 +70,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Dimension of the word embeddings; m in the paper.
     hidden_size : int, default=256
         Size of the hidden layer; h in the paper.
-    output : {"hsigmoid", "softmax", "adaptive"}, default="hsigmoid"
+    output : {"hsigmoid", "softmax", "tied_softmax", "adaptive"}, default="hsigmoid"
         ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: a score for every word, whose time
-        grows with the vocabulary. ``"adaptive"``: torch's adaptive softmax, in between.
+        grows with the vocabulary. ``"tied_softmax"``: also, with the word embeddings as the weights [6]_, after a
+        linear layer from ``hidden_size`` to ``embedding_dim``: fewer parameters; only with ``embedding="table"`` and
+        without direct connections. ``"adaptive"``: torch's adaptive softmax, in between.
     tree : str or SoftmaxTree, default="huffman"
         Tree of the hierarchical softmax: "huffman", "learned", "cluster", "binary_cluster", "complete", "balanced",
         "random" or "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of
@@ -75,27 +82,26 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         clusters, next to as many of the most frequent words. ``"learned"``, with the best perplexity, first trains a
         small network with that tree for two epochs, and clusters words by its hidden states, as :meth:`learned_tree`
         does. ``"binary_cluster"`` is faster with very large vocabularies. Ignored by the other outputs.
-    direct_connections : bool or "hashed", default=False
+    direct_connections : bool, "hashed" or ("hashed", int), default=False
         Whether the output layer also reads the word embeddings directly; W in the paper. ``"hashed"``: instead it adds
-        the weights of the last word, the last two words, and so on, from a hash table [3]_; only with
-        ``output="hsigmoid"``.
-    n_direct : int, default=2**22
-        Size of that hash table.
-    activation : {"tanh", "sigmoid"}, default="tanh"
-        Activation function of the hidden layer.
-    dropout : float, default=0.35
-        Dropout probability of the hidden layer.
-    embedding_dropout : float, default=0.1
-        Dropout probability of the elements of word embeddings.
-    word_dropout : float, default=0.0
-        Probability that a word of the window is dropped: its whole embedding is zero.
-    arch : {"plain", "modern"}, default="plain"
-        ``"plain"``: one hidden layer with ``activation``. ``"modern"``: a linear layer, residual blocks and layer
-        normalization [7]_; ``activation`` has no effect.
-    n_blocks : int, default=1
-        Number of residual blocks. Only with ``arch="modern"``.
+        the weights of the last word, the last two words, and so on, from a hash table of 2**22 weights [3]_;
+        ``("hashed", n)``: of n weights. Only with ``output="hsigmoid"``.
+    hidden_layer : {"tanh", "sigmoid", "residual"} or ("residual", int), default="tanh"
+        Activation function of the hidden layer. ``"residual"``: no activation function but a residual block with layer
+        normalization [5]_; ``("residual", n)``: n blocks.
+    init : {"default", "uniform", "reference"}, default="default"
+        Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"``
+        the biases of the output layer are the logarithms of word counts, so that training starts at the frequencies of
+        the words.
+    embedding : {"table", "hash", "sgnn"} or (str, int, int), default="table"
+        ``"table"``: an embedding for each word of the vocabulary. ``"hash"``: hash embeddings of all words, also of
+        out-of-vocabulary words; ``("hash", 10**6, 10**5)`` sets the number of rows of the importance table and of
+        vectors in the shared pool. ``"sgnn"``: also for all words, and without a table: a linear layer on the
+        projections of a word's character n-grams [4]_, so that words with similar spelling have similar embeddings;
+        ``("sgnn", 80, 14)`` sets the number of projections and the bits of each. Try ``optimizer="adam"`` with the
+        latter two.
     far_context : int, default=0
-        Number of words before the ``order - 1`` previous words that also count, as a bag of words [7]_: the network
+        Number of words before the ``order - 1`` previous words that also count, as a bag of words [5]_: the network
         reads the average of their embeddings, and another average in which near words weigh more. Contexts may hold
         fewer.
     across_sentences : bool, default=False
@@ -103,42 +109,25 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         are frequent in its last sentences become more probable. Then the score of a sentence depends on those before
         it, and contexts may hold earlier sentences, each ended by ``</s>``. The ``<s>`` at the beginning of each
         sentence are among the ``far_context`` words, but not averaged.
-    tie_weights : bool, default=False
-        Whether the output layer has the word embeddings as its weights [8]_, after a linear layer from ``hidden_size``
-        to ``embedding_dim``: fewer parameters. Only with ``output="softmax"`` and ``embedding="table"``, and without
-        direct connections.
-    init : {"default", "uniform", "reference"}, default="default"
-        Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"``
-        the biases of the output layer are the logarithms of word counts, so that training begins at the frequencies of
-        the words.
-    embedding : {"table", "hash", "sgnn"}, default="table"
-        ``"table"``: an embedding for each word of the vocabulary. ``"hash"``: hash embeddings of all words, also of
-        out-of-vocabulary words. ``"sgnn"``: also for all words, and without a table: a linear layer on the projections
-        of a word's character n-grams [4]_, so that words with similar spelling have similar embeddings. Try
-        ``optimizer="adam"`` with the latter two.
-    n_embeddings : int, default=10**6
-        Number of rows of the importance table. Only with ``embedding="hash"``.
-    n_buckets : int, default=10**5
-        Number of vectors in the shared pool. Only with ``embedding="hash"``.
-    n_projections, n_bits : int, default=80, 14
-        Number of projections of a word and bits of each; see :class:`~sklearn_hashnlp.text.SGNNProjector`. Only with
-        ``embedding="sgnn"``.
     vocabulary : dict of str to int or None, default=None
         Words and their ids 0, 1, 2, and so on; the three special tokens are added if they are missing. None learns the
         vocabulary in ``fit``, in the order of descending frequency.
-    max_vocabulary : int or None, default=None
-        Maximal number of words in the vocabulary, the most frequent ones, without the three special tokens.
+    max_features : int or None, default=None
+        Maximum number of words in the vocabulary, the most frequent ones, without the three special tokens.
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
-    start_token, end_token, unknown_token : str, default="<s>", "</s>", "<unk>"
-        The special tokens: the start of a sentence, its end, and all unknown words. Set those that a reader of word
-        ids, or ``vocabulary``, has of its own, such as ``end_token="<e>"``; what this page says of ``<s>``, ``</s>``
-        and ``<unk>`` is then said of these.
+    special_tokens : (str, str, str), default=("<s>", "</s>", "<unk>")
+        Start token, end token and unknown token. Set other ones if a reader of word ids or ``vocabulary`` uses them,
+        such as ``("<s>", "<e>", "<unk>")``; ``<s>``, ``</s>`` and ``<unk>`` on this page stand for them.
     padding : {"full", "reference"}, default="full"
         ``"full"``: each word of a sentence is predicted, and so is ``</s>``; contexts are padded with ``<s>``. This is
         the usual definition of perplexity. ``"reference"``: one ``<s>`` and no padding, so that the first words of a
         sentence are not predicted, and sentences that have less than ``order`` tokens, with ``<s>`` and ``</s>``, are
         skipped. Contexts for ``predict`` and the ``start`` of ``sample`` then need ``order - 2`` words or more.
+    regularization : Regularization, "auto" or None, default="auto"
+        Dropout, weight decay and clipping of gradients: a :class:`Regularization` with the fields ``dropout``,
+        ``embedding_dropout``, ``word_dropout``, ``weight_decay`` and ``max_grad_norm``. ``"auto"``: dropout of 0.35
+        (hidden layer) and 0.1 (embeddings), and gradients clipped to a norm of 0.5. None: none of them.
     optimizer : {"adagrad", "adam", "sgd"}, default="adagrad"
         Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic gradient descent
         without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
@@ -147,64 +136,41 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a quarter of the root of the batch's words for
         SGD; after a ``fit``, a twelfth of it in ``partial_fit``, and with ``warm_start`` a quarter for as much text as
         before, less for less text. So a few sentences of another kind do not ruin a model.
-    bias_learning_rate : float, default=1.0
-        Factor of the learning rate of the hidden layer's bias.
-    direct_learning_rate : float, default=1.0
-        Factor of the learning rate of the hashed direct connections.
-    learning_rate_schedule : {"constant", "linear"}, default="linear"
-        ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``.
-    warmup_steps : int, default=100
-        Steps over which the learning rate rises linearly to its full value, at most those of three epochs; 0 is no
-        warmup: the loss may rise at first. Weights that were trained before need none.
-    weight_decay : float, default=0.0
-        Decoupled weight decay: with each update a weight also loses ``learning_rate * weight_decay`` times itself. Rows
-        of tables, such as word embeddings, decay only in steps that train them [5]_, and biases do not decay.
-    max_grad_norm : float or None, default=0.5
-        Largest norm of the gradients of all parameters together, sparse ones included, to which they are scaled down
-        [6]_; None does not clip, and the loss may rise at first. Gradients are those of the mean loss of a batch.
-    lr_plateau : (int, float) or None, default=None
-        Patience and factor: the learning rate is multiplied by the factor after so many epochs without a smaller
-        validation loss. Only with validation sentences.
+    schedule : LanguageSchedule, Schedule, "auto" or None, default="auto"
+        How the learning rate changes: a :class:`LanguageSchedule` with the fields ``decay``, ``warmup_steps``,
+        ``plateau``, ``average``, ``bias_learning_rate`` and ``direct_learning_rate``; or a
+        :class:`~sklearn_hashnlp.training.Schedule`, with ``shuffle`` in place of the last two. ``"auto"``: a linear
+        decay after a warmup of 100 steps. None: a constant learning rate.
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 5.
-    max_time : float or None, default=None
-        Seconds of training after which ``fit`` stops, at the earliest after the first step. With ``tree="learned"`` the
-        small network takes at most a quarter of them.
     batch_size : int or "auto", default="auto"
         Predicted words per batch. ``"auto"``: the power of two nearest to a 128th of the predicted words, at least 32
         and at most 512; later calls of ``partial_fit``, or of ``fit`` with ``warm_start``, keep that of the first.
-    shuffle : bool, default=True
-        Whether to shuffle the n-grams before each epoch.
-    early_stopping : bool, default=False
+    early_stopping : False, "valid_loss" or EarlyStopping, default=False
         Whether to stop when the validation loss no longer decreases, and to restore the weights of the best epoch. The
-        validation set is ``X_valid``, or else a part of the sentences of ``X``.
-    validation_fraction : float, default=0.1
-        Share of the sentences that become the validation set. Only with ``early_stopping`` and without ``X_valid``.
-    n_iter_no_change : int or None, default=2
-        Epochs without improvement after which training stops; None never stops early. Only with ``early_stopping``.
-    log_every : int or None, default=None
-        Number of steps of an epoch between entries of ``log_``, with the training loss and the validation loss (of 8192
-        evenly spaced words); with ``verbose=2`` they are printed.
-    checkpoint_dir : str, path-like or None, default=None
+        validation set is ``X_valid``, or else a part of the sentences of ``X``. ``"valid_loss"``: an
+        :class:`~sklearn_hashnlp.training.EarlyStopping` with ``monitor="valid_loss"``, ``patience=2`` and
+        ``validation_fraction=0.1``.
+    checkpoint_dir : str, path-like, (path, "all") or None, default=None
         Folder for checkpoints after every epoch: ``epoch-00001`` and so on, each of which
-        :func:`~sklearn_hashnlp.persistence.load_model` loads. It must hold no checkpoints of an earlier training,
-        unless ``resume`` is set.
-    keep : {"best", "last", "all"}, default="best"
-        Which checkpoints to keep. The last is always kept; ``"best"`` also keeps the one with the lowest validation
-        loss, or training loss if there is no validation set.
+        :func:`~sklearn_hashnlp.persistence.load_model` loads. Only the last is kept and the one with the lowest
+        validation loss, or training loss if there is no validation set; with ``(path, "all")`` all are. The folder must
+        hold no checkpoints of an earlier training, unless ``resume`` is set.
     resume : bool, default=False
         Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the weights are, bit for
         bit, those of a training without interruption. Sentences and parameters must be the same, other sentences raise
-        an error. ``max_epochs`` may be another: the learning rate then goes on from where the linear schedule over all
-        of these epochs is by now. With ``early_stopping`` it needs ``keep="best"`` or ``"all"``.
+        an error. ``max_epochs`` may be another: the learning rate then continues from where the linear decay over all
+        of these epochs is by now. Not with a schedule that averages the weights.
     warm_start : bool, default=False
         Whether ``fit`` continues training from the weights and the vocabulary of the previous call.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. Those that read ``valid_loss`` need
-        a validation set. ``max_grad_norm`` takes the place of ``GradientNormClipping``. Use an ``LRScheduler`` with
-        ``learning_rate_schedule="constant"``: the rates are multiplied.
+        a validation set. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of training, of which
+        ``tree="learned"`` takes at most a quarter, and :class:`~sklearn_hashnlp.training.StepLog` fills ``log_``.
+        ``Regularization(max_grad_norm=...)`` takes the place of ``GradientNormClipping``. Use an ``LRScheduler`` with
+        ``schedule=None``: the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
         int gives the same model bit for bit, for any number of threads.
@@ -223,7 +189,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         (seconds) and, with a validation set, ``valid_loss`` and ``valid_perplexity``; also the numbers that callbacks
         recorded.
     log_ : list of dict
-        The training log, an entry every ``log_every`` steps: ``epoch``, ``step``, ``train_loss`` and ``valid_loss``.
+        The entries of the callback :class:`~sklearn_hashnlp.training.StepLog`: ``epoch``, ``step``, ``train_loss`` and
+        ``valid_loss``; empty without it.
     batch_size_, learning_rate_, max_epochs_ : int, float, int
         The batch size, the learning rate and the number of epochs of the last training, where ``"auto"`` is resolved.
     n_parameters_ : int
@@ -254,10 +221,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     .. [3] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale neural network
            language models. ASRU.
     .. [4] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
-    .. [5] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR.
-    .. [6] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural networks. ICML.
-    .. [7] Sun & Iyyer (2021). Revisiting simple neural probabilistic language models. NAACL.
-    .. [8] Press & Wolf (2017). Using the output embedding to improve language models. EACL.
+    .. [5] Sun & Iyyer (2021). Revisiting simple neural probabilistic language models. NAACL.
+    .. [6] Press & Wolf (2017). Using the output embedding to improve language models. EACL.
 
     Examples
     --------
@@ -272,54 +237,30 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = TRAINING | {
-        "learning_rate_schedule": [literal_options(Schedule)],
-        "lr_plateau": [tuple, list, None],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "shuffle": ["boolean"],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
-        "checkpoint_dir": [str, PathLike, None],
+        "checkpoint_dir": [str, PathLike, tuple, list, None],
         "order": [Interval(Integral, 2, MAX_INTEGER, closed="both")],
         "embedding_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "hidden_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "output": [literal_options(OutputLayer)],
         "tree": [literal_options(WordTree), SoftmaxTree],
-        "direct_connections": ["boolean", StrOptions({"hashed"})],
-        "n_direct": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "activation": [literal_options(Activation)],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
-        "embedding_dropout": [Interval(Real, 0, 1, closed="left")],
-        "word_dropout": [Interval(Real, 0, 1, closed="left")],
-        "arch": [literal_options(Architecture)],
-        "n_blocks": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "direct_connections": ["boolean", StrOptions(set(HASHED_DIRECT)), tuple, list],
+        "hidden_layer": [StrOptions(set(HIDDEN_LAYERS)), tuple, list],
+        "init": [literal_options(Initialization)],
+        "embedding": [StrOptions(set(EMBEDDINGS)), tuple, list],
         "far_context": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "across_sentences": ["boolean"],
-        "tie_weights": ["boolean"],
-        "init": [literal_options(Initialization)],
-        "embedding": [literal_options(WordEmbedding)],
-        "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "n_projections": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "n_bits": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "vocabulary": [dict, None],
-        "max_vocabulary": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "max_features": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "start_token": [str],
-        "end_token": [str],
-        "unknown_token": [str],
+        "special_tokens": [tuple, list],
         "padding": [literal_options(Padding)],
+        "regularization": [Regularization, StrOptions({"auto"}), None],
         "learning_rate": [*TRAINING["learning_rate"], StrOptions({"auto"})],
-        "bias_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
-        "direct_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
-        "warmup_steps": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+        "schedule": [Schedule, StrOptions({"auto"}), None],
         "optimizer": [literal_options(OptimizerName)],
-        "weight_decay": [Interval(Real, 0, MAX_REAL, closed="both")],
-        "max_grad_norm": [Interval(Real, 0, MAX_REAL, closed="right"), None],
         "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
-        "log_every": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
-        "keep": [literal_options(Keep)],
+        "early_stopping": [EarlyStopping, StrOptions({"valid_loss"}), Options(bool, {False})],
         "resume": ["boolean"],
     }
 
@@ -331,49 +272,25 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         hidden_size: int = 256,
         output: OutputLayer = "hsigmoid",
         tree: WordTree | SoftmaxTree = "huffman",
-        direct_connections: bool | Literal["hashed"] = False,
-        n_direct: int = 2**22,
-        activation: Activation = "tanh",
-        dropout: float = 0.35,
-        embedding_dropout: float = 0.1,
-        word_dropout: float = 0.0,
-        arch: Architecture = "plain",
-        n_blocks: int = 1,
+        direct_connections: bool | Literal["hashed"] | tuple[str, int] = False,
+        hidden_layer: Literal["tanh", "sigmoid", "residual"] | tuple[str, int] = "tanh",
+        init: Initialization = "default",
+        embedding: Literal["table", "hash", "sgnn"] | tuple[str, int, int] = "table",
         far_context: int = 0,
         across_sentences: bool = False,
-        tie_weights: bool = False,
-        init: Initialization = "default",
-        embedding: WordEmbedding = "table",
-        n_embeddings: int = 10**6,
-        n_buckets: int = 10**5,
-        n_projections: int = 80,
-        n_bits: int = 14,
         vocabulary: dict[str, int] | None = None,
-        max_vocabulary: int | None = None,
+        max_features: int | None = None,
         min_count: int = 1,
-        start_token: str = "<s>",
-        end_token: str = "</s>",
-        unknown_token: str = "<unk>",
+        special_tokens: tuple[str, str, str] | list[str] = ("<s>", "</s>", "<unk>"),
         padding: Padding = "full",
+        regularization: Regularization | Auto | None = "auto",
         optimizer: OptimizerName = "adagrad",
         learning_rate: float | Auto = "auto",
-        bias_learning_rate: float = 1.0,
-        direct_learning_rate: float = 1.0,
-        learning_rate_schedule: Schedule = "linear",
-        warmup_steps: int = 100,
-        weight_decay: float = 0.0,
-        max_grad_norm: float | None = 0.5,
-        lr_plateau: tuple[int, float] | list[float] | None = None,
+        schedule: Schedule | Auto | None = "auto",
         max_epochs: int | Auto = "auto",
-        max_time: float | None = None,
         batch_size: int | Auto = "auto",
-        shuffle: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int | None = 2,
-        log_every: int | None = None,
-        checkpoint_dir: str | PathLike[str] | None = None,
-        keep: Keep = "best",
+        early_stopping: Literal[False, "valid_loss"] | EarlyStopping = False,
+        checkpoint_dir: str | PathLike[str] | tuple[str | PathLike[str], str] | None = None,
         resume: bool = False,
         warm_start: bool = False,
         device: Device = "cpu",
@@ -387,48 +304,24 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self.output = output
         self.tree = tree
         self.direct_connections = direct_connections
-        self.n_direct = n_direct
-        self.activation = activation
-        self.dropout = dropout
-        self.embedding_dropout = embedding_dropout
-        self.word_dropout = word_dropout
-        self.arch = arch
-        self.n_blocks = n_blocks
-        self.far_context = far_context
-        self.across_sentences = across_sentences
-        self.tie_weights = tie_weights
+        self.hidden_layer = hidden_layer
         self.init = init
         self.embedding = embedding
-        self.n_embeddings = n_embeddings
-        self.n_buckets = n_buckets
-        self.n_projections = n_projections
-        self.n_bits = n_bits
+        self.far_context = far_context
+        self.across_sentences = across_sentences
         self.vocabulary = vocabulary
-        self.max_vocabulary = max_vocabulary
+        self.max_features = max_features
         self.min_count = min_count
-        self.start_token = start_token
-        self.end_token = end_token
-        self.unknown_token = unknown_token
+        self.special_tokens = special_tokens
         self.padding = padding
+        self.regularization = regularization
         self.optimizer = optimizer
         self.learning_rate = learning_rate
-        self.bias_learning_rate = bias_learning_rate
-        self.direct_learning_rate = direct_learning_rate
-        self.learning_rate_schedule = learning_rate_schedule
-        self.warmup_steps = warmup_steps
-        self.weight_decay = weight_decay
-        self.max_grad_norm = max_grad_norm
-        self.lr_plateau = lr_plateau
+        self.schedule = schedule
         self.max_epochs = max_epochs
-        self.max_time = max_time
         self.batch_size = batch_size
-        self.shuffle = shuffle
         self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.log_every = log_every
         self.checkpoint_dir = checkpoint_dir
-        self.keep = keep
         self.resume = resume
         self.warm_start = warm_start
         self.device = device
@@ -474,7 +367,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        checkpoints = None if self.checkpoint_dir is None else EpochCheckpoints(self.checkpoint_dir)
+        checkpoints = self._checkpoints()
         if checkpoints is not None and self.resume and checkpoints.epochs():
             return self._resume(checkpoints, X, X_valid)
         seeds = draw_seeds(self.random_state)
@@ -482,16 +375,23 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         if checkpoints is not None:
             check_free(checkpoints, len(self.history_) if resumes else 0, caller=type(self).__name__)
         tokenizer = self._tokenizer if resumes else None
-        corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=seeds.hash, tokenizer=tokenizer)
+        corpus = read_training_data(
+            self,
+            X,
+            X_valid,
+            validation_fraction=self._validation_fraction(),
+            seed=seeds.split,
+            hash_seed=seeds.hash,
+            tokenizer=tokenizer,
+        )
         began = time.monotonic()
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
         n_windows, n_before = len(corpus.windows), self._n_fitted if resumes else 0
         settings = self._settings(net, corpus, warm_start_rate(n_windows, n_before))
         self._n_fitted = max(n_windows, n_before)  # and not their sum: it may be the same text again
-        if settings.max_time is not None:  # the tree has taken its part
-            settings = replace(settings, max_time=settings.max_time - (time.monotonic() - began))
-        return self._train(net, corpus, settings, checkpoints)
+        spent = time.monotonic() - began  # by the small network of a learned tree
+        return self._train(net, corpus, settings, checkpoints, seconds_spent=spent)
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
@@ -499,8 +399,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         """Train for one epoch on more sentences, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant after a warmup in the first call of a new model, and there is no validation set:
-        ``learning_rate_schedule``, ``lr_plateau``, ``max_epochs``, ``max_time``, ``early_stopping``, ``checkpoint_dir``
-        and the parameters that depend on them have no effect. After a ``fit``, ``learning_rate="auto"`` is a twelfth.
+        ``max_epochs``, ``early_stopping``, ``checkpoint_dir``, and ``decay``, ``plateau`` and ``average`` of
+        ``schedule`` have no effect. After a ``fit``, ``learning_rate="auto"`` is a twelfth.
 
         Parameters
         ----------
@@ -525,41 +425,73 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         seeds = draw_seeds(self.random_state)
         resumes = hasattr(self, "net_")
         tokenizer = self._tokenizer if resumes else None
-        corpus = read_training_data(self, X, None, seed=None, hash_seed=seeds.hash, tokenizer=tokenizer)
+        corpus = read_training_data(self, X, None, hash_seed=seeds.hash, tokenizer=tokenizer)
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
         was_fitted = resumes and self._n_fitted > 0
         settings = self._settings(net, corpus, PARTIAL_FIT_RATE if was_fitted else 1.0).single_epoch()
         self._n_fitted = self._n_fitted + len(corpus.windows) if was_fitted else 0
-        return self._train(net, corpus, replace(settings, warmup_steps=int(self.warmup_steps)), None)  # of a new net
+        warmup_steps = int(self._schedule().warmup_steps)  # of a new net
+        return self._train(net, corpus, replace(settings, warmup_steps=warmup_steps), None)
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
-        check_schedule_and_callbacks(self)
-        name = type(self).__name__
-        if self.direct_connections == "hashed" and self.output != "hsigmoid":
+        name, stopping = type(self).__name__, self._stopping()
+        check_bundles(self)
+        check_callbacks(self)
+        check_network_parameters(self)
+        if stopping is not None and stopping.monitor != "valid_loss":
             raise ValueError(
-                f"{name}(direct_connections='hashed') needs output='hsigmoid', where a word has the scores of a path "
-                f"and not of all words. Got output={self.output!r}; set direct_connections=True or False."
+                f"{name}(early_stopping={stopping!r}) has no accuracy to monitor. Set EarlyStopping('valid_loss', ...)."
             )
-        if self.tie_weights and (self.output != "softmax" or self.embedding != "table" or self.direct_connections):
+        if isinstance(self.checkpoint_dir, tuple | list) and not (
+            len(self.checkpoint_dir) == 2
+            and isinstance(self.checkpoint_dir[0], str | PathLike)
+            and self.checkpoint_dir[1] in _EPOCHS_KEPT
+        ):
             raise ValueError(
-                f"{name}(tie_weights=True) needs output='softmax', whose weights are a vector for each word, "
-                f"embedding='table' and direct_connections=False, got {self.output!r}, {self.embedding!r} and "
-                f"{self.direct_connections!r}. Set these, or tie_weights=False."
+                f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a path and 'all' or 'best', "
+                f"the epochs to keep. Got {self.checkpoint_dir!r} instead."
             )
         if self.resume and self.checkpoint_dir is None:
-            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to go on with.")
-        if self.resume and self.early_stopping and self.keep == "last":
+            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
+        if self.resume and self._schedule().average:
             raise ValueError(
-                f"{name}(early_stopping=True, resume=True) returns to the best epoch, which keep='last' does not keep. "
-                "Set keep='best' or 'all'."
+                f"{name}(resume=True) cannot continue an average of weights, which checkpoints do not hold. Set "
+                "schedule__average=False."
             )
+
+    def _schedule(self) -> Schedule:
+        return as_schedule(self.schedule, LanguageSchedule())
+
+    def _stopping(self) -> EarlyStopping | None:
+        return as_early_stopping(self.early_stopping, EARLY_STOPPING)
+
+    def _validation_fraction(self) -> float | None:
+        stopping = self._stopping()
+        return None if stopping is None else float(stopping.validation_fraction)
+
+    def _checkpoints(self) -> EpochCheckpoints | None:
+        if self.checkpoint_dir is None:
+            return None
+        if isinstance(self.checkpoint_dir, tuple | list):
+            folder, keep = self.checkpoint_dir
+            return EpochCheckpoints(folder, keep_all=keep == "all")
+        return EpochCheckpoints(self.checkpoint_dir)
 
     def _settings(self, net: LanguageNet, corpus: TrainingData, rate_factor: float = 1.0) -> TrainingSettings:
         first_batch_size = self.batch_size_ if self._trains_further(net) else None
         auto = auto_settings(self, len(corpus.windows), first_batch_size, rate_factor)
-        return TrainingSettings.of(self, seed=self._seeds.order, restore_best=True, **auto)
+        max_grad_norm = as_regularization(self.regularization).max_grad_norm
+        return TrainingSettings.of(
+            self,
+            seed=self._seeds.order,
+            schedule=self._schedule(),
+            early_stopping=self._stopping(),
+            restore_best=True,
+            max_grad_norm=None if max_grad_norm is None else float(max_grad_norm),
+            **auto,
+        )
 
     def _trains_further(self, net: LanguageNet) -> bool:
         return hasattr(self, "net_") and net is self.net_
@@ -590,9 +522,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             hidden_size=min(self.hidden_size, _SMALL_HIDDEN),
             tree="cluster",
             max_epochs=_SMALL_EPOCHS,
-            max_time=None if self.max_time is None else _SMALL_TIME * self.max_time,
-            dropout=0.25,
-            embedding_dropout=0.0,
+            schedule=Schedule("linear", self._schedule().warmup_steps),
+            regularization=Regularization(
+                0.25, 0.0, max_grad_norm=as_regularization(self.regularization).max_grad_norm
+            ),
+            callbacks=[TimeLimit(_SMALL_TIME * limit.seconds) for limit in self._time_limits()],
         )
         small._seeds, small._first_epoch = seeds, 0
         net = small._net_to_train(corpus, seeds, device, resumes=False)
@@ -603,14 +537,17 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         return word_clusters(np.bincount(corpus.windows.y, minlength=n_classes), vectors, seed=seeds.hash)
 
     def _resume(self, checkpoints: EpochCheckpoints, X: Any, X_valid: Any) -> Self:
-        """Go on with an interrupted training as if it had not been interrupted."""
+        """Continue an interrupted training as if it had not been interrupted."""
         checkpoints.clear_unfinished()
         last = checkpoints.epochs()[-1]
         model = checkpoints.load(last)
         net, seeds, first = model.net_, model._seeds, model._first_epoch
         check_same_network(self, net, model._tokenizer)
-        hash_seed = net.architecture()["direct_seed"]  # of the first of its trainings
-        corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=hash_seed)
+        hash_seed = net.architecture()["hash_seed"]  # of the first of its trainings
+        fraction = self._validation_fraction()
+        corpus = read_training_data(
+            self, X, X_valid, validation_fraction=fraction, seed=seeds.split, hash_seed=hash_seed
+        )
         check_same_training(self, model, corpus, checkpoints)
         best = best_epoch(model.history_, first)
         weights: dict[str, Tensor] = {}
@@ -625,9 +562,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         settings = self._settings(net, corpus)
         if self.learning_rate == "auto":
             settings = replace(settings, learning_rate=model.learning_rate_)
-        patience = self.n_iter_no_change if self.early_stopping else None
+        stopping = self._stopping()
+        patience = None if stopping is None else stopping.patience
         if last - first >= settings.max_epochs or (patience is not None and last - best >= patience):
-            if weights:
+            if weights and settings.restore_best:
                 net.module_.load_state_dict(weights)
             return self
         factor = settings.learning_rate / model.learning_rate_
@@ -641,6 +579,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         settings: TrainingSettings,
         checkpoints: EpochCheckpoints | None,
         resumed: Resumed | None = None,
+        seconds_spent: float = 0.0,
     ) -> Self:
         """Train the net and keep it; an error leaves an old one as it was."""
         log, history = (self.log_, self.history_) if self._trains_further(net) else ([], [])
@@ -648,21 +587,15 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         last_callbacks: list[Callback] = []
         if corpus.valid_windows is not None:
             valid = WindowDataset(corpus.valid_windows)
-        if settings.log_every is not None:
-            valid_loss = None
-            if corpus.valid_windows is not None:
-                some = corpus.valid_windows.evenly_spaced(_LOGGED_WINDOWS)
-                valid_loss = lambda: -float(net.score_windows(some).mean())  # noqa: E731 - of this training alone
-            step_log = StepLog(settings.log_every, valid_loss, log, show=settings.verbose > 1)
-            last_callbacks.append(step_log)
+        for step_log in callbacks_of_kind(settings.callbacks, StepLog):
+            step_log.log_ = log
+        last_callbacks += [TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in self._time_limits()]
         self._trained_on, self.max_epochs_ = None, settings.max_epochs
         self.learning_rate_, self.batch_size_ = settings.learning_rate, settings.batch_size
         if checkpoints is not None:
             self._trained_on = corpus.windows.digest()
             tokenizer = corpus.tokenizer  # the callback is not to keep the corpus
-            save = SaveCheckpoints(
-                checkpoints, lambda: self._snapshot(net, tokenizer, log), self.keep, self._first_epoch
-            )
+            save = SaveCheckpoints(checkpoints, lambda: self._snapshot(net, tokenizer, log), self._first_epoch)
             last_callbacks.append(save)
         with plain_torch(torch.device(net.device).type), undone_on_error(net) as undo, net.watched(corpus.windows):
             if self._trains_further(net):
@@ -671,9 +604,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 self.optimizer,
                 settings.learning_rate,
                 n_words=min(settings.batch_size, len(train)),
-                bias_learning_rate=float(self.bias_learning_rate),
-                direct_learning_rate=float(self.direct_learning_rate),
-                weight_decay=float(self.weight_decay),
+                **learning_rate_factors(self._schedule()),
+                weight_decay=float(as_regularization(self.regularization).weight_decay),
             )
             if resumed is not None:
                 for group, rate in zip(optimizer.param_groups, resumed.learning_rates, strict=True):
@@ -696,11 +628,19 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self._hold(net, corpus.tokenizer, history)
         return self
 
+    def _time_limits(self) -> list[TimeLimit]:
+        return callbacks_of_kind(self.callbacks or (), TimeLimit)
+
     def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
         """Return a model that shares the net and can be saved."""
         seed = self.random_state if isinstance(self.random_state, Integral) else None
         parameters = self.get_params(deep=False) | {"callbacks": None, "random_state": seed}
-        model = type(self)(**parameters | {"checkpoint_dir": folder_of(self.checkpoint_dir)})
+        folder = self.checkpoint_dir
+        if isinstance(folder, tuple | list):
+            parameters["checkpoint_dir"] = (folder_of(folder[0]), folder[1])
+        else:
+            parameters["checkpoint_dir"] = folder_of(folder)
+        model = type(self)(**parameters)
         model._seeds, model._first_epoch, model._n_fitted = self._seeds, self._first_epoch, self._n_fitted
         model._trained_on, model.log_ = self._trained_on, log
         for name in ("learning_rate_", "batch_size_", "max_epochs_"):

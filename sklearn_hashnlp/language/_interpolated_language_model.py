@@ -379,9 +379,7 @@ def _set_vocabulary(model: Any, first: BaseLanguageModel) -> None:
         for _, one in () if model.prefit else model._named_models():  # fitted ones have theirs
             _set_vocabulary(one, first)
     elif getattr(model, "vocabulary", first) is None:
-        start, end, unknown = first._tokenizer.special_tokens
-        tokens = {"start_token": start, "end_token": end, "unknown_token": unknown}
-        model.set_params(vocabulary=first.vocabulary_, **tokens)
+        model.set_params(vocabulary=first.vocabulary_, special_tokens=tuple(first._tokenizer.special_tokens))
 
 
 def _check_weights(weights: Any, n_models: int, name: str) -> None:

@@ -49,13 +49,13 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     vocabulary : dict of str to int or None, default=None
         Words and their ids 0, 1, 2, and so on; the three special tokens are added if they are missing. None learns the
         vocabulary in ``fit``, in the order of descending frequency.
-    max_vocabulary : int or None, default=None
-        Maximal number of words in the vocabulary, the most frequent ones, without the three special tokens.
+    max_features : int or None, default=None
+        Maximum number of words in the vocabulary, the most frequent ones, without the three special tokens.
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
-    start_token, end_token, unknown_token : str, default="<s>", "</s>", "<unk>"
-        The special tokens: the start of a sentence, its end, and all unknown words. Set those that a reader of word
-        ids, or ``vocabulary``, has of its own, such as ``end_token="<e>"``.
+    special_tokens : (str, str, str), default=("<s>", "</s>", "<unk>")
+        Start token, end token and unknown token. Set other ones if a reader of word ids or ``vocabulary`` uses them,
+        such as ``("<s>", "<e>", "<unk>")``.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     Notes
     -----
     Scores and perplexities include ``</s>`` and, as ``<unk>``, out-of-vocabulary words; compare only models with the
-    same vocabulary. ``<unk>`` is a word: it has counts where ``min_count`` or ``max_vocabulary`` replace words or the
+    same vocabulary. ``<unk>`` is a word: it has counts where ``min_count`` or ``max_features`` replace words or the
     text contains it, and the smallest probability of all otherwise. No count is dropped by default, and n-grams that
     begin with ``<s>`` keep their occurrences: this is the model of KenLM's ``lmplz``.
 
@@ -105,11 +105,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         "discounts": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither"), "array-like"],
         "min_ngram_counts": ["array-like", None],
         "vocabulary": [dict, None],
-        "max_vocabulary": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "max_features": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "start_token": [str],
-        "end_token": [str],
-        "unknown_token": [str],
+        "special_tokens": [tuple, list],
     }
 
     _trie: NgramTrie
@@ -121,21 +119,17 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         discounts: Literal["auto"] | float | ArrayLike = "auto",
         min_ngram_counts: ArrayLike | None = None,
         vocabulary: dict[str, int] | None = None,
-        max_vocabulary: int | None = None,
+        max_features: int | None = None,
         min_count: int = 1,
-        start_token: str = "<s>",
-        end_token: str = "</s>",
-        unknown_token: str = "<unk>",
+        special_tokens: tuple[str, str, str] | list[str] = ("<s>", "</s>", "<unk>"),
     ) -> None:
         self.order = order
         self.discounts = discounts
         self.min_ngram_counts = min_ngram_counts
         self.vocabulary = vocabulary
-        self.max_vocabulary = max_vocabulary
+        self.max_features = max_features
         self.min_count = min_count
-        self.start_token = start_token
-        self.end_token = end_token
-        self.unknown_token = unknown_token
+        self.special_tokens = special_tokens
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -168,7 +162,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
             corpus,
             order=order,
             vocabulary=self.vocabulary,
-            max_vocabulary=None if self.max_vocabulary is None else int(self.max_vocabulary),
+            max_words=None if self.max_features is None else int(self.max_features),
             min_count=int(self.min_count),
             special_tokens=special_tokens,
             caller=name,

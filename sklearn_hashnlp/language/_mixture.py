@@ -161,7 +161,7 @@ class Members:
             tokens = model._tokenizer.special_tokens
             if tokens != first.special_tokens:
                 raise ValueError(
-                    f"{caller} mixes models with the same start_token, end_token and unknown_token, and "
+                    f"{caller} mixes models with the same special_tokens, and "
                     f"{_describe(model, index)} has {', '.join(tokens)}, and {_describe(models[0], 0)} "
                     f"{', '.join(first.special_tokens)}."
                 )

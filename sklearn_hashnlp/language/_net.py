@@ -36,7 +36,7 @@ class LanguageNet(Net):
 
     keeps_batches = False
     has_sparse_gradients = True
-    validation: ClassVar[str] = "Pass X_valid to fit, or set early_stopping=True."
+    validation: ClassVar[str] = "Pass X_valid to fit, or set early_stopping='valid_loss'."
     divergence: ClassVar[str] = "The training diverged. Set a smaller learning_rate."
     _sample: WordWindows | None = None  # of the windows of a training
     _first_loss: float  # of these before the first step

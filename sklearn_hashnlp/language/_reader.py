@@ -179,7 +179,7 @@ def build_tokenizer(
     order: int,
     padding: Padding = "full",
     vocabulary: dict[str, int] | None = None,
-    max_vocabulary: int | None = None,
+    max_words: int | None = None,
     min_count: int = 1,
     special_tokens: SpecialTokens = DEFAULT_TOKENS,
     validation: NDArray[np.bool_] | None = None,
@@ -201,7 +201,7 @@ def build_tokenizer(
         np.bincount(corpus.ids[np.repeat(train, corpus.lengths)], minlength=len(corpus.words)),
         int(train.sum()),
         min_count=min_count,
-        max_words=max_vocabulary,
+        max_words=max_words,
         special_tokens=special_tokens,
     )
     return Tokenizer(words, None, order, padding, word_encoder, caller, far)
@@ -218,9 +218,9 @@ def _warn_without_end(
     words = [word for word, word_id in vocabulary.items() if word_id in never_followed]
     hint = f" No word follows {words[0]!r}: is it that token?" if len(words) == 1 else ""
     warnings.warn(
-        f"{caller}(end_token={special_tokens.end!r}) cannot learn where sentences end: no window of the reader ends "
-        "with that token, so that sampled sentences go on up to max_length. Set end_token to the reader's own token."
-        + hint,
+        f"{caller}(special_tokens={tuple(special_tokens)!r}) cannot learn where sentences end: no window of the reader "
+        f"ends with the end token {special_tokens.end!r}, so that sampled sentences go on up to max_length. Set the "
+        "reader's own end token." + hint,
         UserWarning,
         stacklevel=level_of_user(),
     )
@@ -235,27 +235,33 @@ class TrainingData(NamedTuple):
 
 
 def read_training_data(
-    estimator: Any, X: Any, X_valid: Any, *, seed: int | None, hash_seed: int = 0, tokenizer: Tokenizer | None = None
+    estimator: Any,
+    X: Any,
+    X_valid: Any,
+    *,
+    validation_fraction: float | None = None,
+    seed: int = 0,
+    hash_seed: int = 0,
+    tokenizer: Tokenizer | None = None,
 ) -> TrainingData:
-    """Read sentences, and split some off for validation where early stopping needs them and ``seed`` is set."""
+    """Read sentences, and split a fraction off for validation if it is given and there is no ``X_valid``."""
     name = type(estimator).__name__
     special_tokens = SpecialTokens.of(estimator) if tokenizer is None else tokenizer.special_tokens
     corpus = read_training_corpus(X, order=int(estimator.order), special_tokens=special_tokens, caller=name)
     validation = np.zeros(len(corpus), dtype=np.bool_)
-    if estimator.early_stopping and X_valid is None and seed is not None:
-        validation[_choose_validation(len(corpus), float(estimator.validation_fraction), seed, name)] = True
+    if validation_fraction is not None and X_valid is None:
+        validation[_choose_validation(len(corpus), validation_fraction, seed, name)] = True
     if tokenizer is None:
-        n_projections, n_bits = int(estimator.n_projections), int(estimator.n_bits)
         tokenizer = build_tokenizer(
             corpus,
             order=int(estimator.order),
             padding=estimator.padding,
             vocabulary=estimator.vocabulary,
-            max_vocabulary=None if estimator.max_vocabulary is None else int(estimator.max_vocabulary),
+            max_words=None if estimator.max_features is None else int(estimator.max_features),
             min_count=int(estimator.min_count),
             special_tokens=special_tokens,
             validation=validation,
-            word_encoder=make_word_encoder(estimator.embedding, n_projections, n_bits, hash_seed),
+            word_encoder=make_word_encoder(estimator.embedding, hash_seed),
             far=FarContext.of(estimator),
             caller=name,
         )
@@ -275,7 +281,7 @@ def read_training_data(
 def _choose_validation(n_sentences: int, fraction: float, seed: int, name: str) -> NDArray[np.int64]:
     if n_sentences == 1:
         raise ValueError(
-            f"{name}(early_stopping=True) cannot split a validation sentence off a single one. Pass more sentences or "
+            f"{name} cannot split a validation sentence off a single one for early_stopping. Pass more sentences or "
             "X_valid, or set early_stopping=False."
         )
     n_chosen = min(max(1, round(fraction * n_sentences)), n_sentences - 1)

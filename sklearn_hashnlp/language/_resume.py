@@ -31,7 +31,7 @@ def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> Non
     if later:
         raise ValueError(
             f"{caller}: checkpoint_dir={str(checkpoints.folder)!r} holds {checkpoints.path(later[0]).name} of an "
-            "earlier training. Set resume=True to go on with that, or give another folder, or delete it."
+            "earlier training. Set resume=True to continue it, or give another folder, or delete it."
         )
 
 
@@ -63,9 +63,8 @@ def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkp
     best = best_epoch(history, first)
     if estimator.early_stopping and best not in checkpoints.epochs():
         raise ValueError(
-            f"{folder} lacks {checkpoints.path(best).name}, the best epoch, which early_stopping=True returns to. "
-            "Train anew in another folder with keep='best' or 'all', or set early_stopping=False and give the same "
-            "X_valid."
+            f"{folder} lacks {checkpoints.path(best).name}, the best epoch, which early_stopping restores. "
+            "Train anew in another folder, or set early_stopping=False and give the same X_valid."
         )
 
 

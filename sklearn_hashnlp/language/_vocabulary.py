@@ -20,13 +20,18 @@ class SpecialTokens(NamedTuple):
     @classmethod
     def of(cls, estimator: Any) -> SpecialTokens:
         """Return those of an estimator's parameters."""
-        tokens = cls(estimator.start_token, estimator.end_token, estimator.unknown_token)
-        if len(set(tokens)) < len(tokens) or "" in tokens:
+        given = tuple(estimator.special_tokens)
+        if (
+            len(given) != len(cls._fields)
+            or not all(isinstance(token, str) and token for token in given)
+            or len(set(given)) < len(given)
+        ):
             raise ValueError(
-                f"{type(estimator).__name__} needs three different tokens, got start_token={tokens.start!r}, "
-                f"end_token={tokens.end!r} and unknown_token={tokens.unknown!r}."
+                f"The 'special_tokens' parameter of {type(estimator).__name__} must be three different strings that "
+                f"are not empty: the tokens of the start and the end of a sentence and of unknown words. Got "
+                f"{estimator.special_tokens!r} instead."
             )
-        return tokens
+        return cls(*given)
 
 
 DEFAULT_TOKENS = SpecialTokens()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._named_sizes import split_sizes
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
+
+EMBEDDINGS: Final[dict[str, tuple[int, ...]]] = {"table": (), "hash": (10**6, 10**5), "sgnn": (80, 14)}
+"""The kinds of word embeddings, and their sizes: rows of importance table and pool; projections and bits of each."""
 
 
 class WordEncoder(Protocol):
@@ -52,11 +56,12 @@ class ProjectionEncoder:
         return codes.view(np.int64)
 
 
-def make_word_encoder(embedding: str, n_projections: int, n_bits: int, seed: int) -> WordEncoder | None:
+def make_word_encoder(embedding: Any, seed: int) -> WordEncoder | None:
     """Return the encoder of a kind of embedding; None where only words of the vocabulary have vectors."""
-    if embedding == "hash":
+    name, sizes = split_sizes(embedding, EMBEDDINGS)
+    if name == "hash":
         return HashEncoder()
-    return ProjectionEncoder(n_projections, n_bits, seed) if embedding == "sgnn" else None
+    return ProjectionEncoder(sizes[0], sizes[1], seed) if name == "sgnn" else None
 
 
 def encode_with_special_tokens(encoder: WordEncoder, words: list[str], special_tokens: SpecialTokens) -> NDArray[Any]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from numbers import Real
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from sklearn_hashnlp._named_sizes import check_sizes, split_sizes
 from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
 from sklearn_hashnlp.nn._reproducible_layers import SeededDropout, SteadyLinear
@@ -19,10 +21,14 @@ from sklearn_hashnlp.nn._word_averages import WordAverages
 from sklearn_hashnlp.nn._word_embeddings import WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
 
-Activation: TypeAlias = Literal["tanh", "sigmoid"]
-Architecture: TypeAlias = Literal["plain", "modern"]
+HiddenLayer: TypeAlias = Literal["tanh", "sigmoid", "residual"]
 Initialization: TypeAlias = Literal["default", "uniform", "reference"]
-OutputLayer: TypeAlias = Literal["hsigmoid", "softmax", "adaptive"]
+Softmax: TypeAlias = Literal["softmax", "tied_softmax", "adaptive"]
+
+HIDDEN_LAYERS: Final[dict[str, tuple[int, ...]]] = {"tanh": (), "sigmoid": (), "residual": (1,)}
+"""The kinds of hidden layers, and their usual number of residual blocks."""
+HASHED_DIRECT: Final[dict[str, tuple[int, ...]]] = {"hashed": (2**22,)}
+"""The usual number of weights of hashed direct connections."""
 
 _ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 
@@ -35,8 +41,7 @@ class NPLM(nn.Module):
 
         y = b + W x + U tanh(d + H x)
 
-    P(word | context) is the softmax of y. With ``output="hsigmoid"`` it is the hierarchical softmax of a tree, whose
-    nodes have the rows of U, W and b.
+    P(word | context) is the softmax of y, or the hierarchical softmax of a tree: its nodes have the rows of U, W and b.
 
     Parameters
     ----------
@@ -51,25 +56,24 @@ class NPLM(nn.Module):
     num_classes : int, default=None
         Number of words that can be predicted: ids ``0 .. num_classes - 1``; V in the paper. None is ``num_words``. A
         padding word that is never predicted can have the last id, ``num_classes``.
-    output : {"hsigmoid", "softmax", "adaptive"}, default="hsigmoid"
-        A :class:`HierarchicalSoftmax`, a :class:`FullSoftmax` or torch's adaptive softmax, for which word ids must be
-        sorted by descending frequency.
-    tree : SoftmaxTree, default=None
-        A tree of ``num_classes`` classes; required for ``output="hsigmoid"``, and must be None for the others.
-    direct_connections : bool or "hashed", default=False
+    output : {"softmax", "tied_softmax", "adaptive"} or SoftmaxTree, default="softmax"
+        The output layer. A tree of ``num_classes`` classes: its :class:`HierarchicalSoftmax`. ``"softmax"``: a
+        :class:`FullSoftmax`. ``"tied_softmax"``: one with the table of word vectors as U [4]_, after a linear layer
+        from ``hidden_size`` to ``embedding_dim``; without ``embedding`` and direct connections, and with a dense
+        gradient of the table. ``"adaptive"``: torch's adaptive softmax, for which word ids must be sorted by descending
+        frequency.
+    direct_connections : bool, "hashed", ("hashed", int) or ("hashed", int, int), default=False
         Whether x is an input of the output layer. ``"hashed"`` adds, instead of W x, the weights of the last word, the
-        last two words, and so on, looked up by their hashes in a table of ``n_direct`` weights, as in maximum-entropy
-        models with hashed n-gram features [2]_; only with ``output="hsigmoid"``.
-    n_direct : int, default=2**22
-        Size of the table of hashed direct connections.
-    direct_seed : int, default=0
-        Seed of the hash function of that table.
-    activation : {"tanh", "sigmoid"}, default="tanh"
-        Activation function of the hidden layer.
-    dropout : float, default=0.0
-        Dropout probability of the hidden layer.
-    embedding_dropout : float, default=0.0
-        Dropout probability of x.
+        last two words, and so on, looked up by their hashes in a table, as in maximum-entropy models with hashed n-gram
+        features [2]_; only with a tree. ``("hashed", n)``: a table of n weights instead of 2**22; a third number is
+        the seed of the hash function.
+    hidden_layer : {"tanh", "sigmoid", "residual"} or ("residual", int), default="tanh"
+        The activation function of the hidden layer. ``"residual"``: instead of it, a residual block with layer
+        normalization [3]_ follows, h + V relu(a + U norm(h)) + b, and the output layer reads norm(h);
+        ``("residual", n)``: n blocks.
+    dropout : float or (float, float, float), default=0.0
+        Dropout probability of the hidden layer; or three: of the hidden layer, of the elements of x, and of whole words
+        of the window.
     init : {"default", "uniform", "reference"}, default="default"
         Initialization of word vectors and layers. ``"default"``: vectors from a normal distribution of standard
         deviation 0.1, and torch's initialization of the linear layer. ``"uniform"``, of all parameters: vectors and
@@ -86,23 +90,10 @@ class NPLM(nn.Module):
         input may have several numbers for each word, in a last axis of the contexts; the first is then the word id.
     padding_id : int, default=None
         The word that pads contexts at their beginning; hashed direct connections then use its first occurrence alone.
-    cutoffs : sequence of int, default=None
-        Cutoffs of ``output="adaptive"``; see :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`.
-    arch : {"plain", "modern"}, default="plain"
-        ``"modern"``: instead of its activation function the hidden layer is followed by residual blocks with layer
-        normalization [3]_, each h + V relu(a + U norm(h)) + b, and the output layer reads norm(h).
-    n_blocks : int, default=1
-        Number of residual blocks; only with ``arch="modern"``.
     far_context : int, default=0
         Number of words before the window that x also has, as two averages of their vectors [3]_, times 4: one in
         which all weigh the same, and one in which the weight is halved every three words. Words with ``padding_id``
         are left out.
-    word_dropout : float, default=0.0
-        Probability that a word of the window is dropped: its whole vector is zero.
-    tie_weights : bool, default=False
-        Whether U is the table of word vectors [4]_, which a linear layer from ``hidden_size`` to ``embedding_dim`` goes
-        before; only with ``output="softmax"``, and without ``embedding`` and direct connections. The gradient of the
-        table is then dense.
     device : torch.device or str, default=None
         Device of the parameters; a given ``embedding`` stays where it is.
     dtype : torch.dtype, default=None
@@ -115,7 +106,7 @@ class NPLM(nn.Module):
     hidden_layer : torch.nn.Linear
         H and d.
     blocks : Module
-        The residual blocks; only with ``arch="modern"``.
+        The residual blocks; only with ``hidden_layer="residual"``.
     output_layer : Module
         b, and U concatenated with W.
 
@@ -152,24 +143,15 @@ class NPLM(nn.Module):
         hidden_size: int = 256,
         *,
         num_classes: int | None = None,
-        output: OutputLayer = "hsigmoid",
-        tree: SoftmaxTree | None = None,
-        direct_connections: bool | Literal["hashed"] = False,
-        n_direct: int = 2**22,
-        direct_seed: int = 0,
-        activation: Activation = "tanh",
-        dropout: float = 0.0,
-        embedding_dropout: float = 0.0,
+        output: Softmax | SoftmaxTree = "softmax",
+        direct_connections: bool | str | Sequence[Any] = False,
+        hidden_layer: HiddenLayer | Sequence[Any] = "tanh",
+        dropout: float | Sequence[float] = 0.0,
         init: Initialization = "default",
         sparse: bool = False,
         embedding: nn.Module | None = None,
         padding_id: int | None = None,
-        cutoffs: Sequence[int] | None = None,
-        arch: Architecture = "plain",
-        n_blocks: int = 1,
         far_context: int = 0,
-        word_dropout: float = 0.0,
-        tie_weights: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -181,8 +163,6 @@ class NPLM(nn.Module):
             ("order", order, 2),
             ("embedding_dim", embedding_dim, 1),
             ("hidden_size", hidden_size, 1),
-            ("n_direct", n_direct, 1),
-            ("n_blocks", n_blocks, 1),
             ("far_context", far_context, 0),
         ):
             if value < minimum:
@@ -195,57 +175,58 @@ class NPLM(nn.Module):
                         f"embedding, got {embedding_dim}."
                     )
                 break
-        _check_name("output", output, get_args(OutputLayer))
-        _check_name("activation", activation, get_args(Activation))
+        if not isinstance(output, SoftmaxTree):
+            _check_name("output", output, get_args(Softmax))
         _check_name("init", init, get_args(Initialization))
-        _check_name("arch", arch, get_args(Architecture))
-        if direct_connections not in (False, True, "hashed"):
-            raise ValueError(f"NPLM: direct_connections must be False, True or 'hashed', got {direct_connections!r}.")
-        if tie_weights and (output != "softmax" or embedding is not None or direct_connections):
-            raise ValueError(
-                "NPLM: tie_weights=True needs output='softmax', a table of word vectors and no direct connections, got "
-                f"output={output!r}, embedding={embedding!r:.60} and direct_connections={direct_connections!r}."
+        check_sizes(hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller="NPLM")
+        n_direct = hash_seed = 0
+        if not isinstance(direct_connections, bool):
+            if isinstance(direct_connections, tuple | list) and len(direct_connections) == 3:
+                hash_seed, direct_connections = direct_connections[2], direct_connections[:2]
+            check_sizes(
+                direct_connections,
+                HASHED_DIRECT,
+                parameter="direct_connections",
+                caller="NPLM",
+                besides=(False, True),
             )
+            direct_connections, (n_direct,) = split_sizes(direct_connections, HASHED_DIRECT)
+        if output == "tied_softmax" and (embedding is not None or direct_connections):
+            raise ValueError(
+                "NPLM: output='tied_softmax' needs a table of word vectors and no direct connections, got "
+                f"embedding={embedding!r:.60} and direct_connections={direct_connections!r}."
+            )
+        hidden_dropout, embedding_dropout, word_dropout = _dropouts(dropout)
         self.order = order
         self.num_words = num_words
         self.num_classes = num_classes
-        self.output = output
+        self.output = "hsigmoid" if isinstance(output, SoftmaxTree) else output
         self.direct_connections = direct_connections
-        self.activation = activation
+        self.activation, n_blocks = split_sizes(hidden_layer, HIDDEN_LAYERS)
         self.padding_id = padding_id
-        self.arch = arch
         self.far_context = far_context
-        self.tie_weights = tie_weights
         place: dict[str, Any] = {"device": device, "dtype": dtype}
         if embedding is None:
-            embedding = WordTable(num_words, embedding_dim, sparse=sparse and not tie_weights, **place)
+            embedding = WordTable(num_words, embedding_dim, sparse=sparse and output != "tied_softmax", **place)
         self.embedding = embedding
         self.word_dropout = SeededDropout(word_dropout)
         self.embedding_dropout = SeededDropout(embedding_dropout)
-        self.dropout = SeededDropout(dropout)
+        self.dropout = SeededDropout(hidden_dropout)
         width = (order - 1) * embedding_dim
         if far_context:
             self.far_averages = WordAverages(far_context, padding_id, **place)
             width += self.far_averages.n_averages * embedding_dim
         self.hidden_layer = nn.Linear(width, hidden_size, **place)
-        if arch == "modern":
-            self.blocks = ResidualBlocks(hidden_size, n_blocks, self.dropout, **place)
+        if self.activation == "residual":
+            self.blocks = ResidualBlocks(hidden_size, n_blocks[0], self.dropout, **place)
         in_features = hidden_size + (width if direct_connections is True else 0)
-        if tie_weights:
+        if output == "tied_softmax":
             in_features = embedding_dim
             self.projection = SteadyLinear(nn.Linear(hidden_size, embedding_dim, **place))
         self.output_layer = _output_layer(
-            output,
-            in_features,
-            num_classes,
-            tree=tree,
-            n_direct=n_direct if direct_connections == "hashed" else 0,
-            direct_seed=direct_seed,
-            sparse=sparse,
-            cutoffs=cutoffs,
-            **place,
+            output, in_features, num_classes, n_direct=n_direct, hash_seed=hash_seed, sparse=sparse, **place
         )
-        if tie_weights:
+        if output == "tied_softmax":
             self.output_layer.weight = self.embedding.weight
         self._initialize(init, embedding_dim, hidden_size)
 
@@ -302,7 +283,7 @@ class NPLM(nn.Module):
         Returns
         -------
         Tensor of shape (rows, hidden_size), or with direct connections (rows, hidden_size + width of x)
-            The hidden layer, and x concatenated to it; with ``tie_weights`` of shape (rows, embedding_dim).
+            The hidden layer, and x concatenated to it; with ``output="tied_softmax"`` of shape (rows, embedding_dim).
 
         Raises
         ------
@@ -318,8 +299,9 @@ class NPLM(nn.Module):
             )
         x = self._input(context)
         hidden: Tensor = self.hidden_layer(x)
-        hidden = self.dropout(self.blocks(hidden) if self.arch == "modern" else _ACTIVATIONS[self.activation](hidden))
-        if self.tie_weights:
+        residual = self.activation == "residual"
+        hidden = self.dropout(self.blocks(hidden) if residual else _ACTIVATIONS[self.activation](hidden))
+        if self.output == "tied_softmax":
             hidden = self.projection(hidden)
         return torch.cat([hidden, x], dim=1) if self.direct_connections is True else hidden
 
@@ -358,7 +340,7 @@ class NPLM(nn.Module):
         context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order.
         search : {"exact", "greedy"}, default="exact"
-            ``"greedy"`` follows the most probable child of each node of the tree; only with ``output="hsigmoid"``.
+            ``"greedy"`` follows the most probable child of each node of the tree, if there is one.
 
         Returns
         -------
@@ -449,40 +431,47 @@ class NPLM(nn.Module):
         """
         return (
             f"order={self.order}, far_context={self.far_context}, direct_connections={self.direct_connections!r}, "
-            f"activation={self.activation!r}"
+            f"hidden_layer={self.activation!r}"
         )
 
 
 def _output_layer(
-    output: str,
+    output: Softmax | SoftmaxTree,
     in_features: int,
     num_classes: int,
     *,
-    tree: SoftmaxTree | None,
     n_direct: int,
-    direct_seed: int,
+    hash_seed: int,
     sparse: bool,
-    cutoffs: Sequence[int] | None,
     **place: Any,  # device and dtype
 ) -> Any:
-    if output != "hsigmoid":
+    if not isinstance(output, SoftmaxTree):
         if n_direct:
             raise ValueError(
-                f"NPLM: direct_connections='hashed' needs output='hsigmoid', got output={output!r}. Set "
+                f"NPLM: direct_connections='hashed' needs a tree as output, got output={output!r}. Set "
                 "direct_connections=True."
             )
-        if tree is not None:
-            raise ValueError(f"NPLM: output={output!r} has no tree. Set tree=None, or output='hsigmoid'.")
         if output == "adaptive":
-            return AdaptiveSoftmax(in_features, num_classes, cutoffs=cutoffs, **place)
+            return AdaptiveSoftmax(in_features, num_classes, **place)
         return FullSoftmax(in_features, num_classes, ignore_index=None, **place)
-    if tree is None:
-        raise ValueError("NPLM: output='hsigmoid' needs a tree, such as trees.huffman_tree(counts).")
-    if tree.n_classes != num_classes:
-        raise ValueError(f"NPLM: the tree must have num_classes={num_classes} classes, got {tree.n_classes}.")
+    if output.n_classes != num_classes:
+        raise ValueError(f"NPLM: the tree must have num_classes={num_classes} classes, got {output.n_classes}.")
     return HierarchicalSoftmax(
-        tree, in_features, n_direct=n_direct, direct_seed=direct_seed, ignore_index=None, sparse=sparse, **place
+        output, in_features, n_direct=n_direct, direct_seed=hash_seed, ignore_index=None, sparse=sparse, **place
     )
+
+
+def _dropouts(dropout: Any) -> tuple[float, float, float]:
+    """Return the dropout of the hidden layer, of embeddings and of words."""
+    if isinstance(dropout, Real):
+        return float(dropout), 0.0, 0.0
+    if len(dropout) != 3:
+        raise ValueError(
+            "NPLM: dropout must be a probability, or three: of the hidden layer, of x and of words. Got "
+            f"{dropout!r} instead."
+        )
+    hidden, embedding, word = dropout
+    return hidden, embedding, word
 
 
 @torch.no_grad()

@@ -56,10 +56,12 @@ ALLOWED_CLASSES: dict[str, str] = {
     "HsigmoidLanguageModel": "sklearn_hashnlp.language",
     "InterpolatedLanguageModel": "sklearn_hashnlp.language",
     "KneserNeyLanguageModel": "sklearn_hashnlp.language",
+    "LanguageSchedule": "sklearn_hashnlp.language",
     "NgramVectorUnion": "sklearn_hashnlp.text",
     "Normalizer": "sklearn.preprocessing",
     "Pipeline": "sklearn.pipeline",
     "QuantizedSGNNClassifier": "sklearn_hashnlp.classifiers",
+    "Regularization": "sklearn_hashnlp.language",
     "SGNNProjector": "sklearn_hashnlp.text",
     "SGNNWordProjector": "sklearn_hashnlp.text",
     "SGNNClassifier": "sklearn_hashnlp.classifiers",
@@ -183,6 +185,8 @@ def _has_model_state(estimator: Any) -> bool:
 
 
 def _is_fitted(estimator: Any) -> bool:
+    if not hasattr(estimator, "fit"):  # parameters that belong together
+        return True
     try:
         check_is_fitted(estimator)
     except NotFittedError:

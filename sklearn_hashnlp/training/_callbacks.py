@@ -7,8 +7,8 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO, TypeVar
 
 from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
@@ -17,6 +17,15 @@ from sklearn_hashnlp.training._early_stopping import lower_is_better
 
 _MAX_PRINTED_LOSS = 20.0  # a perplexity of 10**8; that of more is printed in scientific notation
 _RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fall
+_LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
+
+_Kind = TypeVar("_Kind")
+
+
+def callbacks_of_kind(callbacks: Iterable[Any], kind: type[_Kind]) -> list[_Kind]:
+    """Return the callbacks of a class among those of a user, which may be pairs of a name and a callback."""
+    plain = (each[1] if isinstance(each, tuple | list) else each for each in callbacks)
+    return [each for each in plain if isinstance(each, kind)]
 
 
 class EpochClock(EpochTimer):  # type: ignore[misc]  # skorch has no types
@@ -142,20 +151,45 @@ class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
-    """Log training and validation loss every so many steps of an epoch, and print them."""
+    """Log training and validation loss of a language model every so many steps of an epoch.
 
-    def __init__(
-        self, every: int, valid_loss: Callable[[], float] | None, log: list[dict[str, float]], *, show: bool
-    ) -> None:
+    A callback for ``callbacks`` of :class:`~sklearn_hashnlp.language.HsigmoidLanguageModel`. With ``verbose=2`` of the
+    model the entries are printed.
+
+    Parameters
+    ----------
+    every : int
+        Number of steps between entries; the count starts anew with every epoch.
+
+    Attributes
+    ----------
+    log_ : list of dict
+        The entries: ``epoch``, ``step``, ``train_loss``, the mean since the last entry, and with validation sentences
+        ``valid_loss``, the loss of 8192 evenly spaced words. The model has the same list.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.language import HsigmoidLanguageModel
+    >>> from sklearn_hashnlp.training import StepLog
+    >>> model = HsigmoidLanguageModel(callbacks=[StepLog(10)], batch_size=8, max_epochs=2)
+    >>> [entry["step"] for entry in model.fit(["a b c d e"] * 20).log_]
+    [10, 10]
+    """
+
+    def __init__(self, every: int) -> None:
         self.every = every
-        self.valid_loss = valid_loss
-        self.log = log
-        self.show = show
+        self.log_: list[dict[str, float]] = []
 
-    def on_epoch_begin(self, _net: Any, **_: Any) -> None:
+    def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Check the number of steps."""
+        if not self.every >= 1:
+            raise ValueError(f"StepLog needs 1 step or more between entries, got {self.every!r}.")
+
+    def on_epoch_begin(self, _net: Any, dataset_valid: Any = None, **_: Any) -> None:
         """Begin to count."""
         self._n_steps = self._n_words = 0
         self._sum = 0.0
+        self._valid = None if dataset_valid is None else dataset_valid.X.evenly_spaced(_LOGGED_WINDOWS)
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
         """Count a step."""
@@ -167,12 +201,16 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
         if self._n_steps % self.every:
             return
         entry = {"epoch": len(net.history), "step": self._n_steps, "train_loss": self._sum / self._n_words}
-        if self.valid_loss is not None:
-            entry["valid_loss"] = self.valid_loss()
+        if self._valid is not None:
+            entry["valid_loss"] = -float(net.score_windows(self._valid).mean())
         self._sum, self._n_words = 0.0, 0
-        self.log.append(entry)
-        if self.show:
+        self.log_.append(entry)
+        if net.verbose > 1:
             print(_step_line(entry), flush=True)
+
+    def on_epoch_end(self, _net: Any, **_: Any) -> None:
+        """Drop the validation sentences."""
+        self._valid = None
 
 
 class EpochLog(PrintLog):  # type: ignore[misc]  # skorch has no types
@@ -254,7 +292,7 @@ class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
     def on_train_begin(self, net: Any, **_: Any) -> None:
         """Count the epochs, and find their log."""
         self._n_epochs = len(net.history) + net.max_epochs  # those before an interruption count
-        logs = [callback.log for _, callback in net.callbacks_ if isinstance(callback, StepLog)]
+        logs = [callback.log_ for _, callback in net.callbacks_ if isinstance(callback, StepLog)]
         self._log = logs[0] if logs else []
         self._n_written = len(self._log)
 

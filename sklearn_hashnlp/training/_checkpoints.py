@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from numpy.typing import NDArray
 from safetensors import SafetensorError
@@ -17,8 +17,6 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._atomic_files import remove_abandoned, replacing, unfinished_folder
 from sklearn_hashnlp.persistence._folder_files import write_arrays
-
-Keep: TypeAlias = Literal["best", "last", "all"]
 
 _NAME = re.compile(r"epoch-(\d{5,})")
 
@@ -42,7 +40,8 @@ def read_weights(path: Path) -> dict[str, NDArray[Any]]:
 class EpochCheckpoints:
     """The folders ``epoch-00001``, ``epoch-00002`` and so on within a folder, a saved model each."""
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], *, keep_all: bool = False) -> None:
+        self.keep_all = keep_all  # else only the last and the best
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
@@ -80,12 +79,9 @@ class EpochCheckpoints:
 class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
     """Save the model after every epoch, and remove the checkpoints that are not to be kept."""
 
-    def __init__(
-        self, checkpoints: EpochCheckpoints, make_model: Callable[[], Any], keep: Keep, first_epoch: int
-    ) -> None:
+    def __init__(self, checkpoints: EpochCheckpoints, make_model: Callable[[], Any], first_epoch: int) -> None:
         self.checkpoints = checkpoints
         self.make_model = make_model
-        self.keep = keep
         self.first_epoch = first_epoch
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
@@ -96,9 +92,9 @@ class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
         """Save, and only then remove."""
         last = len(net.history)
         self.checkpoints.save(self.make_model(), last)
-        if self.keep == "all":
+        if self.checkpoints.keep_all:
             return
-        keep = {last, best_epoch(net.history, self.first_epoch)} if self.keep == "best" else {last}
+        keep = {last, best_epoch(net.history, self.first_epoch)}
         for epoch in self.checkpoints.epochs():
             if epoch > self.first_epoch and epoch not in keep:
                 self.checkpoints.remove(epoch)

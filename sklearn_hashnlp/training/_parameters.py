@@ -10,7 +10,6 @@ from sklearn_hashnlp.trees._counts import is_integer
 
 AdaptiveOptimizer: TypeAlias = Literal["adagrad", "adam"]
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]
-Schedule: TypeAlias = Literal["constant", "linear"]
 
 TRAINING: Final[dict[str, list[Any]]] = {
     "optimizer": [literal_options(AdaptiveOptimizer)],
@@ -32,20 +31,6 @@ def check_hidden_layers(estimator: Any) -> None:
             f"The 'hidden_layer_sizes' parameter of {type(estimator).__name__} must hold integers from 1 to "
             f"{MAX_INTEGER}. Got {sizes!r} instead."
         )
-
-
-def check_schedule_and_callbacks(estimator: Any) -> None:
-    """Check the two numbers of the plateau, and callbacks."""
-    name = type(estimator).__name__
-    pair = estimator.lr_plateau
-    if pair is not None and not (
-        len(pair) == 2 and is_integer(pair[0]) and pair[0] >= 1 and isinstance(pair[1], Real) and 0 < float(pair[1]) < 1
-    ):
-        raise ValueError(
-            f"The 'lr_plateau' parameter of {name} must be None or (patience, factor), an integer of at least 1 and a "
-            f"number between 0 and 1. Got {pair!r} instead."
-        )
-    check_callbacks(estimator)
 
 
 def resolve_device(device: str, *, caller: str) -> str:

@@ -17,7 +17,6 @@ from sklearn_hashnlp import (
     FrequentNgramVectorizer,
     HashEmbeddingClassifier,
     HashingNgramVectorizer,
-    HsigmoidLanguageModel,
     InterpolatedLanguageModel,
     KneserNeyLanguageModel,
     QuantizedSGNNClassifier,
@@ -66,7 +65,7 @@ def _sgnn(X: Any = BITS, y: Any = LABELS, **options: Any) -> Case:
 
 def _language_model(**options: Any) -> Case:
     asked = ["a b c", "h g", "never seen", ""]
-    make = _maker(HsigmoidLanguageModel, small_models.SMALL | options)
+    make = _maker(small_models.make, options)
     return Case(make, small_models.SENTENCES, None, asked, ("score_samples", "predict_proba", "perplexity"))
 
 
@@ -158,10 +157,12 @@ CASES: dict[str, Case] = {
     ),
     "HsigmoidLanguageModel": _language_model(),
     "HsigmoidLanguageModel, softmax, adam": _language_model(
-        output="softmax", optimizer="adam", learning_rate=0.01, dropout=0.3
+        output="softmax", optimizer="adam", learning_rate=0.01, regularization__dropout=0.3
     ),
-    "HsigmoidLanguageModel, modern": _language_model(arch="modern", far_context=4, word_dropout=0.2),
-    "HsigmoidLanguageModel, characters": _language_model(embedding="sgnn", n_projections=20, tree="random"),
+    "HsigmoidLanguageModel, modern": _language_model(
+        hidden_layer="residual", far_context=4, regularization__word_dropout=0.2
+    ),
+    "HsigmoidLanguageModel, characters": _language_model(embedding=("sgnn", 20, 14), tree="random"),
     "SGNNSentenceEncoder": _encoder(),
     "SGNNSentenceEncoder, three losses": _encoder(masked_weight=0.5, word_weight=0.5, dropout=0.2),
     "SGNNSentenceEncoder, vectors": _encoder(n_features=200, n_components=5)._replace(X=TEXTS, y=VECTORS),

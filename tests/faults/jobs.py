@@ -145,7 +145,8 @@ class LanguageModel(Job):
         return small_models.bytes_of(model) + json.dumps([entry["valid_loss"] for entry in model.history_]).encode()
 
     def _make(self, folder: Path) -> Any:
-        options = {"early_stopping": True, "optimizer": "adam", "learning_rate": 0.01, "dropout": 0.3, "max_epochs": 5}
+        options = {"early_stopping": "valid_loss", "optimizer": "adam", "learning_rate": 0.01, "max_epochs": 5}
+        options |= {"regularization__dropout": 0.3}
         return small_models.make(**options, checkpoint_dir=folder / "checkpoints", resume=True)
 
 

@@ -126,7 +126,7 @@ def test_a_checkpoint_cut_short_is_refused_by_name(share: float, tmp_path: Path)
 
 
 def test_a_training_whose_last_checkpoint_was_cut_short_says_so_and_resumes_from_the_one_before(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"checkpoint_dir": tmp_path, "resume": True, "keep": "all"}
+    options: dict[str, Any] = {"checkpoint_dir": (tmp_path, "all"), "resume": True}
     whole = small_models.make(**options).fit(small_models.SENTENCES)
     weights = tmp_path / "epoch-00003" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])

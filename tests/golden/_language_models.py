@@ -19,7 +19,9 @@ from sklearn_hashnlp import (
     load_model,
     save_model,
 )
+from sklearn_hashnlp.language import LanguageSchedule, Regularization
 from sklearn_hashnlp.persistence import load_word_vectors
+from sklearn_hashnlp.training import EarlyStopping, Schedule, StepLog
 from tests.golden._classifiers import losses
 from tests.golden._register import Arrays, golden, sentences
 
@@ -30,44 +32,22 @@ LANGUAGE_MODEL: dict[str, Any] = {
     "output": "hsigmoid",
     "tree": "huffman",
     "direct_connections": False,
-    "n_direct": 2**14,
-    "activation": "tanh",
-    "dropout": 0.25,
-    "embedding_dropout": 0.0,
-    "word_dropout": 0.0,
-    "arch": "plain",
-    "n_blocks": 1,
-    "far_context": 0,
-    "across_sentences": False,
-    "tie_weights": False,
+    "hidden_layer": "tanh",
     "init": "default",
     "embedding": "table",
-    "n_embeddings": 2**14,
-    "n_buckets": 2**12,
-    "n_projections": 10,
-    "n_bits": 8,
+    "far_context": 0,
+    "across_sentences": False,
     "vocabulary": None,
-    "max_vocabulary": None,
+    "max_features": None,
     "min_count": 2,
+    "special_tokens": ("<s>", "</s>", "<unk>"),
     "padding": "full",
     "optimizer": "adagrad",
     "learning_rate": 0.3,
-    "bias_learning_rate": 1.0,
-    "direct_learning_rate": 1.0,
-    "learning_rate_schedule": "linear",
-    "warmup_steps": 0,
-    "max_grad_norm": None,
-    "lr_plateau": None,
     "max_epochs": 2,
-    "max_time": None,
     "batch_size": 128,
-    "shuffle": True,
     "early_stopping": False,
-    "validation_fraction": 0.1,
-    "n_iter_no_change": 2,
-    "log_every": None,
     "checkpoint_dir": None,
-    "keep": "best",
     "resume": False,
     "warm_start": False,
     "device": "cpu",
@@ -79,8 +59,11 @@ CONTEXTS = ["", "return the", "return true if the", "set the", "a word that nobo
 
 
 def language_model(**settings: Any) -> HsigmoidLanguageModel:
-    """Return a small language model, all settings spelled out."""
-    return HsigmoidLanguageModel(**LANGUAGE_MODEL | settings)
+    """Return a small language model, all settings spelled out; they may be parameters of bundles."""
+    regularization = Regularization(0.25, 0.0, word_dropout=0.0, weight_decay=0.0, max_grad_norm=None)
+    schedule = LanguageSchedule("linear", 0, plateau=None, bias_learning_rate=1.0, direct_learning_rate=1.0)
+    model = HsigmoidLanguageModel(**LANGUAGE_MODEL, regularization=regularization, schedule=schedule)
+    return model.set_params(**settings)
 
 
 def _train() -> list[str]:
@@ -129,7 +112,8 @@ def language_model_hsigmoid() -> Arrays:
 
 @golden("trained")
 def language_model_two_level_tree() -> Arrays:
-    return _fitted(tree="two_level", shuffle=False, max_vocabulary=200, dropout=0.0)
+    settings: dict[str, Any] = {"tree": "two_level", "schedule": Schedule("linear", shuffle=False)}
+    return _fitted(**settings, max_features=200, regularization__dropout=0.0)
 
 
 @golden("trained")
@@ -144,12 +128,13 @@ def language_model_direct_connections() -> Arrays:
 
 @golden("trained")
 def language_model_hashed_direct_connections() -> Arrays:
-    return _fitted(direct_connections="hashed", direct_learning_rate=2.0, embedding_dropout=0.1)
+    settings: dict[str, Any] = {"direct_connections": ("hashed", 2**14), "schedule__direct_learning_rate": 2.0}
+    return _fitted(**settings, regularization__embedding_dropout=0.1)
 
 
 @golden("trained")
 def language_model_softmax() -> Arrays:
-    return _fitted(output="softmax", learning_rate_schedule="constant")
+    return _fitted(output="softmax", schedule__decay="constant")
 
 
 @golden("trained")
@@ -159,23 +144,24 @@ def language_model_adaptive() -> Arrays:
 
 @golden("trained")
 def language_model_hash_embedding() -> Arrays:
-    return _fitted(embedding="hash", optimizer="adam", learning_rate=0.005, activation="sigmoid", init="uniform")
+    settings: dict[str, Any] = {"embedding": ("hash", 2**14, 2**12), "hidden_layer": "sigmoid", "init": "uniform"}
+    return _fitted(**settings, optimizer="adam", learning_rate=0.005)
 
 
 @golden("trained")
 def language_model_sgnn_embedding() -> Arrays:
-    return _fitted(embedding="sgnn", optimizer="adam", learning_rate=0.002)
+    return _fitted(embedding=("sgnn", 10, 8), optimizer="adam", learning_rate=0.002)
 
 
 @golden("trained")
 def language_model_modern() -> Arrays:
-    settings: dict[str, Any] = {"arch": "modern", "n_blocks": 2, "far_context": 6, "word_dropout": 0.1}
-    return _fitted(**settings, across_sentences=True, learning_rate=0.1)
+    settings: dict[str, Any] = {"hidden_layer": ("residual", 2), "far_context": 6}
+    return _fitted(**settings, regularization__word_dropout=0.1, across_sentences=True, learning_rate=0.1)
 
 
 @golden("trained")
 def language_model_warmup() -> Arrays:
-    return _fitted(warmup_steps=30)
+    return _fitted(schedule__warmup_steps=30)
 
 
 @golden("trained")
@@ -186,9 +172,10 @@ def language_model_reference() -> Arrays:
 
 @golden("trained")
 def language_model_early_stopping() -> Arrays:
-    settings: dict[str, Any] = {"early_stopping": True, "n_iter_no_change": 1, "lr_plateau": (1, 0.5), "max_epochs": 4}
-    held_out = _fitted(**settings, learning_rate_schedule="constant")
-    model = language_model(**settings, log_every=4).fit(_train(), X_valid=_test())
+    stopping = EarlyStopping("valid_loss", patience=1, validation_fraction=0.1)
+    settings: dict[str, Any] = {"early_stopping": stopping, "schedule__plateau": (1, 0.5), "max_epochs": 4}
+    held_out = _fitted(**settings, schedule__decay="constant")
+    model = language_model(**settings, callbacks=[StepLog(4)]).fit(_train(), X_valid=_test())
     return held_out | {f"given_{name}": array for name, array in _predictions(model).items()}
 
 
@@ -246,7 +233,7 @@ def language_model_resumed() -> Arrays:
 @golden("trained")
 def language_model_more_epochs() -> Arrays:
     with tempfile.TemporaryDirectory() as folder:
-        settings: dict[str, Any] = {"checkpoint_dir": folder, "learning_rate_schedule": "constant", "keep": "last"}
+        settings: dict[str, Any] = {"checkpoint_dir": folder, "schedule__decay": "constant"}
         first = language_model(**settings, max_epochs=1).fit(_train()).score_samples(_test())
         return _predictions(language_model(**settings, max_epochs=2, resume=True).fit(_train())) | {"first": first}
 

@@ -16,12 +16,12 @@ class BigramModel(BaseLanguageModel):
         *,
         alpha: float = 1.0,
         vocabulary: dict[str, int] | None = None,
-        max_vocabulary: int | None = None,
+        max_features: int | None = None,
         min_count: int = 1,
     ) -> None:
         self.alpha = alpha
         self.vocabulary = vocabulary
-        self.max_vocabulary = max_vocabulary
+        self.max_features = max_features
         self.min_count = min_count
 
     def fit(self, X: Any, y: Any = None) -> BigramModel:
@@ -31,7 +31,7 @@ class BigramModel(BaseLanguageModel):
             corpus,
             order=2,
             vocabulary=self.vocabulary,
-            max_vocabulary=self.max_vocabulary,
+            max_words=self.max_features,
             min_count=self.min_count,
             caller=name,
         )

@@ -142,8 +142,8 @@ def test_columns_are_drawn_by_their_probabilities():
 
 
 def test_the_vocabulary_is_learned_or_set():
-    assert list(BigramModel(max_vocabulary=2).fit(SENTENCES).vocabulary_)[-1] == "<s>"
-    assert len(BigramModel(max_vocabulary=2).fit(SENTENCES).vocabulary_) == 5
+    assert list(BigramModel(max_features=2).fit(SENTENCES).vocabulary_)[-1] == "<s>"
+    assert len(BigramModel(max_features=2).fit(SENTENCES).vocabulary_) == 5
     assert len(BigramModel(min_count=10**6).fit(SENTENCES).vocabulary_) == 3
     words = {"f": 0, "<s>": 1, "a": 2}
     model = BigramModel(vocabulary=words).fit(SENTENCES)

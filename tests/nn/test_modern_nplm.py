@@ -32,7 +32,11 @@ def make(seed=0, **options):
 
 @pytest.mark.parametrize(
     "options",
-    [{"arch": "modern", "n_blocks": 2}, {"far_context": 5}, {"arch": "modern", "far_context": 5, "sparse": True}],
+    [
+        {"hidden_layer": ("residual", 2)},
+        {"far_context": 5},
+        {"hidden_layer": "residual", "far_context": 5, "sparse": True},
+    ],
     ids=str,
 )
 def test_hidden_states(options):
@@ -95,7 +99,7 @@ def test_averages_are_differentiable_twice():
 
 
 def test_dropped_words_are_whole_words():
-    model = make(word_dropout=0.5).train()
+    model = make(dropout=(0.0, 0.0, 0.5)).train()
     x = model._input(torch.ones(1000, 3, dtype=torch.int64)).reshape(1000, 3, 5)
     is_dropped = (x == 0).all(dim=2)
     assert torch.equal(is_dropped, (x == 0).any(dim=2))
@@ -107,11 +111,11 @@ def test_dropped_words_are_whole_words():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"arch": "transformer"}, "arch must be one of"),
-        ({"n_blocks": 0}, "n_blocks must be 1 or more, got 0"),
+        ({"hidden_layer": "transformer"}, "'hidden_layer' parameter of NPLM must be 'tanh'"),
+        ({"hidden_layer": ("residual", 0)}, r"Got \('residual', 0\) instead"),
         ({"far_context": -1}, "far_context must be 0 or more, got -1"),
-        ({"tie_weights": True, "output": "adaptive"}, "tie_weights=True needs output='softmax'"),
-        ({"tie_weights": True, "direct_connections": True}, "tie_weights=True needs output='softmax'"),
+        ({"output": "tied_softmax", "embedding": WordTable(21, 5)}, "output='tied_softmax' needs a table"),
+        ({"output": "tied_softmax", "direct_connections": True}, "output='tied_softmax' needs a table"),
     ],
 )
 def test_wrong_parameters(options, message):
@@ -120,7 +124,7 @@ def test_wrong_parameters(options, message):
 
 
 def test_tied_weights():
-    model = make(tie_weights=True, sparse=True)
+    model = make(output="tied_softmax", sparse=True)
     assert "output_layer.weight" not in dict(model.named_parameters())
     table, projection = model.embedding.weight, model.projection
     hidden = torch.tanh(model.hidden_layer(table[CONTEXTS[:, 5:]].flatten(1)))

@@ -25,18 +25,19 @@ TARGETS = torch.from_numpy(RNG.integers(0, WORDS, 9))
 
 def make(output="softmax", seed=0, **options):
     torch.manual_seed(seed)
-    tree = huffman_tree(np.arange(1, WORDS + 1)) if output == "hsigmoid" else None
+    if output == "hsigmoid":
+        output = huffman_tree(np.arange(1, WORDS + 1))
     options = {"order": 4, "embedding_dim": 5, "hidden_size": 7, "num_classes": WORDS} | options
-    return NPLM(WORDS + 1, output=output, tree=tree, **options)
+    return NPLM(WORDS + 1, output=output, **options)
 
 
 @pytest.mark.parametrize("direct", [False, True])
-@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
-def test_probabilities_follow_the_equation(activation, direct):
-    model = make(activation=activation, direct_connections=direct).double()
+@pytest.mark.parametrize("hidden_layer", ["tanh", "sigmoid"])
+def test_probabilities_follow_the_equation(hidden_layer, direct):
+    model = make(hidden_layer=hidden_layer, direct_connections=direct).double()
     x = model.embedding.weight[CONTEXTS].reshape(9, 15)
     hidden, output = model.hidden_layer, model.output_layer
-    act = {"tanh": torch.tanh, "sigmoid": lambda z: 1 / (1 + (-z).exp())}[activation]
+    act = {"tanh": torch.tanh, "sigmoid": lambda z: 1 / (1 + (-z).exp())}[hidden_layer]
     y = output.bias + act(hidden.bias + x @ hidden.weight.T) @ output.weight[:, :7].T
     if direct:
         y = y + x @ output.weight[:, 7:].T
@@ -48,17 +49,16 @@ def test_probabilities_follow_the_equation(activation, direct):
     assert model.hidden(CONTEXTS).shape == (9, 22 if direct else 7)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"direct_connections": True}, {"direct_connections": "hashed", "n_direct": 99}]
-)
+@pytest.mark.parametrize("direct", [False, True, ("hashed", 99)])
 @pytest.mark.parametrize("output", ["softmax", "adaptive", "hsigmoid"])
-def test_all_methods_agree(output, options):
-    if options.get("direct_connections") == "hashed" and output != "hsigmoid":
-        with pytest.raises(ValueError, match="needs output='hsigmoid'"):
-            make(output, **options)
+def test_all_methods_agree(output, direct):
+    hashed = isinstance(direct, tuple)
+    if hashed and output != "hsigmoid":
+        with pytest.raises(ValueError, match="needs a tree as output"):
+            make(output, direct_connections=direct)
         return
-    model = make(output, **options).double()
-    if output == "hsigmoid" and "n_direct" in options:
+    model = make(output, direct_connections=direct).double()
+    if hashed:
         torch.nn.init.normal_(model.output_layer.direct)
     every = model.log_prob(CONTEXTS)
     assert every.shape == (9, WORDS)
@@ -72,7 +72,7 @@ def test_all_methods_agree(output, options):
 
 
 def test_hashed_connections_read_the_history():
-    model = make("hsigmoid", direct_connections="hashed", n_direct=2**16, padding_id=WORDS).double()
+    model = make("hsigmoid", direct_connections=("hashed", 2**16), padding_id=WORDS).double()
     context = torch.tensor([[WORDS, WORDS, 3], [1, 2, 3]])
     plain = model.log_prob(context)
     features = history_hashes(context, WORDS)
@@ -145,7 +145,7 @@ def test_initialization():
         assert (values == 1).all() if name.endswith("bias") else 0 <= values.min() < values.max() <= 1
     nested = [[list(range(i, i + 5)), list(range(i + 5, i + 10))] for i in range(0, 500, 10)]
     tree = tree_from_nested(nested)
-    options = sizes | {"output": "hsigmoid", "tree": tree, "direct_connections": True}
+    options = sizes | {"output": tree, "direct_connections": True}
     output, is_binary = NPLM(500, **options, init="uniform").output_layer, np.zeros(tree.n_scores, dtype=bool)
     is_binary[tree.score_offsets[:-1][tree.arities == 2]] = True
     assert (output.bias.numpy() == ~is_binary).all()
@@ -154,7 +154,7 @@ def test_initialization():
     assert (wide[:, 80:].mean(), wide[:, 80:].std()) == (approx(-1, abs=0.02), approx(1, abs=0.02))
     assert (binary[:, :80].mean(), binary[:, :80].std()) == (approx(0, abs=0.03), approx(math.sqrt(1 / 6), rel=0.05))
     assert (binary[:, 80:].mean(), binary[:, 80:].std()) == (approx(0, abs=0.06), approx(math.sqrt(2), rel=0.05))
-    hashed = make("hsigmoid", init="uniform", direct_connections="hashed", n_direct=9)
+    hashed = make("hsigmoid", init="uniform", direct_connections=("hashed", 9))
     assert not hashed.output_layer.direct.any()
     reference = NPLM(500, **sizes, init="reference")
     assert reference.embedding.weight.std() == pytest.approx(0.001, rel=0.05)
@@ -163,7 +163,7 @@ def test_initialization():
 
 
 def test_dropout():
-    model = make(dropout=0.5, embedding_dropout=0.5, direct_connections=True)
+    model = make(dropout=(0.5, 0.5, 0.0), direct_connections=True)
     model.dropout.generator = model.embedding_dropout.generator = torch.Generator().manual_seed(0)
     first = model.hidden(CONTEXTS)
     for part in first.split([7, 15], dim=1):  # the hidden layer, and x beside it
@@ -174,9 +174,11 @@ def test_dropout():
 
 
 def test_options_of_the_output_layer():
-    assert make("adaptive", cutoffs=[3, 9]).output_layer.layer.cutoffs == [3, 9, WORDS]
-    layer = make("hsigmoid", direct_connections="hashed", n_direct=99, direct_seed=5).output_layer
+    layer = make("hsigmoid", direct_connections=("hashed", 99, 5)).output_layer
     assert (layer.n_direct, layer.direct_seed) == (99, 5)
+    assert make("hsigmoid", direct_connections="hashed").output_layer.n_direct == 2**22
+    assert make(dropout=0.5).dropout.p == 0.5
+    assert make(dropout=0.5).embedding_dropout.p == make(dropout=0.5).word_dropout.p == 0.0
 
 
 def test_a_hash_embedding_as_word_vectors():
@@ -190,7 +192,7 @@ def test_a_hash_embedding_as_word_vectors():
 
 
 def test_a_single_class():
-    model = NPLM(3, 2, 4, 4, num_classes=1, tree=huffman_tree(1))
+    model = NPLM(3, 2, 4, 4, num_classes=1, output=huffman_tree(1))
     log_probs, loss = model(torch.tensor([[0], [2]]), torch.zeros(2, dtype=torch.int64))
     assert log_probs.tolist() == [0, 0]
     assert loss == 0
@@ -198,7 +200,7 @@ def test_a_single_class():
 
 
 def test_copies_and_pickles():
-    model = make("hsigmoid", direct_connections="hashed", n_direct=50)
+    model = make("hsigmoid", direct_connections=("hashed", 50))
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert torch.equal(other.log_prob(CONTEXTS), model.log_prob(CONTEXTS))
 
@@ -207,10 +209,10 @@ def test_copies_and_pickles():
     ("output", "options"),
     [
         ("softmax", {"direct_connections": True}),
-        ("softmax", {"tie_weights": True, "embedding_dim": 5, "num_classes": WORDS}),
+        ("tied_softmax", {"embedding_dim": 5, "num_classes": WORDS}),
         ("adaptive", {"init": "uniform"}),
-        ("hsigmoid", {"direct_connections": "hashed", "n_direct": 50, "init": "uniform"}),
-        ("hsigmoid", {"arch": "modern", "n_blocks": 2, "far_context": 3}),
+        ("hsigmoid", {"direct_connections": ("hashed", 50), "init": "uniform"}),
+        ("hsigmoid", {"hidden_layer": ("residual", 2), "far_context": 3}),
     ],
 )
 def test_device_and_dtype(output, options):
@@ -245,12 +247,14 @@ def test_autocast(output):
         ({"order": 1}, "order must be 2 or more, got 1"),
         ({"hidden_size": 0}, "hidden_size must be 1 or more, got 0"),
         ({"output": "soft"}, "output must be one of .*, got 'soft'"),
-        ({"activation": "relu"}, "activation must be one of .*, got 'relu'"),
+        ({"hidden_layer": "relu"}, "must be 'tanh', 'sigmoid', 'residual', or .* Got 'relu'"),
+        ({"hidden_layer": ("residual", 2, 2)}, "'hidden_layer' parameter of NPLM"),
+        ({"dropout": (0.5, 0.5)}, r"or three: .* Got \(0.5, 0.5\)"),
         ({"init": "zero"}, "init must be one of .*, got 'zero'"),
-        ({"direct_connections": "dense"}, "must be False, True or 'hashed', got 'dense'"),
-        ({"output": "hsigmoid"}, "needs a tree"),
-        ({"output": "hsigmoid", "tree": random_tree(9)}, "the tree must have num_classes=10 classes, got 9"),
-        ({"tree": random_tree(10)}, "has no tree"),
+        ({"direct_connections": "dense"}, "must be False, True, 'hashed', or a tuple .* Got 'dense'"),
+        ({"direct_connections": ("hashed", 0)}, r"such as \('hashed', 4194304\). Got \('hashed', 0\)"),
+        ({"output": "hsigmoid"}, "output must be one of"),
+        ({"output": random_tree(9)}, "the tree must have num_classes=10 classes, got 9"),
     ],
 )
 def test_wrong_options_are_refused(options, message):

@@ -10,6 +10,7 @@ import pytest
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.persistence import load_word_vectors
 from sklearn_hashnlp.persistence._values import ModelFormatError
+from sklearn_hashnlp.training import StepLog
 from tests.language.bigram_model import BigramModel
 
 SENTENCES = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", ""] * 5
@@ -23,9 +24,9 @@ def test_the_score_of_a_sentence_does_not_depend_on_those_before_it():
     assert behind.tobytes() == alone.tobytes()
 
 
-@pytest.mark.parametrize("embedding", ["table", "hash", "sgnn"])
+@pytest.mark.parametrize("embedding", ["table", ("hash", 99, 9), "sgnn"])
 def test_a_number_in_place_of_a_word_gets_a_clear_error(embedding):
-    model = HsigmoidLanguageModel(**SMALL, embedding=embedding, n_embeddings=99, n_buckets=9).fit(SENTENCES)
+    model = HsigmoidLanguageModel(**SMALL, embedding=embedding).fit(SENTENCES)
     with pytest.raises(TypeError, match="has vectors of words: strings, got 5"):
         model.most_similar(5)
 
@@ -39,7 +40,7 @@ def test_word_vectors_with_a_damaged_header_get_a_clear_error(tmp_path):
 def test_the_perplexities_of_a_default_training_are_below_the_number_of_words_from_the_first_on():
     random = np.random.default_rng(0)
     words = (random.zipf(1.3, size=(1500, 10)) % 2000).astype(str).tolist()
-    model = HsigmoidLanguageModel(max_epochs=2, log_every=15, embedding_dim=32, random_state=0).fit(words)
+    model = HsigmoidLanguageModel(max_epochs=2, callbacks=[StepLog(15)], embedding_dim=32, random_state=0).fit(words)
     n_words = len(model.vocabulary_) - 1
     assert model.log_[0]["step"] == 15
     assert np.exp(max(entry["train_loss"] for entry in model.log_)) < n_words
@@ -62,7 +63,7 @@ def test_a_language_model_that_diverges_is_an_error_and_the_old_one_stays(hashnl
 
 
 def test_no_perplexity_of_300_digits_is_printed(capsys):
-    model = HsigmoidLanguageModel(**SMALL, batch_size=8, learning_rate=1e5, log_every=1, verbose=2)
+    model = HsigmoidLanguageModel(**SMALL, batch_size=8, learning_rate=1e5, callbacks=[StepLog(1)], verbose=2)
     with pytest.raises(ValueError, match=r"diverged\. Set a smaller learning_rate"):
         model.fit(SENTENCES)
     printed = capsys.readouterr().out

@@ -46,7 +46,7 @@ def edit(folder: Path, change: Any) -> None:
 
 def test_a_language_model_with_hashed_direct_connections_is_saved_as_int8(tmp_path: Path) -> None:
     model = HsigmoidLanguageModel(
-        order=2, embedding_dim=4, hidden_size=4, direct_connections="hashed", n_direct=100, max_epochs=1
+        order=2, embedding_dim=4, hidden_size=4, direct_connections=("hashed", 100), max_epochs=1
     ).fit(["a b c", "c b a"])
     save_model(model, tmp_path, precision="int8")
     assert load_model(tmp_path).perplexity(["a b c"]) == pytest.approx(model.perplexity(["a b c"]), rel=0.05)

@@ -127,7 +127,7 @@ def data_of(estimator):
 @pytest.mark.parametrize(
     ("estimator", "advice"),
     [
-        (HsigmoidLanguageModel, "Pass X_valid to fit, or set early_stopping=True"),
+        (HsigmoidLanguageModel, "Pass X_valid to fit, or set early_stopping='valid_loss'"),
         (SGNNClassifier, "Set early_stopping"),
     ],
 )
@@ -141,8 +141,7 @@ def test_two_schedules_of_the_learning_rate_are_not_multiplied_silently(estimato
     schedule = LRScheduler("StepLR", step_size=1)
     with pytest.warns(UserWarning, match="Set a schedule with decay='constant'"):
         with_callback(schedule, estimator).fit(*data_of(estimator))
-    constant = {"schedule": None} if estimator is SGNNClassifier else {"learning_rate_schedule": "constant"}
-    with_callback(schedule, estimator, **constant).fit(*data_of(estimator))
+    with_callback(schedule, estimator, schedule=None).fit(*data_of(estimator))
 
 
 def test_the_history_holds_what_callbacks_measured():

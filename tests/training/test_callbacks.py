@@ -9,7 +9,7 @@ import numpy as np
 
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.training import EarlyStopping
+from sklearn_hashnlp.training import EarlyStopping, StepLog
 from sklearn_hashnlp.training._callbacks import EpochProgress, LanguageProgress
 
 ROWS = np.random.RandomState(0).random_sample((24, 8))
@@ -70,7 +70,7 @@ def test_batches_move_and_epochs_tell() -> None:
 
 def test_the_log_and_validation_are_told() -> None:
     told = Told()
-    trained = model(told, log_every=2).fit(SENTENCES, X_valid=SENTENCES[:2])
+    trained = model(told).set_params(callbacks=[StepLog(2), told.callback]).fit(SENTENCES, X_valid=SENTENCES[:2])
     assert len(trained.log_) == 2
     assert [line.split("   ")[0] for line in told.lines] == ["  step 2", "Epoch 1/2", "  step 2", "Epoch 2/2"]
     assert all("validation perplexity" in line for line in told.lines)

@@ -86,13 +86,10 @@ def mix(
     train_sentences = None if train is None else [lowercase(line) for line in sentence_reader(train)()]
     valid_sentences = [lowercase(line) for line in sentence_reader(valid)()]
     if cache is not None:
-        start, end, unknown = members[0]._tokenizer.special_tokens
         recent = CacheLanguageModel(
             cache_size=cache,
             vocabulary=members[0].vocabulary_,
-            start_token=start,
-            end_token=end,
-            unknown_token=unknown,
+            special_tokens=list(members[0]._tokenizer.special_tokens),
         )
         members.append(recent.fit(train_sentences))
         names.append("cache")

@@ -101,7 +101,6 @@ class Keep(StrEnum):
     """Epochs that are kept in the checkpoint folder."""
 
     best = "best"
-    last = "last"
     all = "all"
 
 

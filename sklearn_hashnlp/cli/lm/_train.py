@@ -1,9 +1,11 @@
 """``hashnlp lm train``: train a language model on a text file."""
 
+# ruff: noqa: ARG001 - make_network and callbacks_of read the options from the context
+
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +13,7 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, ModelFolder, Quiet, Seed, check_device
 from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli.lm._network import callbacks_of, make_network
 from sklearn_hashnlp.cli.lm._options import (
     Activation,
     Architecture,
@@ -56,11 +59,6 @@ An existing model in DIR is replaced when training has finished; Ctrl-C keeps it
 also saved after every epoch, and after an interruption the same command with --resume continues.
 """
 
-_DIRECT_CONNECTIONS: Final[dict[DirectConnections, bool | Literal["hashed"]]] = {
-    DirectConnections.none: False,
-    DirectConnections.dense: True,
-    DirectConnections.hashed: "hashed",
-}
 _NETWORK, _VOCABULARY, _TRAINING, _CHECKPOINTS = "Network", "Vocabulary", "Training", "Checkpoints"
 
 
@@ -358,10 +356,10 @@ def train(
     check_options(context, counts=model_type is ModelType.kneser_ney)
     if resume and checkpoint_dir is None:
         raise typer.BadParameter("--resume needs --checkpoint-dir.")
-    if resume and early_stopping and keep is Keep.last:
-        raise typer.BadParameter("--early-stopping restores the best epoch; with --resume it needs --keep best or all.")
     if direct_connections is DirectConnections.hashed and output is not OutputLayer.hsigmoid:
         raise typer.BadParameter(f"--direct-connections hashed needs --output hsigmoid, not {output.value}.")
+    if tie_weights and output is not OutputLayer.softmax:
+        raise typer.BadParameter(f"--tie-weights needs --output softmax, not {output.value}.")
     if across_sentences and far_context == 0:
         raise typer.BadParameter("--across-sentences needs --far-context, the number of words that it adds.")
     if n_blocks > 1 and arch is not Architecture.modern:
@@ -396,68 +394,33 @@ def train(
         )
         return
     check_device(device)
-    from sklearn_hashnlp import HsigmoidLanguageModel
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
     check_replaceable(model)
     if checkpoint_dir is not None and not resume:
         check_no_checkpoints(checkpoint_dir)
-    language_model = HsigmoidLanguageModel(
-        order=order,
-        embedding_dim=embedding_dim,
-        hidden_size=hidden_size,
-        output=output.value,
-        tree=tree.value,
-        direct_connections=_DIRECT_CONNECTIONS[direct_connections],
-        n_direct=n_direct,
-        activation=activation.value,
-        dropout=dropout,
-        embedding_dropout=embedding_dropout,
-        word_dropout=word_dropout,
-        arch=arch.value,
-        n_blocks=n_blocks,
-        far_context=far_context,
-        across_sentences=across_sentences,
-        tie_weights=tie_weights,
-        init=init.value,
-        embedding=embedding.value,
-        max_vocabulary=max_vocabulary,
-        min_count=min_count,
-        start_token=start_token,
-        end_token=end_token,
-        unknown_token=unknown_token,
-        padding=padding.value,
-        optimizer=optimizer.value,
-        learning_rate="auto" if learning_rate is None else learning_rate,
-        bias_learning_rate=bias_learning_rate,
-        direct_learning_rate=direct_learning_rate,
-        learning_rate_schedule=schedule.value,
-        warmup_steps=warmup_steps,
-        weight_decay=weight_decay,
-        max_grad_norm=max_grad_norm or None,
-        max_epochs="auto" if epochs is None else epochs,
-        max_time=max_time,
-        batch_size="auto" if batch_size is None else batch_size,
-        early_stopping=early_stopping,
-        validation_fraction=validation_fraction,
-        n_iter_no_change=patience,
-        log_every=log_every,
-        checkpoint_dir=None if checkpoint_dir is None else str(checkpoint_dir),
-        keep=keep.value,
-        resume=resume,
-        device=device.value,
-        random_state=seed,
-    )
+    language_model, callbacks = make_network(context.params), callbacks_of(context.params)
     started = clock()
-    _fit(screen, language_model, data, valid, lowercase=lowercase)
+    try:
+        _fit(screen, language_model, callbacks, data, valid, lowercase=lowercase)
+    except KeyboardInterrupt:
+        if checkpoint_dir is not None:
+            screen.note(f"Finished epochs are saved in {checkpoint_dir}; --resume continues from there.")
+        raise
     seconds = clock() - started
     save_model(language_model, model)
     show_results(screen, language_model, model, seconds)
 
 
 def _fit(
-    screen: Screen, language_model: HsigmoidLanguageModel, data: Path, valid: Path | None, *, lowercase: bool
+    screen: Screen,
+    language_model: HsigmoidLanguageModel,
+    callbacks: list[Any],
+    data: Path,
+    valid: Path | None,
+    *,
+    lowercase: bool,
 ) -> None:
     """Fit with a progress bar."""
     from sklearn_hashnlp.cli.lm._loading import sentence_reader
@@ -470,12 +433,8 @@ def _fit(
             def update(done: int, total: int, text: str) -> None:
                 progress.update(task, completed=done, total=total, description=text)
 
-            language_model.set_params(callbacks=[LanguageProgress(screen.note, update)])
+            language_model.set_params(callbacks=[*callbacks, LanguageProgress(screen.note, update)])
             X_valid = None if valid is None else sentence_reader(valid, lowercase=lowercase)
             language_model.fit(sentence_reader(data, lowercase=lowercase), X_valid=X_valid)
-    except KeyboardInterrupt:
-        if language_model.checkpoint_dir is not None:
-            screen.note(f"Finished epochs are saved in {language_model.checkpoint_dir}; --resume continues from there.")
-        raise
     finally:
         language_model.set_params(callbacks=None)  # not saved with the model

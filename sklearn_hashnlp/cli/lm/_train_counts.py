@@ -58,15 +58,12 @@ def train_counts(
     check_replaceable(model)
     if arpa is not None and (model.is_dir() or model not in arpa.parents):  # the folder of a new model is still missing
         check_arpa_path(arpa)
-    start_token, end_token, unknown_token = special_tokens
     language_model = KneserNeyLanguageModel(
         order=order,
         min_ngram_counts=_parse_counts(min_ngram_counts),
-        max_vocabulary=max_vocabulary,
+        max_features=max_vocabulary,
         min_count=min_count,
-        start_token=start_token,
-        end_token=end_token,
-        unknown_token=unknown_token,
+        special_tokens=special_tokens,
     )
     started = clock()
     with screen.progress() as progress:

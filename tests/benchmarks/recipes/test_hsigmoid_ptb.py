@@ -83,21 +83,22 @@ def test_the_network_is_that_of_the_reference(data: Path, tmp_path: Path) -> Non
     reference |= {"optimizer": "adam", "learning_rate": 3e-3, "schedule": "constant", "weight_decay": 8e-4}
     assert {name: getattr(RECIPE.settings, name) for name in reference} == reference
     expected = {
-        **{name: reference[name] for name in ("optimizer", "learning_rate", "weight_decay")},
-        "learning_rate_schedule": "constant",
-        "warmup_steps": 0,
-        "max_grad_norm": None,
+        **{name: reference[name] for name in ("optimizer", "learning_rate")},
+        "schedule__decay": "constant",
+        "schedule__warmup_steps": 0,
+        "regularization__weight_decay": reference["weight_decay"],
+        "regularization__max_grad_norm": None,
         "order": 5,
         "output": "hsigmoid",
         "tree": "complete",
-        "activation": "sigmoid",
-        "dropout": 0.5,
-        "embedding_dropout": 0.0,
+        "hidden_layer": "sigmoid",
+        "regularization__dropout": 0.5,
+        "regularization__embedding_dropout": 0.0,
         "init": "reference",
-        "bias_learning_rate": 2.0,
+        "schedule__bias_learning_rate": 2.0,
         "padding": "reference",
         "direct_connections": False,
-        "keep": "all",
+        "checkpoint_dir": (str(folder), "all"),
         "embedding": "table",
     }
     assert {name: parameters[name] for name in expected} == expected

@@ -39,11 +39,9 @@ def test_four_networks_of_which_the_first_is_that_of_the_post(data: Path, monkey
     # embed_matrix has a row for <s>, too; then H and d, U and b, and W.
     assert results[0]["n_parameters"] == (n + 1) * m + (k * m + 1) * h + (h + 1) * n == results[2]["n_parameters"]
     assert results[1]["n_parameters"] == results[0]["n_parameters"] + k * m * n
-    expected = {"output": "softmax", "init": "uniform", "optimizer": "sgd", "activation": "tanh", "dropout": 0.0} | {
-        "learning_rate_schedule": "constant",
-        "warmup_steps": 0,
-        "weight_decay": 0.0,
-        "max_grad_norm": None,
+    expected = {"output": "softmax", "init": "uniform", "optimizer": "sgd", "hidden_layer": "tanh"} | {
+        "schedule": None,
+        "regularization": None,
         "direct_connections": False,
         "learning_rate": settings.lr,
     }

@@ -78,7 +78,7 @@ def test_a_cache_reads_all_lines_as_one_text(hashnlp: Any, lm: Path, corpus: lis
 def test_the_cache_has_the_special_tokens_of_the_models(
     hashnlp: Any, corpus: list[str], valid: Path, tmp_path: Path
 ) -> None:
-    tokens = {"start_token": "<b>", "end_token": "<e>", "unknown_token": "UNK"}
+    tokens = {"special_tokens": ("<b>", "<e>", "UNK")}
     counts = KneserNeyLanguageModel(order=2, **tokens).fit(corpus)
     save_model(counts, tmp_path / "counts")
     arguments = ["--valid", valid, "--train", valid, "--cache", 50]

@@ -37,11 +37,11 @@ def test_an_unknown_word_is_an_error_of_one_line(hashnlp: Any, lm: Path, argumen
     assert result.err == "hashnlp: The word 'xyz' is not in the vocabulary of the model.\n"
 
 
-@pytest.mark.parametrize("embedding", ["hash", "sgnn"])
+@pytest.mark.parametrize("embedding", [("hash", 100, 10), "sgnn"])
 def test_embeddings_without_a_vocabulary_have_vectors_of_all_words(
-    hashnlp: Any, tmp_path: Path, embedding: str
+    hashnlp: Any, tmp_path: Path, embedding: Any
 ) -> None:
-    model = HsigmoidLanguageModel(embedding=embedding, n_embeddings=100, n_buckets=10, embedding_dim=4, max_epochs=1)
+    model = HsigmoidLanguageModel(embedding=embedding, embedding_dim=4, max_epochs=1)
     save_model(model.fit(["the cat sat on the mat"]), tmp_path / "m")
     assert len(hashnlp("lm", "nearest", "-m", tmp_path / "m", "zebra", "-k", 2).out.splitlines()) == 2
 

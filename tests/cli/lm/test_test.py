@@ -152,7 +152,7 @@ def test_top_and_json(hashnlp: Any, lm: Path) -> None:
 
 
 def test_an_unknown_word_is_a_hit_for_unk(hashnlp: Any, tmp_path: Path) -> None:
-    model = HsigmoidLanguageModel(order=2, max_vocabulary=1, embedding_dim=4, hidden_size=4, max_epochs=30)
+    model = HsigmoidLanguageModel(order=2, max_features=1, embedding_dim=4, hidden_size=4, max_epochs=30)
     model.set_params(random_state=0).fit(["a b", "a c", "a d"] * 20)
     assert model.predict(["a"]).tolist() == ["<unk>"]
     save_model(model, tmp_path / "m")

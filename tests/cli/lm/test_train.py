@@ -15,6 +15,8 @@ import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.cli.lm import _options as options
+from sklearn_hashnlp.cli.lm._network import callbacks_of
+from sklearn_hashnlp.language import LanguageSchedule
 from sklearn_hashnlp.language._trees import WordTree
 from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.training._callbacks import LanguageProgress
@@ -42,54 +44,56 @@ def test_defaults_are_those_of_the_estimator(hashnlp: Any, sentences: Path, tmp_
 
 
 def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    given: dict[str, tuple[Any, str, Any]] = {
+    given: dict[str, tuple[Any, str | None, Any]] = {  # what is part of another parameter follows below
         "--tree": ("cluster", "tree", "cluster"),
-        "--direct-connections": ("hashed", "direct_connections", "hashed"),
-        "--n-direct": (1000, "n_direct", 1000),
-        "--arch": ("modern", "arch", "modern"),
-        "--n-blocks": (2, "n_blocks", 2),
+        "--direct-connections": ("hashed", "direct_connections", ("hashed", 1000)),
+        "--n-direct": (1000, None, None),
+        "--arch": ("modern", "hidden_layer", ("residual", 2)),
+        "--n-blocks": (2, None, None),
         "--far-context": (3, "far_context", 3),
-        "--activation": ("sigmoid", "activation", "sigmoid"),
         "--init": ("reference", "init", "reference"),
         "--embedding": ("hash", "embedding", "hash"),
-        "--max-vocabulary": (7, "max_vocabulary", 7),
+        "--max-vocabulary": (7, "max_features", 7),
         "--min-count": (2, "min_count", 2),
-        "--start-token": ("[", "start_token", "["),
-        "--end-token": ("]", "end_token", "]"),
-        "--unknown-token": ("?", "unknown_token", "?"),
+        "--start-token": ("[", "special_tokens", ("[", "]", "?")),
+        "--end-token": ("]", None, None),
+        "--unknown-token": ("?", None, None),
         "--padding": ("reference", "padding", "reference"),
         "--optimizer": ("adam", "optimizer", "adam"),
         "--learning-rate": (0.01, "learning_rate", 0.01),
-        "--bias-learning-rate": (2, "bias_learning_rate", 2.0),
-        "--direct-learning-rate": (3, "direct_learning_rate", 3.0),
-        "--schedule": ("constant", "learning_rate_schedule", "constant"),
-        "--warmup-steps": (7, "warmup_steps", 7),
-        "--weight-decay": (1e-4, "weight_decay", 1e-4),
-        "--max-grad-norm": (5, "max_grad_norm", 5.0),
-        "--dropout": (0.5, "dropout", 0.5),
-        "--embedding-dropout": (0.1, "embedding_dropout", 0.1),
-        "--word-dropout": (0.2, "word_dropout", 0.2),
-        "--patience": (3, "n_iter_no_change", 3),
-        "--validation-fraction": (0.2, "validation_fraction", 0.2),
-        "--max-time": (60, "max_time", 60.0),
-        "--log-every": (1, "log_every", 1),
-        "--checkpoint-dir": (tmp_path / "p", "checkpoint_dir", str(tmp_path / "p")),
-        "--keep": ("all", "keep", "all"),
+        "--bias-learning-rate": (2, "schedule__bias_learning_rate", 2.0),
+        "--direct-learning-rate": (3, "schedule__direct_learning_rate", 3.0),
+        "--schedule": ("constant", "schedule__decay", "constant"),
+        "--warmup-steps": (7, "schedule__warmup_steps", 7),
+        "--weight-decay": (1e-4, "regularization__weight_decay", 1e-4),
+        "--max-grad-norm": (5, "regularization__max_grad_norm", 5.0),
+        "--dropout": (0.5, "regularization__dropout", 0.5),
+        "--embedding-dropout": (0.15, "regularization__embedding_dropout", 0.15),
+        "--word-dropout": (0.2, "regularization__word_dropout", 0.2),
+        "--patience": (3, "early_stopping__patience", 3),
+        "--validation-fraction": (0.2, "early_stopping__validation_fraction", 0.2),
+        "--max-time": (60, None, None),
+        "--log-every": (1, None, None),
+        "--checkpoint-dir": (tmp_path / "p", "checkpoint_dir", (str(tmp_path / "p"), "all")),
+        "--keep": ("all", None, None),
         "--seed": (5, "random_state", 5),
         "--device": ("auto", "device", "auto"),
     }
     words = [word for option, (text, _, _) in given.items() for word in (option, text)]
-    flags = {"early_stopping": True, "resume": True, "across_sentences": True}
-    words += [f"--{name.replace('_', '-')}" for name in flags]
+    flags = {"resume": True, "across_sentences": True}
+    words += ["--early-stopping", *(f"--{name.replace('_', '-')}" for name in flags)]
     result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *words)
     assert result.code == 0, result.err
-    expected = SIZES | {name: value for _, name, value in given.values()} | flags
-    parameters = load_model(tmp_path / "m").get_params()
+    expected = SIZES | {name: value for _, name, value in given.values() if name} | flags
+    model = load_model(tmp_path / "m")
+    parameters = model.get_params()
     assert {name: parameters[name] for name in expected} == expected
-    never_given = {"callbacks", "lr_plateau", "n_bits", "n_buckets", "n_embeddings", "n_projections", "shuffle"}
-    assert set(parameters) - set(expected) == never_given | {
-        *("output", "tie_weights", "verbose", "vocabulary", "warm_start")
-    }
+    assert {entry["epoch"] for entry in model.log_} == {1, 2}
+    limit, log = callbacks_of({"max_time": 60.0, "log_every": 2})
+    assert (limit.seconds, log.every) == (60.0, 2)
+    never_given = {"callbacks", "output", "verbose", "vocabulary", "warm_start"}
+    never_given |= {"early_stopping", "regularization", "schedule"}  # but for their fields
+    assert set(model.get_params(deep=False)) - set(expected) == never_given
     result = hashnlp(
         "lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--output", "adaptive", "--direct-connections", "dense"
     )
@@ -98,27 +102,28 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
     assert (loaded.output, loaded.direct_connections) == ("adaptive", True)
     result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--output", "softmax", "--tie-weights")
     assert result.code == 0, result.err
-    assert load_model(tmp_path / "m").tie_weights
+    assert load_model(tmp_path / "m").output == "tied_softmax"
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--activation", "sigmoid")
+    assert result.code == 0, result.err
+    assert load_model(tmp_path / "m").hidden_layer == "sigmoid"
     result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--max-grad-norm", 0)
     assert result.code == 0, result.err
-    assert load_model(tmp_path / "m").max_grad_norm is None
+    assert load_model(tmp_path / "m").regularization.max_grad_norm is None
 
 
 def test_choices_are_those_of_the_parameters() -> None:
     assert set(options.TreeKind) == set(get_args(WordTree))
     constraints = HsigmoidLanguageModel._parameter_constraints
     for name, kind in {
-        "output": options.OutputLayer,
-        "arch": options.Architecture,
-        "activation": options.Activation,
         "init": options.Init,
         "embedding": options.Embedding,
         "padding": options.Padding,
         "optimizer": options.Optimizer,
-        "learning_rate_schedule": options.Schedule,
-        "keep": options.Keep,
     }.items():
         assert set(kind) == constraints[name][0].options
+    assert {*options.OutputLayer, "tied_softmax"} == constraints["output"][0].options
+    assert {*options.Activation, "residual"} == constraints["hidden_layer"][0].options
+    assert set(options.Schedule) == LanguageSchedule._parameter_constraints["decay"][0].options
 
 
 def test_validation_log_and_json(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
@@ -170,7 +175,7 @@ def test_checkpoints_are_saved_and_training_is_resumed(
     assert (again.code, again.err) == (1, f"hashnlp: {message}--checkpoint-dir.\n")
     result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept, "--epochs", 4, "--resume")
     assert result.code == 0, result.err
-    sizes = SIZES | {"max_epochs": 4, "learning_rate_schedule": "constant"}
+    sizes = SIZES | {"max_epochs": 4, "schedule": LanguageSchedule("constant")}
     expected = HsigmoidLanguageModel(**sizes, random_state=0).fit(corpus)
     for folder in (tmp_path / "m", tmp_path / "p" / "epoch-00004"):
         np.testing.assert_array_equal(load_model(folder).score_samples(corpus), expected.score_samples(corpus))
@@ -249,10 +254,7 @@ def test_errors_in_files_are_one_line(
     ("arguments", "message"),
     [
         (["--resume"], "--resume needs --checkpoint-dir"),
-        (
-            ["--resume", "--checkpoint-dir", "p", "--early-stopping", "--keep", "last"],
-            "with --resume it needs --keep best or all",
-        ),
+        (["--tie-weights"], "--tie-weights needs --output softmax, not hsigmoid"),
         (["--output", "softmax", "--direct-connections", "hashed"], "--direct-connections hashed needs --output"),
         (["--across-sentences"], "--across-sentences needs --far-context"),
         (["--n-blocks", 3], "--n-blocks 3 needs --arch modern, not plain"),

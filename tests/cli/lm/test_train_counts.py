@@ -46,8 +46,8 @@ def test_options_reach_the_model(hashnlp: Any, sentences: Path, tmp_path: Path) 
     words += ("--start-token", "<b>", "--end-token", "<e>", "--unknown-token", "UNK")
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *COUNTS, *words).code == 0
     model = load_model(tmp_path / "m")
-    expected = {"order": 3, "min_ngram_counts": [1, 1, 2], "max_vocabulary": 7, "min_count": 2}
-    expected |= {"start_token": "<b>", "end_token": "<e>", "unknown_token": "UNK"}
+    expected = {"order": 3, "min_ngram_counts": [1, 1, 2], "max_features": 7, "min_count": 2}
+    expected |= {"special_tokens": ("<b>", "<e>", "UNK")}
     assert {name: model.get_params()[name] for name in expected} == expected
 
 

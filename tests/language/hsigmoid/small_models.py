@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
 
 RNG = np.random.default_rng(0)
 NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
@@ -15,31 +15,30 @@ SENTENCES = [" ".join(RNG.choice(list("abcdefgh"), size=RNG.integers(1, 7)).toli
 VALID = [" ".join(RNG.choice(list("abcdefghi"), size=4).tolist()) for _ in range(20)]
 
 SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 3, "random_state": 0} | {
-    "learning_rate_schedule": "constant",
-    "warmup_steps": 0,
-    "dropout": 0.0,
-    "embedding_dropout": 0.0,
-    "learning_rate": 0.5,
+    "learning_rate": 0.5
 }
 # Every kind of network and optimizer
 VARIED = [
     {},
-    {"output": "softmax", "dropout": 0.3, "embedding_dropout": 0.3},
+    {"output": "softmax", "regularization__dropout": 0.3, "regularization__embedding_dropout": 0.3},
     {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.01},
-    {"optimizer": "adam", "learning_rate": 0.01, "direct_connections": "hashed", "n_direct": 99},
-    {"direct_connections": "hashed", "n_direct": 500, "tree": "cluster"},
-    {"optimizer": "sgd", "learning_rate": 0.5, "weight_decay": 1e-3, "max_grad_norm": 0.5},
-    {"embedding": "hash", "n_embeddings": 200, "n_buckets": 50, "tree": "random"},
-    {"embedding": "sgnn", "n_projections": 20, "tree": "learned"},
-    {"output": "softmax", "tie_weights": True, "dropout": 0.3},
-    {"arch": "modern", "far_context": 5, "across_sentences": True, "dropout": 0.3, "learning_rate": 0.1}
-    | {"word_dropout": 0.3},
-    {"learning_rate_schedule": "linear", "warmup_steps": 100, "init": "reference", "bias_learning_rate": 2.0},
+    {"optimizer": "adam", "learning_rate": 0.01, "direct_connections": ("hashed", 99)},
+    {"direct_connections": ("hashed", 500), "tree": "cluster"},
+    {"optimizer": "sgd", "learning_rate": 0.5, "regularization__weight_decay": 1e-3},
+    {"embedding": ("hash", 200, 50), "tree": "random"},
+    {"embedding": ("sgnn", 20, 14), "tree": "learned"},
+    {"output": "tied_softmax", "regularization__dropout": 0.3},
+    {"hidden_layer": "residual", "far_context": 5, "across_sentences": True, "learning_rate": 0.1}
+    | {"regularization__dropout": 0.3, "regularization__word_dropout": 0.3},
+    {"schedule__decay": "linear", "schedule__warmup_steps": 100, "schedule__bias_learning_rate": 2.0}
+    | {"init": "reference"},
 ]
 
 
 def make(**options):
-    return HsigmoidLanguageModel(**SMALL | options)
+    """Make a model with a constant learning rate and without dropout; options are parameters, also nested ones."""
+    schedule, regularization = LanguageSchedule("constant", 0), Regularization(dropout=0.0, embedding_dropout=0.0)
+    return HsigmoidLanguageModel(**SMALL, schedule=schedule, regularization=regularization).set_params(**options)
 
 
 def fitted(X=GRAMMAR, **options):

@@ -25,9 +25,11 @@ def test_many_contexts():
         np.testing.assert_allclose(chosen, probabilities.max(axis=1), rtol=1e-5)
 
 
-@pytest.mark.parametrize("options", [{}, {"direct_connections": True}, {"direct_connections": "hashed"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"direct_connections": True}, {"direct_connections": ("hashed", 1000)}], ids=str
+)
 def test_a_score_does_not_depend_on_the_other_sentences(options):
-    model = HsigmoidLanguageModel(max_epochs=1, random_state=0, n_direct=1000, **options).fit(SENTENCES)
+    model = HsigmoidLanguageModel(max_epochs=1, random_state=0, **options).fit(SENTENCES)
     together = model.score_samples(SENTENCES)  # more than a batch
     for index in range(0, len(SENTENCES), 5):
         assert model.score_samples(SENTENCES[index : index + 1])[0] == together[index]

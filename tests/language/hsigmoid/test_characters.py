@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
 from sklearn_hashnlp.persistence import load_model, save_model
 
 RNG = np.random.default_rng(0)
@@ -20,7 +20,7 @@ RNG = np.random.default_rng(0)
 STEMS = ["start", "walk", "print", "order", "mention", "report", "visit", "shout", "plant", "lift", "open", "cook"]
 
 
-SMALL = {"order": 3, "embedding_dim": 16, "hidden_size": 32, "batch_size": 32, "dropout": 0.0, "random_state": 0}
+SMALL = {"order": 3, "embedding_dim": 16, "hidden_size": 32, "batch_size": 32, "random_state": 0}
 
 
 def sentence(stems):
@@ -32,8 +32,12 @@ def sentence(stems):
 SENTENCES = [sentence(STEMS[1:]) for _ in range(800)]
 
 
+def make(**options):
+    return HsigmoidLanguageModel(**SMALL | {"regularization": Regularization(dropout=0.0)} | options)
+
+
 def fitted(**options):
-    return HsigmoidLanguageModel(**SMALL | {"embedding": "sgnn", "max_epochs": 6} | options).fit(SENTENCES)
+    return make(**{"embedding": "sgnn", "max_epochs": 6} | options).fit(SENTENCES)
 
 
 @pytest.fixture(scope="module", name="model")
@@ -73,7 +77,7 @@ def test_a_score_does_not_depend_on_the_other_sentences(model):
 
 
 def test_later_calls_bring_new_words():
-    model = HsigmoidLanguageModel(**SMALL, embedding="sgnn")
+    model = make(embedding="sgnn")
     for _ in range(6):
         model.partial_fit(SENTENCES)
     n_parameters = model.n_parameters_
@@ -104,23 +108,22 @@ def test_copies_know_words_never_seen_as_well(tmp_path, model):
 
 
 def test_a_later_training_keeps_the_hyperplanes_of_the_first(tmp_path):
-    options = SMALL | {"embedding": "sgnn", "n_bits": 3, "warm_start": True}
-    model = HsigmoidLanguageModel(**options, max_epochs=1, checkpoint_dir=tmp_path).fit(SENTENCES)
+    options = {"embedding": ("sgnn", 80, 3), "warm_start": True}
+    model = make(**options, max_epochs=1, checkpoint_dir=tmp_path).fit(SENTENCES)
     model.set_params(random_state=9).fit(SENTENCES)
-    whole = HsigmoidLanguageModel(**options, max_epochs=1).fit(SENTENCES)
-    whole.set_params(random_state=9, max_epochs=2, learning_rate_schedule="constant").fit(SENTENCES)
-    resumed = HsigmoidLanguageModel(
-        **options | {"random_state": None}, max_epochs=2, checkpoint_dir=tmp_path, resume=True
-    ).fit(SENTENCES)
+    whole = make(**options, max_epochs=1).fit(SENTENCES)
+    whole.set_params(random_state=9, max_epochs=2, schedule=LanguageSchedule("constant")).fit(SENTENCES)
+    options |= {"random_state": None, "checkpoint_dir": tmp_path}
+    resumed = make(**options, max_epochs=2, resume=True).fit(SENTENCES)
     assert resumed._tokenizer.word_encoder == model._tokenizer.word_encoder == whole._tokenizer.word_encoder
     assert len(resumed.history_) == 3
 
 
-@pytest.mark.parametrize("options", [{"n_bits": 7}, {"n_projections": 40}, {"embedding": "hash"}], ids=str)
-def test_a_net_of_other_projections_is_refused(options):
-    model = HsigmoidLanguageModel(**SMALL, embedding="sgnn").fit(SENTENCES[:50])
-    with pytest.raises(ValueError, match=f"another '{next(iter(options))}' than {next(iter(options.values()))!r}"):
-        model.set_params(**options).partial_fit(SENTENCES[:50])
+@pytest.mark.parametrize("embedding", [("sgnn", 80, 7), ("sgnn", 40, 14), "hash"], ids=str)
+def test_a_net_of_other_projections_is_refused(embedding):
+    model = make(embedding="sgnn").fit(SENTENCES[:50])
+    with pytest.raises(ValueError, match=re.escape(f"another 'embedding' than {embedding!r}")):
+        model.set_params(embedding=embedding).partial_fit(SENTENCES[:50])
 
 
 def test_the_seed_draws_the_hyperplanes():
@@ -131,7 +134,7 @@ def test_the_seed_draws_the_hyperplanes():
 
 def test_learning_rate_and_damping_depend_on_the_number_of_bits():
     for n_bits in (1, 4):
-        options = {"n_projections": 25, "n_bits": n_bits, "max_epochs": 1, "learning_rate_schedule": "constant"}
+        options = {"embedding": ("sgnn", 25, n_bits), "max_epochs": 1, "schedule": LanguageSchedule("constant")}
         net = fitted(**options, learning_rate=0.3).net_
         [group] = [
             each for each in net.optimizer_.param_groups if each["params"][0] is net.module_.embedding.linear.weight

@@ -9,25 +9,25 @@ import pytest
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import load_model
+from sklearn_hashnlp.training import EarlyStopping
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, bytes_of, losses, make
 
 
-@pytest.mark.parametrize("early_stopping", [False, True])
-@pytest.mark.parametrize(("keep", "kept"), [("all", {1, 2, 3, 4, 5}), ("last", {5}), ("best", {2, 5})])
-def test_which_epochs_are_kept(tmp_path, keep, kept, early_stopping):
-    options = {"max_epochs": 5, "checkpoint_dir": tmp_path, "learning_rate": 1.0, "n_iter_no_change": None}
-    model = make(**options, keep=keep, early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
+@pytest.mark.parametrize("early_stopping", [False, EarlyStopping("valid_loss", patience=None)])
+@pytest.mark.parametrize("keep", ["all", "best", None])
+def test_which_epochs_are_kept(tmp_path, keep, early_stopping):
+    folder = tmp_path if keep is None else (tmp_path, keep)
+    options = {"max_epochs": 5, "checkpoint_dir": folder, "learning_rate": 1.0, "early_stopping": early_stopping}
+    model = make(**options).fit(SENTENCES, X_valid=VALID)
     valid_losses = losses(model, "valid_loss")
     best = valid_losses.index(min(valid_losses)) + 1
-    assert {int(path.name[6:]) for path in tmp_path.iterdir()} == {
-        best if number == 2 else number for number in kept
-    } | ({2} if keep == "all" else set())
+    assert {int(path.name[6:]) for path in tmp_path.iterdir()} == ({1, 2, 3, 4, 5} if keep == "all" else {best, 5})
     for path in tmp_path.iterdir():
         number = int(path.name[6:])
         assert -load_model(path).score(VALID) == pytest.approx(valid_losses[number - 1], rel=1e-6)
-    if keep != "last":
-        loaded = load_model(tmp_path / f"epoch-{best if early_stopping else 5:05d}")
-        assert bytes_of(loaded) == bytes_of(model)
+    loaded = load_model(tmp_path / f"epoch-{best if early_stopping else 5:05d}")
+    assert bytes_of(loaded) == bytes_of(model)
+    assert loaded.checkpoint_dir == (str(tmp_path) if keep is None else (str(tmp_path), keep))
 
 
 def test_epochs_of_an_earlier_training_are_not_overwritten(tmp_path):

@@ -9,6 +9,8 @@ import pytest
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp.language import LanguageSchedule, Regularization
+from sklearn_hashnlp.training import Schedule, StepLog
 from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VARIED, bytes_of, fitted, losses, make
 
 TWO = ["the cat sat on the mat", "the dog sat on the rug"]
@@ -16,18 +18,19 @@ TWO = ["the cat sat on the mat", "the dog sat on the rug"]
 
 def test_divergence():
     with pytest.raises(ValueError, match=r"diverged.*smaller learning_rate"):
-        fitted(learning_rate=1e30, optimizer="adam", activation="tanh", output="softmax", direct_connections=True)
+        fitted(learning_rate=1e30, optimizer="adam", hidden_layer="tanh", output="softmax", direct_connections=True)
 
 
 def test_divergence_in_partial_fit():
-    model = make(optimizer="sgd", learning_rate=1e5, max_grad_norm=None)
+    model = make(optimizer="sgd", learning_rate=1e5, regularization__max_grad_norm=None)
     with pytest.raises(ValueError, match=r"diverged.*smaller learning_rate"):
         model.partial_fit(SENTENCES)
     assert not hasattr(model, "net_")
 
 
 def test_divergence_in_the_only_step():
-    model = HsigmoidLanguageModel(learning_rate=500.0, max_epochs=1, warmup_steps=0, batch_size=512, random_state=0)
+    options = {"max_epochs": 1, "batch_size": 512, "random_state": 0}
+    model = HsigmoidLanguageModel(learning_rate=500.0, schedule=LanguageSchedule(warmup_steps=0), **options)
     with pytest.raises(ValueError, match=r"The perplexity of the training sentences is .*; it was 7.* before"):
         model.fit(TWO * 10)
 
@@ -41,14 +44,14 @@ class CountBatches(Callback):
 
 def test_a_training_that_diverges_ends_before_its_last_step():
     CountBatches.n_batches = 0
-    model = make(learning_rate=3000.0, batch_size=1, max_grad_norm=None, callbacks=[CountBatches])
+    model = make(learning_rate=3000.0, batch_size=1, regularization__max_grad_norm=None, callbacks=[CountBatches])
     with pytest.raises(ValueError, match=r"diverged. Set a smaller learning_rate. The perplexity of the training"):
         model.fit(SENTENCES * 10)
     assert CountBatches.n_batches == 199  # the callback after the last is not called
 
 
 def test_training_on_another_domain_is_no_divergence():
-    model = HsigmoidLanguageModel(max_epochs=200, dropout=0.0, embedding_dropout=0.0, random_state=0).fit(TWO)
+    model = HsigmoidLanguageModel(max_epochs=200, regularization=Regularization(0.0, 0.0), random_state=0).fit(TWO)
     other = ["x y z"] * 5
     before = model.perplexity(other)
     assert before > 20 * len(model.vocabulary_)  # far worse than equal probabilities
@@ -59,7 +62,8 @@ def test_training_on_another_domain_is_no_divergence():
 
 
 def test_an_unknown_part_of_a_text_in_order_is_no_divergence():
-    model = fitted(optimizer="sgd").set_params(batch_size=1, shuffle=False, log_every=200, learning_rate=1e-5)
+    in_order = {"schedule": Schedule(shuffle=False), "callbacks": [StepLog(200)]}
+    model = fitted(optimizer="sgd").set_params(**in_order, batch_size=1, learning_rate=1e-5)
     text = GRAMMAR[:100] + ["x y z"] * 50  # of 4 windows each: the last 200 batches are alike
     model.partial_fit(text)
     assert model.log_[-1]["train_loss"] > 3 * model.log_[-2]["train_loss"]
@@ -67,7 +71,8 @@ def test_an_unknown_part_of_a_text_in_order_is_no_divergence():
 
 def test_large_initial_weights_learn_from_a_loss_far_above_that_of_equal_probabilities():
     options = {"output": "softmax", "direct_connections": True, "init": "uniform", "optimizer": "sgd"}
-    options |= {"order": 5, "embedding_dim": 60, "max_grad_norm": None, "max_epochs": 1, "learning_rate": 0.03}
+    options |= {"order": 5, "embedding_dim": 60, "regularization__max_grad_norm": None}
+    options |= {"max_epochs": 1, "learning_rate": 0.03}
     model = make(**options).fit(SENTENCES)
     assert losses(model)[0] > np.log(20 * len(model.vocabulary_))
     assert -model.score(SENTENCES) < losses(model)[0]
@@ -75,15 +80,15 @@ def test_large_initial_weights_learn_from_a_loss_far_above_that_of_equal_probabi
 
 @pytest.mark.parametrize("options", VARIED, ids=str)
 def test_a_further_training_that_diverges_leaves_the_model_as_it_was(options):
-    model = make(**options, log_every=5).fit(SENTENCES)
+    model = make(**options, callbacks=[StepLog(5)]).fit(SENTENCES)
     other = copy.deepcopy(model)
     history, log = list(model.history_), list(model.log_)
-    model.set_params(learning_rate=1e6, max_grad_norm=None, warm_start=True)
+    model.set_params(learning_rate=1e6, regularization__max_grad_norm=None, warm_start=True)
     for train in (model.partial_fit, model.fit):
         with pytest.raises(ValueError, match="The training diverged"):
             train(SENTENCES[:20])
         assert bytes_of(model) == bytes_of(other)
         assert (model.history_, model.log_, model.learning_rate_) == (history, log, other.learning_rate_)
-    model.set_params(learning_rate=other.learning_rate, max_grad_norm=other.max_grad_norm)
+    model.set_params(learning_rate=other.learning_rate, regularization=other.regularization)
     assert bytes_of(model.partial_fit(SENTENCES)) == bytes_of(other.partial_fit(SENTENCES))
     assert losses(model) == losses(other)

@@ -15,16 +15,16 @@ OPTIONS = {"max_epochs": 8, "learning_rate": 0.5}
 
 
 @pytest.mark.parametrize(
-    ("arch", "embedding"),
+    ("hidden_layer", "embedding"),
     [
-        ("plain", "hash"),
-        ("modern", "table"),
-        pytest.param("plain", "table", marks=pytest.mark.slow),
-        pytest.param("modern", "hash", marks=pytest.mark.slow),
+        ("tanh", ("hash", 99, 50)),
+        ("residual", "table"),
+        pytest.param("tanh", "table", marks=pytest.mark.slow),
+        pytest.param("residual", ("hash", 99, 50), marks=pytest.mark.slow),
     ],
 )
-def test_words_before_the_window_count(arch, embedding):
-    options = {"arch": arch, "embedding": embedding, "n_embeddings": 99, "n_buckets": 50, **OPTIONS}
+def test_words_before_the_window_count(hidden_layer, embedding):
+    options = {"hidden_layer": hidden_layer, "embedding": embedding, **OPTIONS}
     contexts = ["ann said that she", "eve said that she"]
     model = fitted(FAR, far_context=3, **options)
     assert model.predict(contexts).tolist() == ["sings", "reads"]
@@ -51,7 +51,9 @@ def test_sentences_before_count():
     assert unaware.score_samples(["a blue door", "paint it red"])[-1] == unaware.score_samples(["paint it red"])[-1]
 
 
-@pytest.mark.parametrize("wrong", [{"far_context": 3}, {"arch": "modern"}, {"across_sentences": True}], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [{"far_context": 3}, {"hidden_layer": "residual"}, {"across_sentences": True}], ids=str
+)
 def test_another_network_is_not_trained_further(wrong):
     model = make(far_context=2, warm_start=True, max_epochs=1).fit(SENTENCES)
     name = next(iter(wrong))

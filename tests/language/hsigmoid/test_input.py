@@ -22,7 +22,7 @@ def test_the_vocabulary_and_its_special_tokens(model):
 
 
 def test_sizes_of_vocabularies():
-    assert len(fitted(max_vocabulary=2).vocabulary_) == 5
+    assert len(fitted(max_features=2).vocabulary_) == 5
     assert len(fitted(min_count=1000).vocabulary_) == 3
     fixed = fitted(vocabulary={word: word_id for word_id, word in enumerate(["<s>", "birds", "ann"])})
     assert list(fixed.vocabulary_) == ["birds", "ann", "</s>", "<unk>", "<s>"]

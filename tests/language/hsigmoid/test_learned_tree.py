@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.language import HsigmoidLanguageModel, _hsigmoid_language_model
+from sklearn_hashnlp.language import HsigmoidLanguageModel, Regularization, _hsigmoid_language_model
 from sklearn_hashnlp.language._trees import mean_hidden_states, word_clusters
+from sklearn_hashnlp.training import TimeLimit
+from sklearn_hashnlp.training._callbacks import callbacks_of_kind
 from sklearn_hashnlp.training._fit import fit_net
 from tests.oracles import language as oracle
 
@@ -65,12 +67,11 @@ def test_another_model_takes_the_tree(model):
     np.testing.assert_array_equal(again.children, tree.children)  # the same every time
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"embedding": "hash", "n_embeddings": 50, "n_buckets": 20}, {"order": 4}, {"far_context": 3}]
-)
+@pytest.mark.parametrize("options", [{}, {"embedding": ("hash", 50, 20)}, {"order": 4}, {"far_context": 3}])
 def test_the_name_trains_a_network_for_two_epochs_and_learns_the_tree_from_it(options):
-    model = HsigmoidLanguageModel(**SMALL | options | {"max_epochs": 1}, tree="learned", dropout=0.0).fit(RARE)
-    options |= {"max_epochs": 2, "dropout": 0.25, "embedding_dropout": 0.0}
+    plain = Regularization(dropout=0.0)
+    model = HsigmoidLanguageModel(**SMALL | options | {"max_epochs": 1}, tree="learned", regularization=plain).fit(RARE)
+    options = options | {"max_epochs": 2, "regularization": Regularization(0.25, embedding_dropout=0.0)}
     first = HsigmoidLanguageModel(**SMALL | options, tree="cluster").fit(RARE)
     windows = first._tokenizer.read(RARE)
     counts = np.bincount(windows.y, minlength=len(first.vocabulary_) - 1)
@@ -91,11 +92,15 @@ def test_the_small_network_takes_its_part_of_the_time(monkeypatch):
     given = []
 
     def record(net, train, valid, settings, **options):
-        given.append((settings.max_time, settings.max_grad_norm))
+        *_, limit = callbacks_of_kind(options["last_callbacks"], TimeLimit)
+        given.append((limit.seconds, settings.max_grad_norm))
         return fit_net(net, train, valid, settings, **options)
 
     monkeypatch.setattr(_hsigmoid_language_model, "fit_net", record)
-    HsigmoidLanguageModel(**SMALL, tree="learned", max_time=60.0, max_grad_norm=0.1).fit(RARE)
+    options = {"callbacks": [("limit", TimeLimit(60.0))], "regularization": Regularization(max_grad_norm=0.1)}
+    HsigmoidLanguageModel(**SMALL, **options, tree="learned").fit(RARE)
     (first, first_norm), (second, _) = given
     assert (first, first_norm) == (15.0, 0.1)
     assert 0 < second < 60
+    with pytest.raises(ValueError, match="TimeLimit needs more than 0 seconds"):
+        HsigmoidLanguageModel(**SMALL, callbacks=[TimeLimit(0)], tree="learned").fit(RARE)

@@ -22,14 +22,14 @@ def rates_of(model, **options):
 
 
 def test_learning_rates():
-    assert rates_of(make(learning_rate=0.1, bias_learning_rate=2.0)) == [[0.1, 0.2, 0.1]] * 3
-    hashed = make(learning_rate=0.1, direct_connections="hashed", n_direct=99, direct_learning_rate=0.5)
+    assert rates_of(make(learning_rate=0.1, schedule__bias_learning_rate=2.0)) == [[0.1, 0.2, 0.1]] * 3
+    hashed = make(learning_rate=0.1, direct_connections=("hashed", 99), schedule__direct_learning_rate=0.5)
     assert rates_of(hashed) == [[0.1, 0.1, 0.05, 0.1]] * 3
-    first, second, third = (rate for rate, *_ in rates_of(make(learning_rate_schedule="linear")))
+    first, second, third = (rate for rate, *_ in rates_of(make(schedule__decay="linear")))
     assert 0.5 > first > second > third > 0
     assert first - second == pytest.approx(second - third)
     model = make(max_epochs=12, learning_rate=1.0)
-    rates = [rate for rate, *_ in rates_of(model, lr_plateau=(2, 0.5))]
+    rates = [rate for rate, *_ in rates_of(model, schedule__plateau=(2, 0.5))]
     expected, rate, best, waited = [], 1.0, np.inf, 0
     for loss in losses(model, "valid_loss"):
         expected.append(rate)  # the callback is called before the learning rate changes
@@ -48,13 +48,15 @@ def test_the_learning_rate_rises_in_the_first_steps_of_new_weights():
                 rates.append(net.optimizer_.param_groups[0]["lr"])
 
     rates: list[float] = []
-    model = make(learning_rate=1.0, warmup_steps=4, max_epochs=1, callbacks=[Rates()], warm_start=True).fit(SENTENCES)
+    model = make(learning_rate=1.0, schedule__warmup_steps=4, max_epochs=1, callbacks=[Rates()], warm_start=True).fit(
+        SENTENCES
+    )
     n_steps = len(rates)
     np.testing.assert_allclose(rates, [0.25, 0.5, 0.75, *[1.0] * (n_steps - 3)])
     model.fit(SENTENCES).partial_fit(SENTENCES)
     assert rates[n_steps:] == [1.0] * 2 * n_steps
     rates.clear()
-    make(learning_rate=1.0, warmup_steps=10**6, max_epochs=4, callbacks=[Rates()]).fit(SENTENCES)
+    make(learning_rate=1.0, schedule__warmup_steps=10**6, max_epochs=4, callbacks=[Rates()]).fit(SENTENCES)
     np.testing.assert_allclose(rates, np.minimum(np.arange(1, 4 * n_steps + 1) / (3 * n_steps), 1))
 
 
@@ -64,7 +66,7 @@ def test_damping_depends_on_the_batch_size():
         return {group["eps"] for group in net.optimizer_.param_groups}
 
     assert damping_of(batch_size=8) == {15 / 8}
-    assert damping_of(batch_size=8, bias_learning_rate=2.0, direct_connections="hashed", n_direct=99) == {15 / 8}
+    assert damping_of(batch_size=8, schedule__bias_learning_rate=2.0, direct_connections=("hashed", 99)) == {15 / 8}
     n_windows = sum(len(sentence.split()) + 1 for sentence in SENTENCES)
     assert damping_of(batch_size=10**6) == {15 / n_windows}  # there are no more words
     model = make(max_epochs=1, batch_size=8).fit(SENTENCES).set_params(batch_size=4).partial_fit(SENTENCES[:1])
@@ -91,22 +93,27 @@ def test_sgd_follows_the_gradient_of_the_mean_loss():
         torch.testing.assert_close(weight, expected.double(), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("options", [{}, {"output": "softmax"}, {"direct_connections": "hashed", "n_direct": 99}])
+@pytest.mark.parametrize("options", [{}, {"output": "softmax"}, {"direct_connections": ("hashed", 99)}])
 def test_max_grad_norm_is_the_norm_of_all_gradients_together(options):
     before = weights_of(learning_rate=1e-30, **options)
     for max_grad_norm, learning_rate in ((0.002, 1.0), (0.01, 2.0)):
-        after = weights_of(learning_rate=learning_rate, max_grad_norm=max_grad_norm, **options)
+        after = weights_of(learning_rate=learning_rate, regularization__max_grad_norm=max_grad_norm, **options)
         step = torch.stack([(after[name] - before[name]).norm() for name in before]).norm()
         assert step == pytest.approx(learning_rate * max_grad_norm, rel=2e-3)
-    free, wide = weights_of(learning_rate=1.0, **options), weights_of(learning_rate=1.0, max_grad_norm=1e6, **options)
+    free, wide = (
+        weights_of(learning_rate=1.0, **options),
+        weights_of(learning_rate=1.0, regularization__max_grad_norm=1e6, **options),
+    )
     assert all(torch.equal(free[name], wide[name]) for name in before)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adagrad", "adam"])
 def test_weights_decay_and_biases_do_not(optimizer):
     options = {"max_epochs": 1, "batch_size": 10**6, "optimizer": optimizer, "learning_rate": 0.1}
-    options |= {"direct_connections": "hashed", "n_direct": 99, "bias_learning_rate": 2.0}
-    plain, decayed = (make(weight_decay=decay, **options).fit(SENTENCES).net_.module_ for decay in (0.0, 0.5))
+    options |= {"direct_connections": ("hashed", 99), "schedule__bias_learning_rate": 2.0}
+    plain, decayed = (
+        make(regularization__weight_decay=decay, **options).fit(SENTENCES).net_.module_ for decay in (0.0, 0.5)
+    )
     before = make(**options | {"learning_rate": 1e-30}).fit(SENTENCES).net_.module_.state_dict()
     for name, weight in plain.named_parameters():
         trained = (weight != before[name]).view(len(weight), -1).any(dim=1)  # two special tokens are no context

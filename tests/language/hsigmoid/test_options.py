@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 from sklearn_hashnlp.trees import complete_tree, random_tree
 from tests.language.hsigmoid.small_models import fitted
 
@@ -23,20 +24,29 @@ def test_a_tree_of_the_user():
         ({"output": "nce"}, "'output' parameter"),
         ({"tree": "oak"}, "'tree' parameter"),
         ({"direct_connections": "dense"}, "'direct_connections' parameter"),
+        ({"direct_connections": ("hashed", 0)}, "'direct_connections' parameter"),
+        ({"direct_connections": ("hashed", 9, 9)}, "'direct_connections' parameter"),
         ({"direct_connections": "hashed", "output": "softmax"}, "needs output='hsigmoid'"),
-        ({"dropout": 1.0}, "'dropout' parameter"),
-        ({"word_dropout": 1.0}, "'word_dropout' parameter"),
-        ({"arch": "recurrent"}, "'arch' parameter"),
-        ({"n_blocks": 0}, "'n_blocks' parameter"),
+        ({"regularization__dropout": 1.0}, "'dropout' parameter"),
+        ({"regularization__word_dropout": 1.0}, "'word_dropout' parameter"),
+        ({"regularization": "strong"}, "'regularization' parameter"),
+        ({"hidden_layer": "recurrent"}, "'hidden_layer' parameter"),
+        ({"hidden_layer": ("residual", 0)}, r"must be 'tanh', 'sigmoid', 'residual', or a tuple .* \('residual', 1\)"),
+        ({"hidden_layer": ("tanh", 2)}, "'hidden_layer' parameter"),
+        ({"hidden_layer": ()}, "'hidden_layer' parameter"),
         ({"far_context": -1}, "'far_context' parameter"),
-        ({"tie_weights": True}, r"tie_weights=True\) needs output='softmax'"),
-        ({"tie_weights": True, "output": "softmax", "embedding": "hash"}, "embedding='table'"),
+        ({"output": "tied_softmax", "direct_connections": True}, r"output='tied_softmax'\) needs embedding='table'"),
+        ({"output": "tied_softmax", "embedding": "hash"}, r"output='tied_softmax'\) needs embedding='table'"),
         ({"embedding": "tables"}, "'embedding' parameter"),
-        ({"n_projections": 0}, "'n_projections' parameter"),
-        ({"n_bits": 0}, "'n_bits' parameter"),
-        ({"keep": "none"}, "'keep' parameter"),
+        ({"embedding": ("sgnn", 0, 14)}, "'embedding' parameter"),
+        ({"embedding": ("sgnn", 80, 14.0)}, "'embedding' parameter"),
+        ({"embedding": ("hash", 80)}, "'embedding' parameter"),
+        ({"early_stopping": True}, "'early_stopping' parameter"),
+        ({"early_stopping": EarlyStopping()}, "has no accuracy to monitor"),
+        ({"checkpoint_dir": ("folder", "none")}, "must be a path, or a tuple of a path and 'all' or 'best'"),
+        ({"schedule": Schedule(average=True), "checkpoint_dir": "folder", "resume": True}, "an average of weights"),
         ({"resume": True}, r"resume=True\) needs checkpoint_dir"),
-        ({"lr_plateau": (0, 0.5)}, "'lr_plateau' parameter"),
+        ({"schedule__plateau": (0, 0.5)}, "The 'plateau' of"),
         ({"callbacks": [3]}, "'callbacks' parameter"),
         ({"vocabulary": {"a": 7}}, "vocabulary must give its 1 words the ids"),
     ],

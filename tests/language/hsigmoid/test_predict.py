@@ -18,11 +18,16 @@ OUTPUTS = [
         for name in ("huffman", "learned", "cluster", "binary_cluster", "complete", "balanced", "random", "two_level")
     ),
     {"direct_connections": True},
-    {"direct_connections": "hashed", "n_direct": 1000},
-    {"embedding": "hash", "n_embeddings": 500, "n_buckets": 100},
+    {"direct_connections": ("hashed", 1000)},
+    {"embedding": ("hash", 500, 100)},
     {"embedding": "sgnn"},
-    {"embedding": "sgnn", "n_projections": 7, "n_bits": 3, "direct_connections": "hashed", "n_direct": 1000},
-    {"activation": "sigmoid", "dropout": 0.1, "embedding_dropout": 0.1, "max_epochs": 20},
+    {"embedding": ("sgnn", 7, 3), "direct_connections": ("hashed", 1000)},
+    {
+        "hidden_layer": "sigmoid",
+        "regularization__dropout": 0.1,
+        "regularization__embedding_dropout": 0.1,
+        "max_epochs": 20,
+    },
     {"optimizer": "adam", "learning_rate": 0.01},
     {"init": "uniform"},
 ]
@@ -114,7 +119,7 @@ def test_sampled_words_come_as_often_as_they_should(model):
 
 def test_it_computes_on_one_thread_and_leaves_the_users():
     before, state = torch.get_num_threads(), torch.get_rng_state()
-    fitted(max_epochs=1, dropout=0.5)
+    fitted(max_epochs=1, regularization__dropout=0.5)
     assert torch.get_num_threads() == before
     assert torch.equal(torch.get_rng_state(), state)
 
@@ -126,7 +131,7 @@ def test_candidates_are_ranked():
     np.testing.assert_allclose(scores, [model.score([candidates[index]]) for index in indices], rtol=1e-6)
     ranks = np.argsort(indices)
     assert (ranks[40:] > ranks[:3]).all()  # of equal sentences the first comes first
-    across = fitted(arch="modern", far_context=4, across_sentences=True)
+    across = fitted(hidden_layer="residual", far_context=4, across_sentences=True)
     indices, scores = across.rank(SENTENCES[:5])  # each as if there were no others
     np.testing.assert_allclose(scores, [across.score([SENTENCES[index]]) for index in indices], rtol=1e-6)
     with pytest.raises(ValueError, match="candidate 1 is too short to have a score with padding='reference'"):

@@ -12,6 +12,7 @@ import pytest
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.training import EarlyStopping, StepLog
 from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VALID, VARIED, bytes_of, losses, make
 
 
@@ -28,16 +29,16 @@ class KillAt(Callback):
             raise KilledError
 
 
-STOPPING = {"early_stopping": True, "learning_rate": 1.0, "n_iter_no_change": 3}
+STOPPING = {"early_stopping": EarlyStopping("valid_loss", patience=3), "learning_rate": 1.0}
 
 
 @pytest.mark.parametrize(
     ("options", "epoch"),
     [
         *((options, 2) for options in VARIED),
-        *((STOPPING | {"lr_plateau": (1, 0.5)}, epoch) for epoch in (1, 4)),
-        (STOPPING | {"embedding": "hash", "n_buckets": 50, "n_embeddings": 99}, 4),
-        ({"learning_rate_schedule": "linear", "log_every": 4}, 2),
+        *((STOPPING | {"schedule__plateau": (1, 0.5)}, epoch) for epoch in (1, 4)),
+        (STOPPING | {"embedding": ("hash", 99, 50)}, 4),
+        ({"schedule__decay": "linear", "callbacks": [StepLog(4)]}, 2),
     ],
     ids=str,
 )
@@ -46,12 +47,12 @@ def test_a_training_that_was_killed_is_resumed(tmp_path, options, epoch):
     whole = make(**options).fit(SENTENCES, X_valid=VALID)
     kept = {**options, "checkpoint_dir": tmp_path, "resume": True}
     with pytest.raises(KilledError):
-        make(**kept, callbacks=[KillAt(epoch)]).fit(SENTENCES, X_valid=VALID)
+        make(**kept | {"callbacks": [*options.get("callbacks", []), KillAt(epoch)]}).fit(SENTENCES, X_valid=VALID)
     resumed = make(**kept).fit(SENTENCES, X_valid=VALID)
     assert bytes_of(resumed) == bytes_of(whole)
     assert losses(resumed) == losses(whole)
     assert resumed.log_ == whole.log_
-    finished = make(**kept, callbacks=[KillAt(1)]).fit(SENTENCES, X_valid=VALID)
+    finished = make(**kept | {"callbacks": [KillAt(1)]}).fit(SENTENCES, X_valid=VALID)
     assert bytes_of(finished) == bytes_of(whole)
     for name in ("learning_rate_", "batch_size_", "max_epochs_"):
         assert getattr(finished, name) == getattr(resumed, name) == getattr(whole, name)
@@ -68,7 +69,7 @@ def test_what_a_killed_training_had_begun_to_write_is_deleted_even_if_nothing_is
 
 
 def test_another_learning_rate_than_before(tmp_path):
-    options = {"learning_rate_schedule": "constant", "checkpoint_dir": tmp_path, "resume": True}
+    options = {"schedule__decay": "constant", "checkpoint_dir": tmp_path, "resume": True}
     make(**options, learning_rate=0.5, max_epochs=2).fit(SENTENCES)
     resumed = make(**options, learning_rate=0.25, max_epochs=3).fit(SENTENCES)
     assert resumed.learning_rate_ == 0.25
@@ -96,8 +97,8 @@ class Rates(Callback):
 
 @pytest.mark.parametrize(("planned", "done", "max_epochs"), [(2, 2, 6), (6, 2, 3), (4, 1, 8)])
 def test_another_number_of_epochs_plans_the_linear_schedule_anew(tmp_path, planned, done, max_epochs):
-    options = {"learning_rate_schedule": "linear", "warmup_steps": 5, "direct_connections": "hashed", "n_direct": 99}
-    options |= {"direct_learning_rate": 2.0}
+    options = {"schedule__decay": "linear", "schedule__warmup_steps": 5, "direct_connections": ("hashed", 99)}
+    options |= {"schedule__direct_learning_rate": 2.0}
     kept = options | {"checkpoint_dir": tmp_path, "resume": True}
     with suppress(KilledError):
         make(**kept, max_epochs=planned, callbacks=[KillAt(done + 1)]).fit(SENTENCES)
@@ -110,7 +111,7 @@ def test_another_number_of_epochs_plans_the_linear_schedule_anew(tmp_path, plann
 
 
 def test_more_epochs_of_a_linear_schedule_learn_more(tmp_path):
-    options = {"learning_rate_schedule": "linear", "checkpoint_dir": tmp_path, "resume": True}
+    options = {"schedule__decay": "linear", "checkpoint_dir": tmp_path, "resume": True}
     first = make(**options, max_epochs=2).fit(GRAMMAR)
     more = make(**options, max_epochs=10).fit(GRAMMAR)
     constant = make(max_epochs=10).fit(GRAMMAR)
@@ -118,7 +119,7 @@ def test_more_epochs_of_a_linear_schedule_learn_more(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"hidden_size": 5}, {"tree": "random"}, {"min_count": 25}, {"max_vocabulary": 3}], ids=str
+    "wrong", [{"hidden_size": 5}, {"tree": "random"}, {"min_count": 25}, {"max_features": 3}], ids=str
 )
 def test_another_training_is_not_resumed(tmp_path, wrong):
     make(checkpoint_dir=tmp_path, max_epochs=2).fit(SENTENCES)
@@ -128,7 +129,7 @@ def test_another_training_is_not_resumed(tmp_path, wrong):
 
 def test_validation_sentences_are_the_same_when_resumed(tmp_path):
     options = {
-        "early_stopping": True,
+        "early_stopping": "valid_loss",
         "max_epochs": 4,
         "random_state": None,
         "checkpoint_dir": tmp_path,
@@ -149,8 +150,8 @@ class Interrupt(Callback):
 
 
 def test_an_interrupt(tmp_path):
-    model = make(max_epochs=9, callbacks=[Interrupt()], checkpoint_dir=tmp_path, early_stopping=True)
-    model.set_params(n_iter_no_change=None)
+    model = make(max_epochs=9, callbacks=[Interrupt()], checkpoint_dir=tmp_path, early_stopping="valid_loss")
+    model.set_params(early_stopping=EarlyStopping("valid_loss", patience=None))
     with pytest.raises(KeyboardInterrupt):
         model.fit(SENTENCES, X_valid=VALID)
     assert len(model.history_) == 2

@@ -14,7 +14,8 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 from sklearn_hashnlp import load_model
-from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule
+from sklearn_hashnlp.training import EarlyStopping
 
 RNG = np.random.default_rng(1)
 SENTENCES = [" ".join(RNG.choice(list("abcd"), size=RNG.integers(1, 7)).tolist()) for _ in range(60)]
@@ -41,7 +42,7 @@ def test_folds_are_not_taken_for_each_other(tmp_path):
         cross_val_score(make(tmp_path, vocabulary={"a": 0, "b": 1}), SENTENCES, cv=3, error_score="raise")
 
 
-@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("early_stopping", [False, "valid_loss"])
 def test_validation_sentences_that_were_added_or_left_out(tmp_path, early_stopping):
     make(tmp_path / "without").fit(SENTENCES)
     with pytest.raises(ValueError, match=r"training without validation sentences.*go on with them"):
@@ -52,15 +53,8 @@ def test_validation_sentences_that_were_added_or_left_out(tmp_path, early_stoppi
 
 
 def test_the_best_epoch_is_gone(tmp_path):
-    with pytest.raises(ValueError, match="returns to the best epoch, which keep='last' does not keep"):
-        make(tmp_path, early_stopping=True, keep="last").fit(SENTENCES)
-    options = {
-        "early_stopping": True,
-        "learning_rate": 0.1,
-        "optimizer": "adam",
-        "max_epochs": 9,
-        "n_iter_no_change": None,
-    }
+    stopping = EarlyStopping("valid_loss", patience=None)
+    options = {"early_stopping": stopping, "learning_rate": 0.1, "optimizer": "adam", "max_epochs": 9}
     losses = [entry["valid_loss"] for entry in make(tmp_path, **options).fit(SENTENCES, X_valid=VALID).history_]
     best = losses.index(min(losses)) + 1
     assert best < 9
@@ -70,15 +64,15 @@ def test_the_best_epoch_is_gone(tmp_path):
 
 
 def test_the_digest_of_the_windows_is_saved(tmp_path):
-    model = make(tmp_path, keep="all").fit(SENTENCES)
+    model = make((tmp_path, "all")).fit(SENTENCES)
     assert load_model(tmp_path / "epoch-00001")._trained_on == model._trained_on is not None
     assert model.partial_fit(SENTENCES)._trained_on is None
 
 
 def test_a_process_that_is_killed_outright(tmp_path):
     code = (
-        "import sys; from tests.language.hsigmoid.test_resume_refused import SENTENCES, make\n"
-        "make(sys.argv[1], max_epochs=10_000, learning_rate_schedule='constant').fit(SENTENCES)"
+        "import sys; from tests.language.hsigmoid.test_resume_refused import *\n"
+        "make(sys.argv[1], max_epochs=10_000, schedule=LanguageSchedule('constant')).fit(SENTENCES)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=Path(__file__).parents[3])
     try:
@@ -91,7 +85,7 @@ def test_a_process_that_is_killed_outright(tmp_path):
     checkpoints = sorted(path for path in tmp_path.iterdir() if path.name.startswith("epoch-"))
     assert checkpoints
     last = len(load_model(checkpoints[-1]).history_)
-    options = {"max_epochs": last + 2, "learning_rate_schedule": "constant"}
+    options = {"max_epochs": last + 2, "schedule": LanguageSchedule("constant")}
     resumed = make(tmp_path, **options).fit(SENTENCES)
     whole = make(None, resume=False, **options).fit(SENTENCES)
     assert resumed.score_samples(VALID).tobytes() == whole.score_samples(VALID).tobytes()

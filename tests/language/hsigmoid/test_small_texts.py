@@ -10,12 +10,13 @@ import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel, KneserNeyLanguageModel
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.language import Regularization
 from sklearn_hashnlp.text import split_sentences
 
 OUTPUTS = {
     "tree": {},
     "tree, direct": {"direct_connections": True},
-    "tree, hashed": {"direct_connections": "hashed", "n_direct": 2**16},
+    "tree, hashed": {"direct_connections": ("hashed", 2**16)},
     "softmax": {"output": "softmax"},
     "softmax, direct": {"output": "softmax", "direct_connections": True},
     "adaptive": {"output": "adaptive"},
@@ -69,7 +70,7 @@ def test_the_first_epoch_of_a_modern_network_is_better_than_the_frequencies_of_w
     docstrings = load_stdlib_docstrings().data[::20]
     sentences = [sentence.lower() for docstring in docstrings for sentence in split_sentences(docstring)][:600]
     train, test = sentences[::2], sentences[1::2]
-    model = HsigmoidLanguageModel(arch="modern", min_count=2, random_state=0).fit(train, X_valid=test)
+    model = HsigmoidLanguageModel(hidden_layer="residual", min_count=2, random_state=0).fit(train, X_valid=test)
     assert model.history_[0]["valid_perplexity"] < add_one_perplexity(model, train, test)
 
 
@@ -80,4 +81,4 @@ def test_clipped_gradients_keep_a_high_learning_rate_from_divergence():
     model = HsigmoidLanguageModel(**options).fit(train)
     assert model.perplexity(test) < add_one_perplexity(model, train, test)
     with pytest.raises(ValueError, match="The training diverged"):
-        HsigmoidLanguageModel(max_grad_norm=None, **options).fit(train)
+        HsigmoidLanguageModel(regularization=Regularization(max_grad_norm=None), **options).fit(train)

@@ -6,17 +6,18 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from sklearn_hashnlp import HsigmoidLanguageModel, KneserNeyLanguageModel
+from sklearn_hashnlp import KneserNeyLanguageModel
 from sklearn_hashnlp.persistence import load_model, save_model
-from tests.language.hsigmoid.small_models import SMALL
+from tests.language.hsigmoid.small_models import make
 
 SENTENCES = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog saw the cat"] * 5
 TEST = ["a dog sat on the mat", "the UNK saw a cat"]
 WORDS = ["<s>", "<e>", "UNK", *sorted({word for sentence in SENTENCES for word in sentence.split()})]
 IDS = {word: word_id for word_id, word in enumerate(WORDS)}
-TOKENS = {"end_token": "<e>", "unknown_token": "UNK"}
-REFERENCE = SMALL | {"order": 3, "padding": "reference", "vocabulary": IDS}
+TOKENS = {"special_tokens": ("<s>", "<e>", "UNK")}
+REFERENCE = {"order": 3, "padding": "reference", "vocabulary": IDS}
 
 
 def windows_of(sentences, order=3):
@@ -33,7 +34,7 @@ def windows_of(sentences, order=3):
 @pytest.fixture(scope="module", params=["table", "hash"])
 def model(request):
     parameters = REFERENCE | {"embedding": request.param, "max_epochs": 10}
-    return HsigmoidLanguageModel(**parameters, **TOKENS).fit(windows_of(SENTENCES))
+    return make(**parameters, **TOKENS).fit(windows_of(SENTENCES))
 
 
 def test_windows_of_ids_score_like_their_sentences(model):
@@ -50,7 +51,7 @@ def test_a_sampled_sentence_ends_with_the_readers_end_token(model):
 
 
 def test_the_same_weights_whether_trained_on_ids_or_on_sentences(model):
-    again = HsigmoidLanguageModel(**model.get_params()).fit(SENTENCES)
+    again = clone(model).fit(SENTENCES)
     assert again.embeddings_.tobytes() == model.embeddings_.tobytes()
 
 
@@ -70,13 +71,13 @@ def test_a_model_that_counts_reads_the_same_tokens(tmp_path):
     renamed = KneserNeyLanguageModel.load_arpa(tmp_path / "model.arpa")
     assert renamed.predict(["on the mat"]).tolist() == ["</s>"]
     assert renamed.perplexity(TEST[:1]) == model.perplexity(TEST[:1])
-    other = KneserNeyLanguageModel(order=2, end_token="<e>").fit(["a </s> b"])
+    other = KneserNeyLanguageModel(order=2, special_tokens=["<s>", "<e>", "<unk>"]).fit(["a </s> b"])
     with pytest.raises(ValueError, match="'</s>' is an ordinary word"):
         other.save_arpa(tmp_path / "model.arpa")
 
 
 def test_a_learned_vocabulary_has_the_special_tokens():
-    model = HsigmoidLanguageModel(**SMALL, start_token="[", end_token="]", unknown_token="?")
+    model = make(special_tokens=["[", "]", "?"])
     model.fit(["[ a b ]", "a </s> ?", ["[", "b", "c"]])
     assert set(model.vocabulary_) == {"a", "b", "c", "</s>", "[", "]", "?"}
     assert list(model.vocabulary_)[-1] == "["
@@ -84,28 +85,30 @@ def test_a_learned_vocabulary_has_the_special_tokens():
 
 
 def test_a_reader_whose_windows_never_end_a_sentence_gets_a_warning():
-    with pytest.warns(UserWarning, match=r"end_token='</s>'.*Set end_token.*No word follows '<e>'") as caught:
-        HsigmoidLanguageModel(**REFERENCE).fit(windows_of(SENTENCES))
+    with pytest.warns(UserWarning, match=r"'</s>'.*Set the reader's own end.*No word follows '<e>'") as caught:
+        make(**REFERENCE).fit(windows_of(SENTENCES))
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        HsigmoidLanguageModel(**REFERENCE, **TOKENS).fit(windows_of(SENTENCES))
+        make(**REFERENCE, **TOKENS).fit(windows_of(SENTENCES))
 
 
-@pytest.mark.parametrize("tokens", [{"end_token": "<s>"}, {"unknown_token": "</s>"}, {"start_token": ""}])
+@pytest.mark.parametrize(
+    "tokens", [("<s>", "<s>", "?"), ("<s>", "?", "?"), ["", "<e>", "?"], ("<s>", "<e>"), (1, 2, 3)]
+)
 def test_special_tokens_must_differ(tokens):
-    with pytest.raises(ValueError, match="needs three different tokens, got start_token="):
-        HsigmoidLanguageModel(**SMALL, **tokens).fit(SENTENCES)
+    with pytest.raises(ValueError, match="must be three different strings"):
+        make(special_tokens=tokens).fit(SENTENCES)
 
 
 def test_training_cannot_continue_with_other_special_tokens():
-    model = HsigmoidLanguageModel(**SMALL, warm_start=True).fit(SENTENCES)
-    with pytest.raises(ValueError, match="another 'end_token' than '<e>'"):
-        model.set_params(end_token="<e>").fit(SENTENCES)
+    model = make(warm_start=True).fit(SENTENCES)
+    with pytest.raises(ValueError, match="another 'special_tokens' than"):
+        model.set_params(**TOKENS).fit(SENTENCES)
 
 
 def test_padding_of_the_reference_predicts_after_trained_contexts_alone():
-    model = HsigmoidLanguageModel(**REFERENCE | {"order": 4}, **TOKENS).fit(SENTENCES)
+    model = make(**REFERENCE | {"order": 4}, **TOKENS).fit(SENTENCES)
     message = r"order=4, padding='reference'\) predicts words after 2 others or more, got \['a'\] as context 1"
     for ask in (model.predict, model.predict_proba, model.predict_topk):
         with pytest.raises(ValueError, match=message):

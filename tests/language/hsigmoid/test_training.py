@@ -9,6 +9,7 @@ import pytest
 import torch
 from skorch.callbacks import Callback
 
+from sklearn_hashnlp.training import EarlyStopping, StepLog, TimeLimit
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
 
 
@@ -21,7 +22,7 @@ def test_the_same_seed_gives_the_same_bytes(options):
             torch.set_num_threads(n_threads)
             # So wide that torch, left alone, would split the matrix products among threads and round differently.
             sizes = {"embedding_dim": 64, "hidden_size": 256, "batch_size": 512}
-            wide = make(**options | sizes | {"max_epochs": 1, "warmup_steps": 100})
+            wide = make(**options | sizes | {"max_epochs": 1, "schedule__warmup_steps": 100})
             small = make(**options, max_epochs=2)
             results.add((bytes_of(small.fit(SENTENCES)), bytes_of(wide.fit(SENTENCES * 10))))
     finally:
@@ -44,7 +45,8 @@ def test_validation_sentences():
 
 
 def test_early_stopping_keeps_the_best_epoch():
-    options = {"early_stopping": True, "max_epochs": 30, "learning_rate": 1.0, "n_iter_no_change": 3}
+    stopping = EarlyStopping("valid_loss", patience=3)
+    options = {"early_stopping": stopping, "max_epochs": 30, "learning_rate": 1.0}
     model = make(**options).fit(SENTENCES, X_valid=VALID)
     valid_losses = losses(model, "valid_loss")
     assert len(valid_losses) == valid_losses.index(min(valid_losses)) + 4 < 30
@@ -56,20 +58,20 @@ def test_early_stopping_keeps_the_best_epoch():
 @pytest.mark.parametrize("options", VARIED, ids=str)
 def test_the_best_epoch_of_every_network(options):
     learning_rate = 10 * options.get("learning_rate", 0.1)
-    options = {**options, "early_stopping": True, "max_epochs": 12, "learning_rate": learning_rate}
+    options = {**options, "early_stopping": "valid_loss", "max_epochs": 12, "learning_rate": learning_rate}
     model = make(**options).fit(SENTENCES, X_valid=VALID)
     assert -model.score(VALID) == pytest.approx(min(losses(model, "valid_loss")), rel=1e-5)
 
 
 def test_validation_sentences_are_split_off():
-    model = make(early_stopping=True, validation_fraction=0.2).fit([*SENTENCES, "zebra"])
+    model = make(early_stopping=EarlyStopping("valid_loss", 2, 0.2)).fit([*SENTENCES, "zebra"])
     assert "valid_loss" in model.history_[0]
-    other = make(early_stopping=True, validation_fraction=0.2, random_state=5).fit([*SENTENCES, "zebra"])
+    other = make(early_stopping=EarlyStopping("valid_loss", 2, 0.2), random_state=5).fit([*SENTENCES, "zebra"])
     assert bytes_of(other) != bytes_of(model)
-    unique = make(early_stopping=True, validation_fraction=0.2).fit([f"word{number}" for number in range(10)])
+    unique = make(early_stopping=EarlyStopping("valid_loss", 2, 0.2)).fit([f"word{number}" for number in range(10)])
     assert len(unique.vocabulary_) == 8 + 3  # words are learned from those that are trained on alone
     with pytest.raises(ValueError, match="cannot split a validation sentence off a single one"):
-        make(early_stopping=True).fit(["a b"])
+        make(early_stopping="valid_loss").fit(["a b"])
 
 
 class Orders(Callback):
@@ -89,20 +91,18 @@ def test_every_epoch_has_an_order_and_dropout_of_its_own():
     first, second, third = orders.orders
     assert first != second != third != first
     assert sorted(first) == sorted(second) == sorted(third)
-    make(callbacks=[orders], shuffle=False).fit(SENTENCES)
-    assert orders.orders[0] == orders.orders[1] != sorted(first)
     masks = []
 
     class Masks(Callback):
         def on_epoch_begin(self, net, **kwargs):
             masks.append(net.module_.dropout.generator.random())
 
-    make(callbacks=[Masks()], dropout=0.5).fit(SENTENCES)
+    make(callbacks=[Masks()], regularization__dropout=0.5).fit(SENTENCES)
     assert len(set(masks)) == 3
 
 
 def test_the_step_log(capsys):
-    model = make(log_every=5, verbose=2).fit(SENTENCES, X_valid=VALID)
+    model = make(callbacks=[StepLog(5)], verbose=2).fit(SENTENCES, X_valid=VALID)
     n_batches = -(-sum(len(sentence.split()) + 1 for sentence in SENTENCES) // 16)
     assert [entry["step"] for entry in model.log_] == list(range(5, n_batches + 1, 5)) * 3
     assert {entry["epoch"] for entry in model.log_} == {1, 2, 3}
@@ -112,7 +112,7 @@ def test_the_step_log(capsys):
     assert f"valid loss {last['valid_loss']:.4f}" in out
     assert out.count("step") == len(model.log_)
     for verbose in (0, 1, 3):
-        make(log_every=50, verbose=verbose, max_epochs=1).fit(SENTENCES)
+        make(callbacks=[StepLog(50)], verbose=verbose, max_epochs=1).fit(SENTENCES)
         out = capsys.readouterr().out
         assert bool(out) == (verbose > 0)
         assert ("train_perplexity" in out) == (verbose > 0)
@@ -122,11 +122,11 @@ def test_the_step_log(capsys):
 def test_the_losses_of_the_step_log():
     n_words = sum(len(sentence.split()) + 1 for sentence in SENTENCES)
     n_batches = -(-n_words // 16)
-    model = make(log_every=n_batches).fit(SENTENCES, X_valid=VALID)
+    model = make(callbacks=[StepLog(n_batches)]).fit(SENTENCES, X_valid=VALID)
     for name in ("train_loss", "valid_loss"):
         assert [entry[name] for entry in model.log_] == pytest.approx(losses(model, name), rel=1e-6)
-    every_step = make(log_every=1).fit(SENTENCES, X_valid=VALID).log_[:n_batches]
-    every_five = make(log_every=5).fit(SENTENCES, X_valid=VALID).log_[: n_batches // 5]
+    every_step = make(callbacks=[StepLog(1)]).fit(SENTENCES, X_valid=VALID).log_[:n_batches]
+    every_five = make(callbacks=[StepLog(5)]).fit(SENTENCES, X_valid=VALID).log_[: n_batches // 5]
     for entry in every_five:
         since = every_step[entry["step"] - 5 : entry["step"]]
         assert entry["train_loss"] == pytest.approx(np.mean([step["train_loss"] for step in since]), rel=1e-6)
@@ -157,15 +157,15 @@ def test_partial_fit():
     assert not any(entry["batches"] for entry in model.net_.history)
     model.partial_fit(["words that nobody knows"])
     assert len(model.vocabulary_) == 11
-    early = make(early_stopping=True, max_epochs=9, max_time=1e-9).partial_fit(SENTENCES)
+    early = make(early_stopping="valid_loss", max_epochs=9).partial_fit(SENTENCES)
     assert len(early.history_) == 1
     assert bytes_of(early) == bytes_of(make().partial_fit(SENTENCES))
 
 
-def test_max_time():
-    model = make(max_epochs=10_000, max_time=0.2).fit(SENTENCES)
+def test_a_time_limit():
+    model = make(max_epochs=10_000, callbacks=[TimeLimit(0.2)]).fit(SENTENCES)
     assert 0 < len(model.history_) < 10_000
-    model = make(max_time=1e-9).fit(SENTENCES)
+    model = make(callbacks=[TimeLimit(1e-9)]).fit(SENTENCES)
     assert len(model.history_) == 1
 
 

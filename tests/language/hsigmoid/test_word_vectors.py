@@ -52,9 +52,7 @@ def _vectors_of(same, query, words):
     return np.array([query if word == "w0" else same for word in words])
 
 
-@pytest.mark.parametrize(
-    "options", [{"embedding": "hash", "n_embeddings": 500, "n_buckets": 100}, {"embedding": "sgnn"}], ids=str
-)
+@pytest.mark.parametrize("options", [{"embedding": ("hash", 500, 100)}, {"embedding": "sgnn"}], ids=str)
 def test_words_that_were_never_seen_have_vectors(options):
     model = fitted(**options)
     assert model.embeddings_.shape == (10, 6)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_hashnlp import CacheLanguageModel, HsigmoidLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
-from tests.language.hsigmoid.small_models import SMALL
+from sklearn_hashnlp import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
+from tests.language.hsigmoid.small_models import make
 
 RNG = np.random.default_rng(0)
 
@@ -21,12 +21,12 @@ CONTEXTS = ["", "a", ["b", "c"], "z", "x y d", "a a a a a a"]
 
 
 def network(**options):
-    return HsigmoidLanguageModel(**SMALL | {"max_epochs": 1} | options)
+    return make(**{"max_epochs": 1} | options)
 
 
 def fitted_members():
     """Return models of other orders, codes and word ids, but with the same words."""
-    hashed = network(embedding="hash", n_embeddings=200, n_buckets=50, order=4).fit(TRAIN)
+    hashed = network(embedding=("hash", 200, 50), order=4).fit(TRAIN)
     words = sorted(hashed.vocabulary_, reverse=True)
     vocabulary = {word: index for index, word in enumerate(words)}
     return [

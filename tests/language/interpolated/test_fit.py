@@ -28,7 +28,7 @@ def counting():
 
 
 def test_clones_are_fitted_with_the_vocabulary_of_the_first():
-    members = [KneserNeyLanguageModel(order=3, max_vocabulary=4), network(), CacheLanguageModel(min_count=9)]
+    members = [KneserNeyLanguageModel(order=3, max_features=4), network(), CacheLanguageModel(min_count=9)]
     model = InterpolatedLanguageModel(members).fit(TRAIN, X_valid=VALID)
     assert [list(one.vocabulary_) for one in model.models_] == [list(model.vocabulary_)] * 3
     assert len(model.vocabulary_) == 4 + 3
@@ -39,7 +39,7 @@ def test_clones_are_fitted_with_the_vocabulary_of_the_first():
 
 
 def test_mixtures_in_mixtures_are_fitted_with_the_vocabulary_of_the_first():
-    first = KneserNeyLanguageModel(order=3, min_count=30, start_token="<b>", end_token="<e>")
+    first = KneserNeyLanguageModel(order=3, min_count=30, special_tokens=("<b>", "<e>", "<unk>"))
     inner = InterpolatedLanguageModel([InterpolatedLanguageModel(counting()), CacheLanguageModel(reset="sentence")])
     model = InterpolatedLanguageModel([first, inner]).fit(TRAIN, X_valid=VALID)
     deepest = model.models_[1].models_[0]
@@ -84,7 +84,7 @@ def test_words_that_only_one_model_has_are_named():
 
 
 def test_special_tokens_are_those_of_the_first():
-    models = [KneserNeyLanguageModel(order=2, start_token="<b>", end_token="<e>"), CacheLanguageModel()]
+    models = [KneserNeyLanguageModel(order=2, special_tokens=("<b>", "<e>", "<unk>")), CacheLanguageModel()]
     sentences = [f"<b> {sentence} <e>" for sentence in TRAIN]
     model = InterpolatedLanguageModel(models).fit(sentences, X_valid=VALID)
     plain = InterpolatedLanguageModel(counting()).fit(TRAIN, X_valid=VALID)

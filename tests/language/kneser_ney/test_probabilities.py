@@ -78,7 +78,7 @@ def test_a_reader_of_word_ids_gives_the_model_of_its_sentences():
 
 def test_windows_of_a_reader_without_padding_are_counted():
     vocabulary = {word: word_id for word_id, word in enumerate(["<s>", "a", "b", "c"])}
-    model = KneserNeyLanguageModel(order=3, vocabulary=vocabulary, end_token="c")
+    model = KneserNeyLanguageModel(order=3, vocabulary=vocabulary, special_tokens=("<s>", "c", "<unk>"))
     model.fit(lambda: iter([(0, 1, 2), (1, 2, 3), (1, 2, 3)]))
     assert model.predict_proba([["a"], ["a", "b"], ["b", "a"]]).sum(axis=1) == pytest.approx(1)
     assert model.predict([["a", "b"]]).tolist() == ["c"]
@@ -90,7 +90,7 @@ def test_rare_words_are_unknown_words():
     assert "x" not in model.vocabulary_
     unknown = model.predict_proba(["a"])[0, model.vocabulary_["<unk>"]]
     assert unknown > model.predict_proba(["b"])[0, model.vocabulary_["<unk>"]]
-    assert KneserNeyLanguageModel(order=2, max_vocabulary=1).fit(["a x", "a"]).vocabulary_.keys() == {
+    assert KneserNeyLanguageModel(order=2, max_features=1).fit(["a x", "a"]).vocabulary_.keys() == {
         "a",
         "</s>",
         "<unk>",

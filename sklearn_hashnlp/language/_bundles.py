@@ -1,0 +1,136 @@
+"""Parameters of language models that belong together."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn_hashnlp._sklearn import MAX_REAL, Interval
+from sklearn_hashnlp.training._bundles import Bundle, Decay, EarlyStopping, Schedule
+
+EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)
+"""The early stopping of the metric's name alone."""
+
+
+class Regularization(Bundle):
+    """Regularization of a language model: dropout, weight decay and clipping of gradients.
+
+    The value of the parameter ``regularization`` of :class:`HsigmoidLanguageModel`.
+
+    Parameters
+    ----------
+    dropout : float, default=0.35
+        Dropout probability of the hidden layer.
+    embedding_dropout : float, default=0.1
+        Dropout probability of the elements of word embeddings.
+    word_dropout : float, default=0.0
+        Probability that a word of the window is dropped: its whole embedding is zero.
+    weight_decay : float, default=0.0
+        Decoupled weight decay: with each update a weight also loses ``learning_rate * weight_decay`` times itself. Rows
+        of tables, such as word embeddings, decay only in steps that train them [1]_, and biases do not decay.
+    max_grad_norm : float or None, default=0.5
+        Maximum norm of the gradients of all parameters together, sparse ones included, to which they are scaled down
+        [2]_; None does not clip, and the loss may rise at first. Gradients are those of the mean loss of a batch.
+
+    References
+    ----------
+    .. [1] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR.
+    .. [2] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural networks. ICML.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.language import HsigmoidLanguageModel, Regularization
+    >>> model = HsigmoidLanguageModel(regularization=Regularization(dropout=0.5))
+    >>> model.set_params(regularization__weight_decay=0.001).regularization
+    Regularization(dropout=0.5, weight_decay=0.001)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "embedding_dropout": [Interval(Real, 0, 1, closed="left")],
+        "word_dropout": [Interval(Real, 0, 1, closed="left")],
+        "weight_decay": [Interval(Real, 0, MAX_REAL, closed="both")],
+        "max_grad_norm": [Interval(Real, 0, MAX_REAL, closed="right"), None],
+    }
+
+    def __init__(
+        self,
+        dropout: float = 0.35,
+        embedding_dropout: float = 0.1,
+        word_dropout: float = 0.0,
+        weight_decay: float = 0.0,
+        max_grad_norm: float | None = 0.5,
+    ) -> None:
+        self.dropout = dropout
+        self.embedding_dropout = embedding_dropout
+        self.word_dropout = word_dropout
+        self.weight_decay = weight_decay
+        self.max_grad_norm = max_grad_norm
+
+
+class LanguageSchedule(Schedule):
+    """Learning rate schedule of a language model, with learning rates of two groups of parameters.
+
+    The value of the parameter ``schedule`` of :class:`HsigmoidLanguageModel`. ``partial_fit`` keeps the learning rate
+    constant, after a warmup in the first call of a new model.
+
+    Parameters
+    ----------
+    decay : {"constant", "linear"}, default="linear"
+        ``"linear"``: the learning rate decays linearly to zero over all epochs.
+    warmup_steps : int, default=100
+        Steps over which the learning rate rises from zero, at most three epochs; 0 is no warmup: the loss may rise at
+        first. Weights that were trained before need none.
+    plateau : (int, float) or None, default=None
+        Patience and factor: the learning rate is multiplied by the factor after so many epochs without a lower
+        validation loss. Only with validation sentences.
+    average : bool, default=False
+        Whether the weights are averaged over the last quarter of the steps. Not with validation sentences, and not with
+        ``resume``.
+    bias_learning_rate : float, default=1.0
+        Factor of the learning rate of the hidden layer's bias.
+    direct_learning_rate : float, default=1.0
+        Factor of the learning rate of hashed direct connections.
+
+    See Also
+    --------
+    sklearn_hashnlp.training.Schedule : Schedule without these two factors, with ``shuffle``, and by default constant.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule
+    >>> model = HsigmoidLanguageModel(schedule=LanguageSchedule(warmup_steps=0))
+    >>> model.set_params(schedule__bias_learning_rate=2.0).schedule
+    LanguageSchedule(bias_learning_rate=2.0, warmup_steps=0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: Schedule._parameter_constraints[name] for name in ("decay", "warmup_steps", "plateau", "average")},
+        "bias_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
+        "direct_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
+    }
+
+    def __init__(
+        self,
+        decay: Decay = "linear",
+        warmup_steps: int = 100,
+        plateau: tuple[int, float] | list[float] | None = None,
+        average: bool = False,
+        bias_learning_rate: float = 1.0,
+        direct_learning_rate: float = 1.0,
+    ) -> None:
+        super().__init__(decay, warmup_steps, plateau, average)
+        self.bias_learning_rate = bias_learning_rate
+        self.direct_learning_rate = direct_learning_rate
+
+
+def as_regularization(value: Regularization | str | None) -> Regularization:
+    """Return the value of ``regularization``; None is all off."""
+    if value is None:
+        return Regularization(0.0, 0.0, 0.0, 0.0, None)
+    return Regularization() if isinstance(value, str) else value
+
+
+def learning_rate_factors(schedule: Schedule) -> dict[str, float]:
+    """Return the factors of learning rates; they are 1 for a schedule without them."""
+    return {name: float(getattr(schedule, name, 1.0)) for name in ("bias_learning_rate", "direct_learning_rate")}
