@@ -93,14 +93,6 @@ def has_label_lists(y: Any) -> bool:
     return not (is_matrix and set(chain(*rows)) <= {0, 1})
 
 
-def has_several_labels(y: Any) -> bool:
-    """Return whether rows of y may have several labels: lists, or a matrix of several columns."""
-    if y is None or has_label_lists(y):
-        return y is not None
-    shape = y.shape if hasattr(y, "shape") else np.shape(y)
-    return len(shape) == 2 and shape[1] > 1
-
-
 def read_targets(
     y: Any, *, classes: ArrayLike | None = None, known: Labels | None = None, caller: str
 ) -> tuple[Any, Labels | None]:

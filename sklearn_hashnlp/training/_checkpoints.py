@@ -9,32 +9,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
-from sklearn_hashnlp.persistence._atomic_files import remove_abandoned, replacing, unfinished_folder
-from sklearn_hashnlp.persistence._folder_files import write_arrays
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence._atomic_files import remove_abandoned, unfinished_folder
 
 _NAME = re.compile(r"epoch-(\d{5,})")
-
-
-def write_weights(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write weights in the place of earlier ones; whoever reads or is interrupted finds the old or the new ones."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as unfinished:
-        write_arrays(arrays, unfinished)
-
-
-def read_weights(path: Path) -> dict[str, NDArray[Any]]:
-    """Read what :func:`write_weights` wrote."""
-    try:
-        arrays: dict[str, NDArray[Any]] = load_file(path)
-    except SafetensorError as error:
-        raise ModelFormatError(f"{path} is damaged or not a safetensors file ({error}).") from error
-    return arrays
 
 
 class EpochCheckpoints:

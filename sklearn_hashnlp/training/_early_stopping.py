@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,19 +11,11 @@ from skorch.callbacks import Callback
 from torch import Tensor, nn
 
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
-from sklearn_hashnlp.persistence._atomic_files import unfinished_folder
-from sklearn_hashnlp.training._checkpoints import read_weights, write_weights
 from sklearn_hashnlp.training._undo import UndoLog
-from sklearn_hashnlp.training._weights import clear_tables, load_arrays, module_to_arrays
-
-FILE_NAME = "best_weights.safetensors"
 
 
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when validation has not improved for some epochs, and return to the weights of the best epoch."""
-
-    _file: Path | None = None  # the best weights, on the disk
-    _folder: ExitStack | None = None  # which it is in until the end
 
     def __init__(
         self,
@@ -33,14 +23,12 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         monitor: str = "valid_acc",
         *,
         restore: bool = True,  # whether to end with the best weights
-        folder: str | None = None,  # where to keep them; None is in memory
         first_epoch: int | None = None,  # index in the history at which a resumed training began; None is its end
         best_weights: Mapping[str, Tensor] | None = None,  # of a resumed training
     ) -> None:
         self.patience = patience
         self.monitor = monitor
         self.restore = restore
-        self.folder = folder
         self.first_epoch = first_epoch
         self.best_weights = best_weights
 
@@ -52,17 +40,11 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         self.best_epoch_ = first + scores.index(self._best_score) + 1 if scores else 0
         self._undo_logs: dict[str, UndoLog] = {}
         self._copies: dict[str, Tensor] = dict(self.best_weights or {})
-        self._close_folder()
-        if self.folder is not None:
-            folder = Path(self.folder)
-            folder.mkdir(parents=True, exist_ok=True)
-            self._folder = ExitStack()
-            self._file = self._folder.enter_context(unfinished_folder(folder)) / FILE_NAME
 
     def on_grad_computed(self, net: Any, **_: Any) -> None:
         """Note the rows that the optimizer is about to write."""
         if not self._copies:
-            return  # nothing to return to, or it is on the disk
+            return  # nothing to return to
         for name, parameter in net.module_.named_parameters():
             if parameter.grad is not None and name not in self._copies:
                 parameter.grad = coalesced(parameter.grad)  # the optimizer needs it so, too
@@ -81,43 +63,26 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         """Return to the best epoch."""
         if self.best_epoch_ and self.restore:
             self._restore(net)
-        if self.folder is not None and self.best_epoch_ and self._file is not None:
-            self._file.replace(Path(self.folder, FILE_NAME))
         self.discard()
 
     def discard(self) -> None:
         """Forget the weights of the best epoch."""
         self._undo_logs, self._copies, self.best_weights = {}, {}, None
-        self._close_folder()
-
-    def _close_folder(self) -> None:
-        if self._folder is not None:
-            self._folder.close()
-        self._folder = self._file = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the open folder: a copy has none, and no weights in it."""
-        return self.__dict__ | {"_folder": None, "_file": None}
 
     def _score(self, entry: Mapping[str, Any]) -> float:
         score = float(entry[self.monitor])
         return -score if lower_is_better(self.monitor) else score
 
     def _keep(self, net: Any) -> None:
-        if self._file is not None:
-            write_weights(self._file, module_to_arrays(net.module_, net.tables()))
-        elif self.restore:
-            for log in self._undo_logs.values():
-                log.clear()
-            left = _not_copied(net.module_)
-            state = net.module_.state_dict()
-            self._copies = {name: value.clone() for name, value in state.items() if name not in left}
+        if not self.restore:
+            return
+        for log in self._undo_logs.values():
+            log.clear()
+        left = _not_copied(net.module_)
+        state = net.module_.state_dict()
+        self._copies = {name: value.clone() for name, value in state.items() if name not in left}
 
     def _restore(self, net: Any) -> None:
-        if self._file is not None:
-            clear_tables(net.module_, net.tables())
-            load_arrays(net.module_, read_weights(self._file), net.tables())
-            return
         for log in self._undo_logs.values():
             log.undo()
         state = net.module_.state_dict()  # shares memory with the module

@@ -146,7 +146,6 @@ def _validation_callbacks(
             settings.patience,
             settings.monitor,
             restore=settings.restore_best,
-            folder=settings.best_weights_dir,
             first_epoch=first_epoch,
             best_weights=best_weights,
         )

@@ -33,7 +33,6 @@ class TrainingSettings:
     patience: int | None = None  # epochs without improvement after which training stops; None is never
     lr_plateau: tuple[int, float] | None = None  # epochs without improvement, and the factor of the learning rate then
     restore_best: bool = False  # end with the weights of the best epoch
-    best_weights_dir: str | None = None  # folder that they are written to; None keeps them in memory
     stops_early: bool = False  # whether the validation set decides on stopping and on the weights to end with
     log_every: int | None = None  # steps
     progress_bar: bool = False  # within an epoch

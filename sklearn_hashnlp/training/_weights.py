@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
 
@@ -51,12 +51,3 @@ def check_shapes(module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
     for name, tensor in module.state_dict().items():
         if not name.endswith(_EXTRA):
             check_stored(name, arrays, tuple(tensor.shape))
-
-
-def clear_tables(module: nn.Module, tables: Mapping[str, float]) -> None:
-    """Put the initial value back into every row of the tables that was trained."""
-    for name, initial in tables.items():
-        table: Tensor = module.get_parameter(name).detach()
-        for start in range(0, len(table), _BLOCK):  # in blocks, so that nothing table-sized is allocated
-            block = table[start : start + _BLOCK]
-            block[(block != initial).any(dim=1)] = initial

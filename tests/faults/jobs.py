@@ -17,7 +17,6 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.persistence import load_model, load_word_vectors, save_model, save_word_vectors
-from sklearn_hashnlp.training import EarlyStopping
 from tests import sentence_texts
 from tests.language.hsigmoid import small_models
 
@@ -103,28 +102,6 @@ class Classifier(Job):
 
     def result(self, folder: Path) -> bytes:
         return bytes(load_model(folder / "model").decision_function(rows()[0]).tobytes())
-
-
-class BestWeights(Job):
-    """``fit`` that keeps the weights of the best epoch on the disk."""
-
-    name = "classifier: best weights"
-
-    def run(self, folder: Path) -> None:
-        X, y = rows()
-        stopping = EarlyStopping(patience=None, validation_fraction=0.3)
-        model = small_classifier(early_stopping=stopping, max_epochs=6).fit(X, y)
-        (folder / "scores").write_bytes(model.decision_function(X).tobytes())
-
-    def check(self, folder: Path) -> None:
-        from sklearn_hashnlp.training._checkpoints import read_weights
-
-        for path in folder.glob("best/**/best_weights*"):
-            assert all(np.isfinite(array).all() for array in read_weights(path).values())
-
-    def result(self, folder: Path) -> bytes:
-        assert [path.name for path in (folder / "best").iterdir()] == ["best_weights.safetensors"]
-        return (folder / "scores").read_bytes()
 
 
 class LanguageModel(Job):
@@ -296,7 +273,6 @@ class WordVectors(Job):
 JOBS: list[type[Job]] = [
     SaveModel,
     Classifier,
-    BestWeights,
     LanguageModel,
     SentenceEncoder,
     Train,

@@ -19,7 +19,7 @@ from sklearn_hashnlp import KneserNeyLanguageModel
 from sklearn_hashnlp.classifiers import TextClassifier, export_predictor
 from sklearn_hashnlp.cli import app
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model, save_word_vectors
-from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, read_weights, write_weights
+from sklearn_hashnlp.training._checkpoints import EpochCheckpoints
 from tests import sentence_texts
 from tests.faults.jobs import FILMS, rows, small_classifier
 from tests.faults.limits import full_disk, public_folder, read_only
@@ -37,10 +37,6 @@ def save_classifier(folder: Path, n_epochs: int = 1) -> None:
 
 def save_checkpoint(folder: Path) -> None:
     EpochCheckpoints(folder / "epochs").save(small_models.make(max_epochs=1).fit(small_models.SENTENCES), 1)
-
-
-def save_weights(folder: Path) -> None:
-    write_weights(folder / "best.safetensors", {"a": np.ones(5000)})
 
 
 def save_vectors(folder: Path) -> None:
@@ -65,7 +61,7 @@ def fit_encoder(folder: Path) -> None:
     sentence_texts.make(**options).fit(sentence_texts.PARAGRAPHS)
 
 
-WRITERS: list[Write] = [save_classifier, save_checkpoint, save_weights, save_vectors, save_arpa, export_folder]
+WRITERS: list[Write] = [save_classifier, save_checkpoint, save_vectors, save_arpa, export_folder]
 TRAININGS: list[Write] = [fit_language_model, fit_encoder]
 
 
@@ -118,11 +114,6 @@ def test_a_checkpoint_cut_short_is_refused_by_name(share: float, tmp_path: Path)
     path.write_bytes(content[: int(share * len(content))])
     with pytest.raises(ModelFormatError, match=r"weights\.safetensors is damaged"):
         load_model(tmp_path / "model")
-    save_weights(tmp_path)
-    path = tmp_path / "best.safetensors"
-    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
-    with pytest.raises(ModelFormatError, match=r"best\.safetensors is damaged or not a safetensors file"):
-        read_weights(path)
 
 
 def test_a_training_whose_last_checkpoint_was_cut_short_says_so_and_resumes_from_the_one_before(tmp_path: Path) -> None:

@@ -2,41 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-from sklearn_hashnlp.training import _checkpoints
-from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch, read_weights, write_weights
-
-ARRAYS = {"table.rows": np.array([3, 9]), "table.values": np.array([[1.5], [-0.0]], np.float32), "count": np.array(7)}
-
-
-def test_what_was_written_is_read(tmp_path):
-    path = tmp_path / "a" / "b" / "weights.safetensors"
-    for factor in (1, 2):
-        write_weights(path, {name: np.asarray(factor * array) for name, array in ARRAYS.items()})
-        found = read_weights(path)
-        assert {name: (array.dtype, array.tolist()) for name, array in found.items()} == {
-            name: (array.dtype, (factor * array).tolist()) for name, array in ARRAYS.items()
-        }
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_writer_that_fails_leaves_the_earlier_weights_and_nothing_else(tmp_path, monkeypatch):
-    weights = tmp_path / "weights.safetensors"
-    write_weights(weights, ARRAYS)
-
-    def fail(arrays, path):
-        path.write_bytes(b"half")
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(_checkpoints, "write_arrays", fail)
-    with pytest.raises(OSError, match="No space left"):
-        write_weights(weights, {})
-    assert read_weights(weights).keys() == ARRAYS.keys()
-    assert list(tmp_path.iterdir()) == [weights]
+from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
 
 
 @pytest.fixture(scope="module")

@@ -68,25 +68,6 @@ def test_an_interrupt_ends_with_the_best_epoch_so_far():
     assert model.predict(X).shape == (600,)
 
 
-def test_rows_that_were_first_trained_after_the_best_epoch_are_as_they_began(tmp_path):
-    model = HashEmbeddingClassifier(**SMALL, max_epochs=1).fit(X, Y)
-    module = model.net_.module_
-    expected = copy.deepcopy(module.state_dict())
-    untouched = (~module.bag.pool.any(dim=1)).nonzero().flatten()
-    keeper = _early_stopping.EarlyStopping(None, folder=str(tmp_path))
-    keeper.on_train_begin(model.net_)
-    model.net_.history.new_epoch()
-    model.net_.history.record("epoch", 2)
-    model.net_.history.record("valid_acc", 0.5)
-    keeper.on_epoch_end(model.net_)
-    with torch.no_grad():
-        module.bag.pool[untouched[:5]] = 7.0
-    keeper.on_train_end(model.net_)
-    assert len(untouched) > 5
-    for name, value in module.state_dict().items():
-        assert torch.equal(value, expected[name]), name
-
-
 class OtherTraining(Callback):
     """Trains another model, from its beginning to its end, at the beginning of an epoch."""
 

@@ -19,12 +19,9 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBat
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
 from sklearn_hashnlp.optim import RowwiseAdam
 from sklearn_hashnlp.training import _loop
-from sklearn_hashnlp.training._checkpoints import read_weights
-from sklearn_hashnlp.training._early_stopping import FILE_NAME
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from sklearn_hashnlp.training._weights import load_arrays
 from tests.oracles.training import train_by_hand
 
 RNG = np.random.default_rng(0)
@@ -374,7 +371,6 @@ def test_the_two_measures_disagree_on_the_best_epoch():
     assert len({best_epoch(net, "valid_acc"), best_epoch(net, "valid_loss"), 11}) == 3
 
 
-@pytest.mark.parametrize("on_disk", [False, True], ids=["in memory", "on disk"])
 @pytest.mark.parametrize(
     ("monitor", "architecture"),
     [
@@ -385,28 +381,13 @@ def test_the_two_measures_disagree_on_the_best_epoch():
     ],
     ids=str,
 )
-def test_the_weights_of_the_best_epoch_are_kept(monitor, architecture, on_disk, tmp_path):
+def test_the_weights_of_the_best_epoch_are_kept(monitor, architecture):
     steps = EveryEpoch()
-    folder = tmp_path / "kept" if on_disk else None
-    changes = OVERFITTING | {"monitor": monitor, "best_weights_dir": folder and str(folder), "callbacks": (steps,)}
+    changes = OVERFITTING | {"monitor": monitor, "callbacks": (steps,)}
     net = trained(valid_rows=VALID_ROWS, architecture=architecture, **changes)
     expected = steps.epochs[best_epoch(net, monitor)]
     assert not torch.equal(expected["bag.pool"], steps.epochs[-1]["bag.pool"])
     assert_equal(weights(net), expected)
-    if on_disk:
-        again = fresh_net(**architecture)
-        load_arrays(again.module_, read_weights(folder / FILE_NAME), again.tables())
-        assert_equal(weights(again), expected)
-
-
-def test_what_is_on_disk_need_not_be_restored(tmp_path):
-    steps = EveryEpoch()
-    changes = OVERFITTING | {"restore_best": False, "best_weights_dir": str(tmp_path), "callbacks": (steps,)}
-    net = trained(valid_rows=VALID_ROWS, **changes)
-    assert_equal(weights(net), steps.epochs[-1])
-    again = fresh_net()
-    load_arrays(again.module_, read_weights(tmp_path / FILE_NAME), again.tables())
-    assert_equal(weights(again), steps.epochs[best_epoch(net, "valid_acc")])
 
 
 @pytest.mark.parametrize("restore_best", [False, True])

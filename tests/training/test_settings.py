@@ -58,7 +58,7 @@ def test_a_plan_says_what_the_parameters_say():
     expected = {
         "learning_rate": 0.5, "schedule": "linear", "average": True, "max_epochs": 7, "max_time": None,
         "batch_size": 9, "shuffle": False, "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5),
-        "restore_best": False, "best_weights_dir": None, "stops_early": True, "log_every": None,
+        "restore_best": False, "stops_early": True, "log_every": None,
         "progress_bar": False, "keeps_batches": True, "verbose": 1, "callbacks": (), "seed": 5, "warmup_steps": 0,
         "max_grad_norm": None,
     }  # fmt: skip
@@ -71,7 +71,7 @@ def test_a_plan_says_what_the_parameters_say():
 
 def test_what_may_be_none_is_none():
     plan = HashEmbeddingClassifier()._settings(100, 0)
-    assert (plan.max_time, plan.lr_plateau, plan.best_weights_dir) == (None,) * 3
+    assert (plan.max_time, plan.lr_plateau) == (None, None)
     assert plan.patience is None
     assert HashEmbeddingClassifier(early_stopping="valid_acc")._settings(100, 0).patience == 10
 

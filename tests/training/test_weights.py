@@ -20,7 +20,7 @@ from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
 from sklearn_hashnlp.training import EarlyStopping, Schedule
-from sklearn_hashnlp.training._weights import clear_tables, load_arrays, module_to_arrays
+from sklearn_hashnlp.training._weights import load_arrays, module_to_arrays
 
 X = random_array((60, 10**6), density=2e-5, format="csr", rng=np.random.default_rng(0), dtype=np.float32)
 LABELS = {
@@ -289,26 +289,6 @@ def make_module(variant="improved", **changes):
     sizes = {"num_embeddings": 300_000, "num_buckets": 5000, "embedding_dim": 3, "num_hashes": 2, "num_classes": 2}
     options = {"aggregation": "sum", "append_weight": True, "normalize": "l2", "hash_seed": 0, "hidden_sizes": [4]}
     return HashEmbeddingNetwork(**sizes, **options, variant=variant, **{"importance_init": 1.0} | changes)
-
-
-@pytest.mark.parametrize("variant", ["improved", "standard"])
-@pytest.mark.parametrize("all_rows", [False, True], ids=["some rows", "all rows"])
-def test_cleared_tables_take_earlier_weights_back(variant, all_rows):
-    module = make_module(variant)
-    with torch.no_grad():
-        for name in module.tables:
-            module.get_parameter(name)[::3] = 0.5
-    state, arrays = copy.deepcopy(module.state_dict()), module_to_arrays(module, module.tables)
-    with torch.no_grad():
-        for name in module.tables:
-            table = module.get_parameter(name)
-            table[slice(None) if all_rows else [0, 1, len(table) - 1]] = torch.nan  # some that were touched, some not
-    clear_tables(module, module.tables)
-    fresh = make_module(variant)
-    assert all(torch.equal(module.get_parameter(name), fresh.get_parameter(name)) for name in module.tables)
-    load_arrays(module, arrays, module.tables)
-    for name, value in module.state_dict().items():
-        assert torch.equal(value, state[name]), name
 
 
 def test_weights_of_layers_come_back_and_what_does_not_fit_is_named():

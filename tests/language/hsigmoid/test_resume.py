@@ -38,7 +38,7 @@ STOPPING = {"early_stopping": EarlyStopping("valid_loss", patience=3), "learning
         *((options, 2) for options in VARIED),
         *((STOPPING | {"schedule__plateau": (1, 0.5)}, epoch) for epoch in (1, 4)),
         (STOPPING | {"embedding": ("hash", 99, 50)}, 4),
-        ({"schedule__decay": "linear", "callbacks": [StepLog(4)]}, 2),
+        pytest.param({"schedule__decay": "linear", "callbacks": [StepLog(4)]}, 2, id="a log of steps"),
     ],
     ids=str,
 )
