@@ -13,7 +13,7 @@ from sklearn import config_context
 from sklearn.base import ClassifierMixin, clone
 from sklearn.frozen import FrozenEstimator
 
-from sklearn_hashnlp._sklearn import BaseEstimator, HasMethods, Pipeline, check_fitted, fit_context, literal_options
+from sklearn_hashnlp._sklearn import HasMethods, Pipeline, check_fitted, fit_context, literal_options
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
@@ -23,7 +23,7 @@ from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._n_jobs import with_n_jobs
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
-from sklearn_hashnlp.training._bundles import EarlyStopping
+from sklearn_hashnlp.training._bundles import EarlyStopping, HasBundles
 from sklearn_hashnlp.training._history import History
 from sklearn_hashnlp.training._parameters import Device
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
 
-class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scikit-learn has no types
     r"""Classify texts: strings in, labels out, one label per text or several.
 
     Counts hashed n-grams and classifies them through hash embeddings, without a vocabulary, with good default
@@ -567,7 +567,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def __sklearn_clone__(self) -> Self:
         without = copy(self)
         without.pretrained = None
-        cloned: Self = BaseEstimator.__sklearn_clone__(without)
+        cloned: Self = super(TextClassifier, without).__sklearn_clone__()
         cloned.pretrained = self.pretrained  # fitted, as it is
         return cloned
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, StrOptions
 from sklearn_hashnlp.trees._counts import is_integer
@@ -116,6 +116,49 @@ class Schedule(Bundle):
         self.plateau = plateau
         self.average = average
         self.shuffle = shuffle
+
+
+class HasBundles(BaseEstimator):
+    """An estimator with parameters that are estimators, or not: their fields are set where they are."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of parameters that are estimators, such as ``schedule__decay``.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and values, as :meth:`get_params` returns them.
+
+        Returns
+        -------
+        self : estimator
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or it is one of a parameter that is no estimator now, such as
+            ``schedule__decay`` with ``schedule="auto"``.
+        """
+        values = self.get_params(deep=False) | params
+        for name in params:
+            parameter, separator, field = name.partition("__")
+            if not separator or parameter not in values or isinstance(values[parameter], BaseEstimator):
+                continue
+            kinds = [kind for kind in self._parameter_constraints.get(parameter, ()) if _is_estimator(kind)]
+            if kinds:
+                raise ValueError(
+                    f"{type(self).__name__}: {parameter}={values[parameter]!r} has no {field!r} to set. Set "
+                    f"{parameter}={kinds[0].__name__}() before, or in the same call."
+                )
+        super().set_params(**params)
+        return self
+
+
+def _is_estimator(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseEstimator)
 
 
 def check_bundles(estimator: BaseEstimator) -> None:

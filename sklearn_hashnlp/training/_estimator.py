@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._sklearn import BaseEstimator
+from sklearn_hashnlp.training._bundles import HasBundles
 from sklearn_hashnlp.training._history import History
 from sklearn_hashnlp.training._interrupts import deferred_interrupt
 from sklearn_hashnlp.training._optimizer_state import Packed
@@ -24,7 +24,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 _NO_MEASURES = frozenset({"epoch", "train_batch_count", "valid_batch_count"})  # numbers of an epoch in skorch's history
 
 
-class FittedNet(BaseEstimator):
+class FittedNet(HasBundles):
     """An estimator's net and history: kept after training, pickled, and saved as values and arrays."""
 
     _net: Any  # a Net

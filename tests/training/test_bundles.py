@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, TextClassifier
+from sklearn_hashnlp import HashEmbeddingClassifier, HsigmoidLanguageModel, SGNNClassifier, TextClassifier
+from sklearn_hashnlp.language import Regularization
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 
 TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 10
@@ -21,6 +24,26 @@ def test_fields_are_cloned_set_and_shown(estimator: type) -> None:
     assert (model.schedule.warmup_steps, copied.schedule.warmup_steps) == (3, 5)
     assert copied.get_params()["early_stopping__patience"] == 2
     assert "Schedule(decay='linear', warmup_steps=5)" in repr(copied)
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "bundle"),
+    [
+        (HashEmbeddingClassifier(), "schedule__warmup_steps", Schedule()),
+        (SGNNClassifier(), "early_stopping__patience", EarlyStopping()),
+        (TextClassifier(), "classifier__n_buckets", HashEmbeddingClassifier()),
+        (HsigmoidLanguageModel(), "regularization__dropout", Regularization()),
+    ],
+)
+def test_a_field_of_a_bundle_that_is_not_there_is_refused(model: Any, name: str, bundle: BaseEstimator) -> None:
+    parameter, _, field = name.partition("__")
+    message = rf"{parameter}=.* has no '{field}' to set. Set {parameter}={type(bundle).__name__}\(\) before"
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**{name: 3})
+    model.set_params(**{name: 3, parameter: bundle})
+    assert getattr(getattr(model, parameter), field) == 3
+    with pytest.raises(ValueError, match="Invalid parameter 'none'"):
+        model.set_params(none__decay=1)
 
 
 def test_fit_keeps_the_bundles() -> None:
