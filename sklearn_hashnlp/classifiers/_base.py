@@ -355,7 +355,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         if n_classes != len(self.classes_):
             raise ValueError(f"The net has {n_classes} classes, but the model has {len(self.classes_)} labels.")
         self._rows_seen = int(values["rows_seen"])
-        counts = arrays.get("class_counts", np.zeros(n_classes + 1))
+        counts = arrays["class_counts"]
         if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
             raise ValueError(f"There must be a count for each of {n_classes} classes and one for all, at least 0.")
         self._class_counts = counts

@@ -98,10 +98,10 @@ def unpack_step_sizes(
     values: Mapping[str, Any], arrays: Mapping[str, Any], shapes: Shapes
 ) -> tuple[OptimizerState | None, int | None]:
     """Return what :func:`pack_step_sizes` packed; a model that was converted or not trained has none."""
-    values = values.get("step_sizes", {})
+    values = values["step_sizes"]
     named = {name.removeprefix(_STEP_SIZES): array for name, array in arrays.items() if name.startswith(_STEP_SIZES)}
     state = OptimizerState.from_step_sizes(shapes, values, named) if "optimizer" in values else None
-    return state, values.get("rows_per_step")
+    return state, values["rows_per_step"]
 
 
 def unpack_parameters(shapes: Shapes, arrays: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -22,10 +22,12 @@ from safetensors.numpy import save_file
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, SGNNProjector, TextClassifier
 from sklearn_hashnlp.cli._light_classifier import load_predictor
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
-from sklearn_hashnlp.persistence._folder_files import METADATA_KEY, digest, read_folder
+from sklearn_hashnlp.persistence._folder_files import FORMAT_VERSION, METADATA_KEY, digest, read_folder
 
 WEIGHTS, PARAMETERS = "weights.safetensors", "parameters.json"
 TEXTS, LABELS = ["a fine film", "dull and long"] * 3, ["good", "bad"] * 3
+
+OF_A_MODEL = {"format": "sklearn-hashnlp model", "format_version": FORMAT_VERSION}
 
 
 class Canary:
@@ -360,18 +362,18 @@ def test_parameters_that_would_fail_or_read_files_later(tmp_path: Path) -> None:
         ({"n_features": 10**18}, "n_features"),
     ):
         model = {"class": "HashingNgramVectorizer", "parameters": parameters}
-        write(tmp_path / "model", {"format": "sklearn-hashnlp model", "format_version": 3, "model": model}, {})
+        write(tmp_path / "model", OF_A_MODEL | {"model": model}, {})
         refused(tmp_path / "model", message)
     for steps in ([["a", 1]], [{"tuple": [1, None]}], ["passthrough"], [], "steps"):
         model = {"class": "Pipeline", "parameters": {"steps": steps}}
-        write(tmp_path / "model", {"format": "sklearn-hashnlp model", "format_version": 3, "model": model}, {})
+        write(tmp_path / "model", OF_A_MODEL | {"model": model}, {})
         refused(tmp_path / "model", "'steps'")
 
 
 def test_parts_of_unions_and_classifiers_that_would_fail_later(trained: Any, tmp_path: Path) -> None:
     """Found by fuzzing."""
     description = {"class": "FeatureUnion", "parameters": {"transformer_list": [], "n_jobs": {"tuple": [1, 2]}}}
-    write(tmp_path / "union", {"format": "sklearn-hashnlp model", "format_version": 3, "model": description}, {})
+    write(tmp_path / "union", OF_A_MODEL | {"model": description}, {})
     refused(tmp_path / "union", "'n_jobs' must be an integer")
     document, arrays = trained
     model = json.loads(json.dumps(document["model"]))

@@ -58,7 +58,7 @@ def test_a_new_folder_in_new_folders(model: Any, tmp_path: Path) -> None:
     loaded = load_model(str(folder))
     np.testing.assert_array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
     document = json.loads((folder / FILES[0]).read_text())
-    assert (document["format_version"], document["hash_specification"]) == (3, 1)
+    assert (document["format_version"], document["hash_specification"]) == (_folder_files.FORMAT_VERSION, 1)
     assert document["model"]["class"] == "Pipeline"
 
 
@@ -284,8 +284,8 @@ def test_damaged_weights_are_refused(saved: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 4}, "format version is 4, .* reads 3. Upgrade with: pip install"),
-        ({"format_version": 2}, "format version is 2, .* reads 3. Train it again"),
+        ({"format_version": 5}, "format version is 5, .* reads 4. Upgrade with: pip install"),
+        ({"format_version": 3}, "format version is 3, .* reads 4. Train it again"),
         ({"format_version": "1"}, "format version is '1'; expected a positive integer"),
         ({"hash_specification": 7}, "trained with version 7 of the hash functions, .* has 2"),
         ({"model": {"class": "os.system", "parameters": {}}}, "has the class 'os.system'"),

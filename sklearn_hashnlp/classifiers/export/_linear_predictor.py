@@ -53,7 +53,7 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
         "inverse_temperature": float(loss["sharpness"]),
     }
     kept = {"weight": arrays["head.0.weight"], "bias": arrays["head.0.bias"]}
-    if "class_counts" in arrays and arrays["class_counts"][-1] > 0:
+    if arrays["class_counts"][-1] > 0:
         options = {name: header[name] for name in ("link", "multilabel", "inverse_temperature")}
         kept["prior"] = prior_scores(arrays["class_counts"], **options)
         divisor = None if architecture["variant"] == "standard" else state["idf_divisor"]

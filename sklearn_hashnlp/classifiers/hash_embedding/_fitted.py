@@ -209,5 +209,5 @@ class FittedHashEmbedding(NetClassifier):
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_model_state(values, arrays)
         self._idf_divisor, self._tree_name = values["idf_divisor"], values["tree_name"]
-        self.solver_ = values.get("solver", "sgd")
-        self._enough_evidence = float(values.get("enough_evidence", 0.0))
+        self.solver_ = values["solver"]
+        self._enough_evidence = float(values["enough_evidence"])
