@@ -182,7 +182,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
         of the labels in ``classes_``. Gradient clipping does not work, since gradients are sparse. Callbacks that read
-        gradients make training slower. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping=True``.
+        gradients make training slower. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping``.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.

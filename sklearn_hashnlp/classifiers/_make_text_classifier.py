@@ -203,7 +203,9 @@ def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClas
     given: HashEmbeddingClassifier | None = parameters["classifier"]
     passed_on = {name: parameters[name] for name in _PASSED_ON}
     if given is None:
-        return HashEmbeddingClassifier(**{name: parameters[name] for name in MODEL_PARAMETERS}, **passed_on)
+        own = {name: parameters[name] for name in MODEL_PARAMETERS}
+        own["early_stopping"] = clone(own["early_stopping"], safe=False)
+        return HashEmbeddingClassifier(**own, **passed_on)
     usual = {name: parameter.default for name, parameter in signature(make_text_classifier).parameters.items()}
     for name in MODEL_PARAMETERS:
         if parameters[name] != usual[name]:
@@ -211,6 +213,6 @@ def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClas
                 f"{caller} takes {name}={parameters[name]!r} or a classifier, not both: set {name!r} of the classifier."
             )
     defaults = HashEmbeddingClassifier().get_params(deep=False)
-    own = given.get_params(deep=False)
+    set_there = given.get_params(deep=False)
     classifier: HashEmbeddingClassifier = clone(given)
-    return classifier.set_params(**{name: passed_on[name] for name in _PASSED_ON if own[name] == defaults[name]})
+    return classifier.set_params(**{name: passed_on[name] for name in _PASSED_ON if set_there[name] == defaults[name]})

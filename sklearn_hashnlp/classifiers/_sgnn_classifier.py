@@ -106,7 +106,7 @@ class SGNNClassifier(NetClassifier):
         are scored on all processors.
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
-        of the labels in ``classes_``. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping=True``.
+        of the labels in ``classes_``. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping``.
         Use an ``LRScheduler`` with ``schedule=None``: the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU the same int gives

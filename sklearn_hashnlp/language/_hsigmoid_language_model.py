@@ -439,6 +439,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         name, stopping = type(self).__name__, self._stopping()
         check_bundles(self)
         check_callbacks(self)
+        self._time_limits()  # checks them
         check_network_parameters(self)
         if stopping is not None and stopping.monitor != "valid_loss":
             raise ValueError(
@@ -589,7 +590,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             valid = WindowDataset(corpus.valid_windows)
         for step_log in callbacks_of_kind(settings.callbacks, StepLog):
             step_log.log_ = log
-        last_callbacks += [TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in self._time_limits()]
+        limits = callbacks_of_kind(settings.callbacks, TimeLimit)
+        last_callbacks += [TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in limits]
         self._trained_on, self.max_epochs_ = None, settings.max_epochs
         self.learning_rate_, self.batch_size_ = settings.learning_rate, settings.batch_size
         if checkpoints is not None:
@@ -629,7 +631,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         return self
 
     def _time_limits(self) -> list[TimeLimit]:
-        return callbacks_of_kind(self.callbacks or (), TimeLimit)
+        limits = callbacks_of_kind(self.callbacks or (), TimeLimit)
+        for limit in limits:
+            limit._check()
+        return limits
 
     def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
         """Return a model that shares the net and can be saved."""

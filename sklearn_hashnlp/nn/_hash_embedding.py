@@ -13,6 +13,7 @@ from sklearn_hashnlp.kernels.embeddings._bags import BagLayout
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag, check_bags, runs_compiled
 from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, HashTables, segment_sum
+from sklearn_hashnlp.nn._hashing import to_int64
 
 
 class HashEmbedding(HashTables):
@@ -112,18 +113,22 @@ class HashEmbedding(HashTables):
         ValueError
             If ``hash_rows=False`` and an id is not a row of the first table.
         """
-        rows, slots = self.locate(ids)  # (...), (..., k)
-        vectors = functional.embedding(slots, self.pool, sparse=self.sparse)  # (..., k, d)
-        if self.importance is None:
-            vectors = vectors.squeeze(-2)
-        else:
-            weights = self.weights_of(rows)  # (..., k)
-            vectors = AGGREGATIONS[self.aggregation](vectors * weights.unsqueeze(-1))
-            if self.append_weight:
-                vectors = torch.cat([vectors, weights], dim=-1)
         if self.padding_idx is None:
-            return vectors
-        return vectors.masked_fill((ids == self.padding_idx).unsqueeze(-1), 0.0)
+            return self._embed(ids)
+        kept = to_int64(ids) != self.padding_idx
+        vectors = self._embed(ids[kept])
+        padded = vectors.new_zeros(*ids.shape, self.output_dim)
+        padded[kept] = vectors
+        return padded
+
+    def _embed(self, ids: Tensor) -> Tensor:
+        rows, slots = self.locate(ids)  # (...), (..., k)
+        parts = functional.embedding(slots, self.pool, sparse=self.sparse)  # (..., k, d)
+        if self.importance is None:
+            return parts.squeeze(-2)
+        weights = self.weights_of(rows)  # (..., k)
+        vectors = AGGREGATIONS[self.aggregation](parts * weights.unsqueeze(-1))
+        return torch.cat([vectors, weights], dim=-1) if self.append_weight else vectors
 
 
 class HashEmbeddingBag(HashTables):
@@ -278,7 +283,9 @@ class HashEmbeddingBag(HashTables):
         if per_sample_weights is None:
             per_sample_weights = torch.ones_like(ids, dtype=self.pool.dtype)
         if self.padding_idx is not None:
-            per_sample_weights = per_sample_weights.masked_fill(ids == self.padding_idx, 0.0)
+            kept = to_int64(ids) != self.padding_idx
+            offsets = functional.pad(kept.cumsum(0), (1, 0))[offsets]
+            ids, per_sample_weights = ids[kept], per_sample_weights[kept]
         if (
             self.sparse
             and (self.aggregation != "median" or self.importance is None)

@@ -13,6 +13,7 @@ from sklearn_hashnlp._hash_specification import FOLDED
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, TableSpec, Variant
 from sklearn_hashnlp.nn._hashing import LOW_32_BITS, mix_ids, mix_tensor, slot_tensor, to_int64
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+from sklearn_hashnlp.trees._counts import is_integer
 
 
 def sum_parts(
@@ -54,6 +55,13 @@ def segment_sum(
     return torch.segment_reduce(values, "sum", offsets=offsets, axis=0, unsafe=True, initial=0)
 
 
+def _is_id(value: Any, num_rows: int | None) -> bool:
+    """Return whether a value is an integer, and a row where ids are rows."""
+    if not is_integer(value):
+        return False
+    return bool(-(2**63) <= value < 2**63 if num_rows is None else 0 <= value < num_rows)
+
+
 class HashTables(nn.Module):
     """The base of :class:`HashEmbedding` and :class:`HashEmbeddingBag`: tables and hash functions."""
 
@@ -90,6 +98,11 @@ class HashTables(nn.Module):
             hash_rows=hash_rows,
             seed=seed,
         )
+        if padding_idx is not None and not _is_id(padding_idx, None if hash_rows else num_embeddings):
+            raise ValueError(
+                f"{type(self).__name__}: padding_idx must be None or an id, an integer of 64 bits, with "
+                f"hash_rows=False from 0 to {num_embeddings - 1}. Got {padding_idx!r}."
+            )
         self.spec = spec
         self.num_embeddings = num_embeddings
         self.num_buckets = num_buckets

@@ -117,6 +117,8 @@ def encode_model(
             )
         parameters = {}
         given = _without_placeholders(type(estimator), estimator.get_params(deep=False))
+        if isinstance(given.get("callbacks"), list) and given["callbacks"]:
+            given["callbacks"] = [each for each in given["callbacks"] if not _is_own_callback(each)] or None
         for parameter, value in sorted(given.items()):
             encode_part = partial(encode, in_template=in_template or parameter in _TEMPLATE_PARAMETERS)
             parameters[parameter] = encode_value(value, f"parameter {parameter!r} of {name}", encode_part)
@@ -177,6 +179,12 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
         return estimator
 
     return decode(description, "the model")
+
+
+def _is_own_callback(callback: Any) -> bool:
+    """Return whether it is a callback of this package, such as TimeLimit, alone or with a name: no part of a model."""
+    alone = callback[-1] if isinstance(callback, tuple | list) and callback else callback
+    return type(alone).__module__ == "sklearn_hashnlp.training._callbacks"
 
 
 def _has_model_state(estimator: Any) -> bool:

@@ -10,10 +10,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO, TypeVar
 
+import numpy as np
 from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.training._early_stopping import lower_is_better
+from sklearn_hashnlp.trees._counts import is_integer
 
 _MAX_PRINTED_LOSS = 20.0  # a perplexity of 10**8; that of more is printed in scientific notation
 _RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fall
@@ -26,6 +28,11 @@ def callbacks_of_kind(callbacks: Iterable[Any], kind: type[_Kind]) -> list[_Kind
     """Return the callbacks of a class among those of a user, which may be pairs of a name and a callback."""
     plain = (each[1] if isinstance(each, tuple | list) else each for each in callbacks)
     return [each for each in plain if isinstance(each, kind)]
+
+
+def without_time_limits(callbacks: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the callbacks of a user that do not limit the time."""
+    return tuple(each for each in callbacks if not callbacks_of_kind([each], TimeLimit))
 
 
 class EpochClock(EpochTimer):  # type: ignore[misc]  # skorch has no types
@@ -45,7 +52,8 @@ class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types
 
     A callback for ``callbacks`` of the estimators. The training ends as if it was the last epoch: with early stopping
     the best epoch's weights are restored. A linear schedule is cut short then, and weights are not averaged before the
-    last quarter of the planned steps.
+    last quarter of the planned steps. Of several limits the shortest holds. ``partial_fit`` ignores it, and saved
+    models do not hold it.
 
     Parameters
     ----------
@@ -65,11 +73,15 @@ class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types
     def __repr__(self) -> str:
         return f"TimeLimit({self.seconds!r})"
 
+    def _check(self) -> None:
+        if not isinstance(self.seconds, int | float | np.number) or not self.seconds > 0:
+            raise ValueError(f"TimeLimit needs a number of more than 0 seconds, got {self.seconds!r}.")
+
     def on_train_begin(self, net: Any, **_: Any) -> None:
         """Set the end of the training."""
-        if not self.seconds > 0:
-            raise ValueError(f"TimeLimit needs more than 0 seconds, got {self.seconds!r}.")
-        net.deadline = time.perf_counter() + self.seconds
+        self._check()
+        end = time.perf_counter() + self.seconds
+        net.deadline = end if net.deadline is None else min(end, net.deadline)
 
 
 class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
@@ -180,37 +192,40 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
         self.every = every
         self.log_: list[dict[str, float]] = []
 
+    def __repr__(self) -> str:
+        return f"StepLog({self.every!r})"
+
     def on_train_begin(self, _net: Any, **_: Any) -> None:
         """Check the number of steps."""
-        if not self.every >= 1:
-            raise ValueError(f"StepLog needs 1 step or more between entries, got {self.every!r}.")
+        if not is_integer(self.every) or self.every < 1:
+            raise ValueError(f"StepLog needs an integer of at least 1 step between entries, got {self.every!r}.")
 
     def on_epoch_begin(self, _net: Any, dataset_valid: Any = None, **_: Any) -> None:
         """Begin to count."""
-        self._n_steps = self._n_words = 0
-        self._sum = 0.0
-        self._valid = None if dataset_valid is None else dataset_valid.X.evenly_spaced(_LOGGED_WINDOWS)
+        self._n_steps_ = self._n_words_ = 0  # skorch takes names without a last underscore for parameters
+        self._sum_ = 0.0
+        self._valid_ = None if dataset_valid is None else dataset_valid.X.evenly_spaced(_LOGGED_WINDOWS)
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
         """Count a step."""
         if not training:
             return
-        self._n_steps += 1
-        self._sum += net.history[-1]["batches"][-1]["train_loss"] * len(batch[0])
-        self._n_words += len(batch[0])
-        if self._n_steps % self.every:
+        self._n_steps_ += 1
+        self._sum_ += net.history[-1]["batches"][-1]["train_loss"] * len(batch[0])
+        self._n_words_ += len(batch[0])
+        if self._n_steps_ % self.every:
             return
-        entry = {"epoch": len(net.history), "step": self._n_steps, "train_loss": self._sum / self._n_words}
-        if self._valid is not None:
-            entry["valid_loss"] = -float(net.score_windows(self._valid).mean())
-        self._sum, self._n_words = 0.0, 0
+        entry = {"epoch": len(net.history), "step": self._n_steps_, "train_loss": self._sum_ / self._n_words_}
+        if self._valid_ is not None:
+            entry["valid_loss"] = -float(net.score_windows(self._valid_).mean())
+        self._sum_, self._n_words_ = 0.0, 0
         self.log_.append(entry)
         if net.verbose > 1:
             print(_step_line(entry), flush=True)
 
     def on_epoch_end(self, _net: Any, **_: Any) -> None:
         """Drop the validation sentences."""
-        self._valid = None
+        self._valid_ = None
 
 
 class EpochLog(PrintLog):  # type: ignore[misc]  # skorch has no types

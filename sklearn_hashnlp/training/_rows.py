@@ -50,7 +50,8 @@ def validation_split(rows: AnyRows, fraction: float, *, seed: int, caller: str) 
             warnings.warn(
                 f"{caller}: early_stopping has no effect, because {len(rows):,} rows are too few for a validation set "
                 f"of validation_fraction={fraction:g}: it needs at least {fewest:,} rows, and rows of all labels on "
-                "both sides. Change validation_fraction, pass more rows, or set early_stopping=False.",
+                "both sides. Set another EarlyStopping(validation_fraction=...), pass more rows, or set "
+                "early_stopping=False.",
                 stacklevel=level_of_user(),
             )
         return rows, None

@@ -66,8 +66,10 @@ class TrainingSettings:
 
     def single_epoch(self) -> Self:
         """Return the settings of ``partial_fit``: one epoch, and every call alike."""
-        alike = replace(self, warmup_steps=0, schedule="constant", average=False)
-        return replace(alike, max_epochs=1, max_time=None, keeps_batches=False)
+        from sklearn_hashnlp.training._callbacks import without_time_limits
+
+        alike = replace(self, warmup_steps=0, schedule="constant", average=False, max_time=None)
+        return replace(alike, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
 
 
 def _plateau(pair: Any) -> tuple[int, float]:

@@ -267,3 +267,26 @@ def test_padding_is_zero_and_trains_nothing(variant, sparse):
         gradient, other_gradient = (p.grad.to_dense() if sparse else p.grad for p in (parameter, other))
         torch.testing.assert_close(gradient, other_gradient)
     assert "padding_idx=7" in repr(module)
+
+
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+def test_a_sparse_gradient_has_no_rows_of_padding(variant):
+    module = make(variant=variant, sparse=True, padding_idx=7)
+    module(torch.tensor([7, 7])).sum().backward()
+    assert all(parameter.grad is None or not parameter.grad._indices().numel() for parameter in module.parameters())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"padding_idx": 1.0}, {"padding_idx": True}, {"padding_idx": 2**63}]
+    + [{"padding_idx": index, "hash_rows": False} for index in (-1, 40)],
+    ids=str,
+)
+def test_a_padding_id_that_is_none_is_refused(options):
+    with pytest.raises(ValueError, match="HashEmbedding: padding_idx must be None or an id"):
+        make(**options)
+
+
+def test_padding_of_narrow_integers():
+    assert make(padding_idx=300)(torch.tensor([44], dtype=torch.uint8)).any()
+    assert not make(padding_idx=44)(torch.tensor([44], dtype=torch.uint8)).any()

@@ -227,3 +227,9 @@ def test_padding_is_left_out_of_the_sums(aggregation, sparse, normalize):
     weights = torch.tensor([2.0, 0.5, 1.0])
     padded = bag(torch.tensor([3, 7, 5]), torch.tensor([0, 3]), weights)
     torch.testing.assert_close(padded, plain(torch.tensor([3, 5]), torch.tensor([0, 2]), weights[[0, 2]]))
+
+
+def test_a_sparse_gradient_of_a_bag_has_no_rows_of_padding():
+    bag = HashEmbeddingBag(40, 3, num_buckets=11, sparse=True, padding_idx=7)
+    bag(torch.tensor([7, 7]), torch.tensor([0, 1, 2])).sum().backward()
+    assert all(parameter.grad is None or not parameter.grad._indices().numel() for parameter in bag.parameters())

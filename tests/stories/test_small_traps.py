@@ -46,7 +46,7 @@ def test_early_stopping_without_a_validation_set_is_said(name: str) -> None:
     y = np.resize(["even", "odd"], 100)
     with pytest.warns(UserWarning, match="early_stopping has no effect, because 100 rows are too few") as caught:
         model.fit(X[:100], y)
-    assert "Change validation_fraction" in str(caught[0].message)
+    assert "EarlyStopping(validation_fraction=...)" in str(caught[0].message)
     assert caught[0].filename == __file__
     assert "valid_acc" not in model.history_[0]
     model.set_params(early_stopping=False).fit(X[:100], y)  # without a warning, which would be an error here

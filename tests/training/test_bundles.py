@@ -104,3 +104,10 @@ def test_flat_parameters_and_a_classifier_exclude_each_other() -> None:
     model = TextClassifier(n_buckets=64, classifier=HashEmbeddingClassifier())
     with pytest.raises(ValueError, match="n_buckets=64 or a classifier, not both: set 'n_buckets' of the classifier"):
         model.fit(TEXTS, LABELS)
+
+
+def test_the_fitted_classifier_has_bundles_of_its_own() -> None:
+    model = TextClassifier(early_stopping=EarlyStopping(validation_fraction=0.5), n_buckets=64, random_state=0)
+    model.fit(TEXTS, LABELS)
+    model.set_params(early_stopping__patience=3)
+    assert model.pipeline_[-1].early_stopping == EarlyStopping(validation_fraction=0.5)

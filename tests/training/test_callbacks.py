@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
+from sklearn.base import clone
 
-from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp import HsigmoidLanguageModel, load_model, save_model
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.training import EarlyStopping, StepLog
+from sklearn_hashnlp.training import EarlyStopping, StepLog, TimeLimit
 from sklearn_hashnlp.training._callbacks import EpochProgress, LanguageProgress
 
 ROWS = np.random.RandomState(0).random_sample((24, 8))
@@ -86,3 +88,33 @@ def test_epochs_before_an_interruption_count(tmp_path: Path) -> None:
     assert [line.split("   ")[0] for line in told.lines] == ["Epoch 2/3", "Epoch 3/3"]
     assert told.moves[0] == (70, 210, "Epoch 2/3")
     assert told.moves[-1][:2] == (210, 210)
+
+
+@pytest.mark.parametrize("callback", [StepLog(2), TimeLimit(60.0)])
+def test_a_callback_is_cloned_and_left_out_of_the_saved_model_after_fit(callback, tmp_path):
+    options = {"order": 3, "embedding_dim": 4, "hidden_size": 4, "max_epochs": 1, "random_state": 0}
+    model = HsigmoidLanguageModel(**options, callbacks=[("named", callback)])
+    model.fit(["a b c", "b c d"] * 9)
+    assert repr(clone(model)) == repr(model)
+    assert repr(callback) in repr(model)
+    save_model(model, tmp_path / "m")
+    assert load_model(tmp_path / "m").callbacks is None
+    assert model.callbacks == [("named", callback)]
+
+
+def test_of_several_time_limits_the_shortest_holds_and_partial_fit_has_none():
+    X, y = np.eye(40), [0, 1] * 20
+    options = {"n_buckets": 9, "n_embeddings": 99, "batch_size": 1, "max_epochs": 9, "random_state": 0}
+    for limits in ([TimeLimit(1e-9), TimeLimit(100)], [TimeLimit(100), TimeLimit(1e-9)]):
+        limited = HashEmbeddingClassifier(**options, callbacks=limits)
+        assert len(limited.fit(X, y).history_) == 1
+        free = HashEmbeddingClassifier(**options).partial_fit(X, y, classes=[0, 1])
+        limited = clone(limited).partial_fit(X, y, classes=[0, 1])
+        assert limited.decision_function(X).tobytes() == free.decision_function(X).tobytes()
+
+
+@pytest.mark.parametrize("callback", [TimeLimit("5"), TimeLimit(0), StepLog("5"), StepLog(1.5), StepLog(0)], ids=str)
+def test_wrong_numbers_of_callbacks(callback):
+    model = HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, callbacks=[callback])
+    with pytest.raises(ValueError, match=f"{type(callback).__name__} needs a"):
+        model.fit(["a b c"])

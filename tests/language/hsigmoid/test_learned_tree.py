@@ -102,5 +102,5 @@ def test_the_small_network_takes_its_part_of_the_time(monkeypatch):
     (first, first_norm), (second, _) = given
     assert (first, first_norm) == (15.0, 0.1)
     assert 0 < second < 60
-    with pytest.raises(ValueError, match="TimeLimit needs more than 0 seconds"):
+    with pytest.raises(ValueError, match="TimeLimit needs a number of more than 0 seconds"):
         HsigmoidLanguageModel(**SMALL, callbacks=[TimeLimit(0)], tree="learned").fit(RARE)
