@@ -31,6 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in (("_folders", None), ("failure", None)):
         monkeypatch.setattr(KernelCache, name, value)
     monkeypatch.setattr(compilations, "announced", True)
+    monkeypatch.setattr(numba.core.config, "reload_config", lambda: None)  # which would reset the next line
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(_warmup_models, "KINDS", {"sums": lambda: compiled(add_one)(1.0)})
     return tmp_path / "cache"

@@ -43,6 +43,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Set a folder for machine code, as NUMBA_CACHE_DIR does; it does not exist yet."""
     monkeypatch.setattr(KernelCache, "_folders", None)
     monkeypatch.setattr(compilations, "announced", True)
+    monkeypatch.setattr(numba.core.config, "reload_config", lambda: None)  # which would reset the next line
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

@@ -100,7 +100,7 @@ def slow_to_compile(x: Any) -> Any:
 @pytest.fixture
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Any:
     """Return a function that calls a kernel as a new process would, and returns what is logged."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))  # which numba reads where a test changed another
+    monkeypatch.setattr(numba.core.config, "reload_config", lambda: None)  # which would reset the next line
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     logger = logging.getLogger("sklearn_hashnlp")
     monkeypatch.setattr(logger, "handlers", [])  # of a command that ran before
