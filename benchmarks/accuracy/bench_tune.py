@@ -1,8 +1,8 @@
 """Accuracy of the models that `hashnlp tune` finds on TREC in a minute: the best, and the best of a megabyte at most.
 
-For each seed a fifth of the training rows is held out, and the command searches on the others, as a process of its own,
-whose wall-clock time is measured. The same trials then choose a small model. Both, and the default parameters trained
-on the same rows, are tested on the held-out rows, which no search has seen. Sizes are those of the model folders.
+For each seed a fifth of the training rows is held out, and the command searches on the others in a separate process;
+its wall-clock time is measured. The same trials then choose a small model. Both, and the default parameters trained
+on the same rows, are tested on the held-out rows, which no search has seen. Sizes are of the model folders.
 
     python -m benchmarks run bench_tune --data DIR
     python -m benchmarks run bench_tune --data DIR --rows 500 --seeds 1 --time 10   (a test run; writes no JSON)
