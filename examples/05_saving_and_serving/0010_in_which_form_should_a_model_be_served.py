@@ -69,8 +69,8 @@ if QUICK:
     programs = {name: programs[name] for name in programs if name.startswith("exported")}
 
 # %%
-# Run them. The time of the first label counts from the start of the process; the labels are compared with the labels of the
-# model that was trained.
+# Run them. The time of the first label counts from the start of the process; the labels are compared with the labels of
+# the model that was trained.
 files = {
     "pickle": "model.pickle",
     "folder, float32": "float32",
