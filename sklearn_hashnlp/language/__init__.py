@@ -1,4 +1,4 @@
-"""Language models; the names load torch, where they need it, on first use."""
+"""Language models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of words as torch reads them: a dataset and its batches."""
+"""A skorch dataset of word windows, and its batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn_hashnlp.language._windows import WordWindows
 
 
 class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
-    """Windows as a dataset for skorch, which calls it with ``y=None``."""
+    """Word windows as a dataset; skorch passes ``y=None``."""
 
     def __init__(self, X: WordWindows, y: None = None) -> None:
         self.X = X
@@ -23,7 +23,7 @@ class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
         return len(self.X)
 
     def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
-        row = range(len(self))[index]  # also from the end, and IndexError beyond it
+        row = range(len(self))[index]  # supports negative indices and raises IndexError
         context, target = self.take(np.array([row]))
         return context[0], target[0]
 
@@ -39,7 +39,7 @@ class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
 
 
 class WindowBatches:
-    """Iterate over the batches of an epoch, on the device that the net is on."""
+    """Iterate over the batches of an epoch, on the device of the net."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Parameters of language models that belong together."""
+"""Parameter bundles of language models."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from sklearn_hashnlp._sklearn import MAX_REAL, Interval
 from sklearn_hashnlp.training._bundles import Bundle, Decay, EarlyStopping, Schedule
 
-EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)
-"""The early stopping of the metric's name alone."""
+EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)  # early_stopping="valid_loss"
 
 
 class Regularization(Bundle):
@@ -26,11 +25,11 @@ class Regularization(Bundle):
     word_dropout : float, default=0.0
         Probability that a word of the window is dropped: its whole embedding is zero.
     weight_decay : float, default=0.0
-        Decoupled weight decay: with each update a weight also loses ``learning_rate * weight_decay`` times itself. Rows
-        of tables, such as word embeddings, decay only in steps that train them [1]_, and biases do not decay.
+        Decoupled weight decay: each update also subtracts ``learning_rate * weight_decay`` times the weight. Rows of
+        tables, such as word embeddings, decay only in steps that train them [1]_. Biases do not decay.
     max_grad_norm : float or None, default=0.5
-        Maximum norm of the gradients of all parameters together, sparse ones included, to which they are scaled down
-        [2]_; None does not clip, and the loss may rise at first. Gradients are those of the mean loss of a batch.
+        Maximum norm of the gradient of all parameters, including sparse ones [2]_. None does not clip, and the loss may
+        rise at first. The gradient is of the mean loss of a batch.
 
     References
     ----------
@@ -79,13 +78,13 @@ class LanguageSchedule(Schedule):
     decay : {"constant", "linear"}, default="linear"
         ``"linear"``: the learning rate decays linearly to zero over all epochs.
     warmup_steps : int, default=100
-        Steps over which the learning rate rises from zero, at most three epochs; 0 is no warmup: the loss may rise at
-        first. Weights that were trained before need none.
+        Steps over which the learning rate rises from zero, at most three epochs; 0 disables warmup, and the loss may
+        rise at first. A pretrained model needs no warmup.
     plateau : (int, float) or None, default=None
-        Patience and factor: the learning rate is multiplied by the factor after so many epochs without a lower
-        validation loss. Only with validation sentences.
+        Patience and factor: the learning rate is multiplied by the factor after ``patience`` epochs without a lower
+        validation loss. Requires validation sentences.
     average : bool, default=False
-        Whether the weights are averaged over the last quarter of the steps. Not with validation sentences, and not with
+        Whether to average the weights over the last quarter of the steps. Not with validation sentences or ``resume``.
         ``resume``.
     bias_learning_rate : float, default=1.0
         Factor of the learning rate of the hidden layer's bias.
@@ -94,7 +93,7 @@ class LanguageSchedule(Schedule):
 
     See Also
     --------
-    sklearn_hashnlp.training.Schedule : Schedule without these two factors, with ``shuffle``, and by default constant.
+    sklearn_hashnlp.training.Schedule : Schedule without these two factors and with ``shuffle``; constant by default.
 
     Examples
     --------
@@ -125,12 +124,12 @@ class LanguageSchedule(Schedule):
 
 
 def as_regularization(value: Regularization | str | None) -> Regularization:
-    """Return the value of ``regularization``; None is all off."""
+    """Return the value of ``regularization``; None disables everything."""
     if value is None:
         return Regularization(0.0, 0.0, 0.0, 0.0, None)
     return Regularization() if isinstance(value, str) else value
 
 
 def learning_rate_factors(schedule: Schedule) -> dict[str, float]:
-    """Return the factors of learning rates; they are 1 for a schedule without them."""
+    """Return the factors of the learning rates, 1 for a schedule without them."""
     return {name: float(getattr(schedule, name, 1.0)) for name in ("bias_learning_rate", "direct_learning_rate")}

@@ -23,23 +23,23 @@ from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
 SCORE_ROWS = 1024
-_RISES = 1.4, math.log(3)  # a loss that is higher than the first by this factor, and by this term, has diverged
+_RISES = 1.4, math.log(3)  # training has diverged if the loss exceeds the first loss by this factor and this term
 _HIDDEN_BIAS = "hidden_layer.bias"
-_DIRECT = "output_layer.direct"  # a table of which few rows are trained
+_DIRECT = "output_layer.direct"  # a table with few trained rows
 _PROJECTION = "embedding.linear.weight"
-_PROJECTION_FACTOR = 1 / 3  # chosen empirically: each word's step moves all other words' vectors a little
-_DAMPING = 15  # gradients of single words; without it the first steps of rare words and nodes are as long as any
+_PROJECTION_FACTOR = 1 / 3  # chosen empirically: the step of a word also moves the vectors of all other words
+_DAMPING = 15  # gradients of single words; without it, the first steps of rare words and nodes are too long
 
 
 class LanguageNet(Net):
-    """A skorch net that predicts words from the words before."""
+    """A skorch net that predicts the next word."""
 
     keeps_batches = False
     has_sparse_gradients = True
     validation: ClassVar[str] = "Pass X_valid to fit, or set early_stopping='valid_loss'."
     divergence: ClassVar[str] = "The training diverged. Set a smaller learning_rate."
-    _sample: WordWindows | None = None  # of the windows of a training
-    _first_loss: float  # of these before the first step
+    _sample: WordWindows | None = None  # training windows that are checked for divergence
+    _first_loss: float  # their loss before the first step
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -57,7 +57,7 @@ class LanguageNet(Net):
 
     @contextmanager
     def watched(self, windows: WordWindows) -> Iterator[None]:
-        """Raise an error if training within makes the loss of these windows far higher than it is before."""
+        """Raise an error if training makes the loss of these windows far higher than before."""
         self._sample = windows.evenly_spaced(SCORE_ROWS)
         self._first_loss = -float(self.score_windows(self._sample).mean())
         try:
@@ -67,7 +67,7 @@ class LanguageNet(Net):
             self._sample = None
 
     def check_loss(self, loss: float) -> None:
-        """Look at the sample if the mean loss of many batches is high; other windows than before may be, too."""
+        """Check the sample if the mean loss of many batches is high."""
         if self._sample is not None and loss > self._highest_loss():
             self._check_divergence()
 
@@ -115,10 +115,10 @@ class LanguageNet(Net):
         name: str,
         learning_rate: float = 0.0,
         *,
-        n_words: int = 1,  # of a batch: what damping is relative to
+        n_words: int = 1,  # words per batch, which determines the damping
         bias_learning_rate: float = 1.0,  # factors of the learning rate
         direct_learning_rate: float = 1.0,
-        weight_decay: float = 0.0,  # not of biases
+        weight_decay: float = 0.0,  # not for biases
     ) -> RowwiseOptimizer:
         """Build an optimizer without state."""
         parameters = dict(self.module_.named_parameters())
@@ -142,24 +142,24 @@ class LanguageNet(Net):
         return RowwiseAdagrad(groups, lr=learning_rate, eps=_DAMPING / n_words, weight_decay=weight_decay)
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the state of the optimizer; of every parameter only the rows that were trained."""
+        """Return the state of the optimizer, with the trained rows of each parameter only."""
         return optimizer_to_arrays(self.module_, self.optimizer_, dict(self.module_.named_parameters()))
 
 
 def _projection_group(
     others: list[torch.Tensor], weight: torch.Tensor, learning_rate: float, n_words: int
 ) -> dict[str, Any]:
-    """Take the layer that reads n signs of +-1 / sqrt(n) out of its group, and say how AdaGrad trains it."""
+    """Remove the layer that reads n signs of +-1 / sqrt(n) from its group, and return its AdaGrad group."""
     others[:] = [parameter for parameter in others if parameter is not weight]
     root = math.sqrt(weight.shape[1])
     return {"params": [weight], "lr": learning_rate * _PROJECTION_FACTOR / root, "eps": _DAMPING / n_words / root}
 
 
 class Perplexities(Callback):  # type: ignore[misc]  # skorch has no types
-    """Record the perplexities of every epoch: the exponentials of its losses."""
+    """Record the perplexities of every epoch."""
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Record them."""
+        """Record the exponentials of the losses."""
         for prefix in ("train", "valid"):
             if f"{prefix}_loss" in net.history[-1]:
                 loss = net.history[-1, f"{prefix}_loss"]
@@ -187,7 +187,7 @@ def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> L
 def net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> LanguageNet:
-    """Build a trained net from the state that its ``to_state`` returned."""
+    """Build a trained net from its ``to_state``."""
     net = make_language_net(values["architecture"], stored_tree(arrays), "cpu")
     net.restore(arrays, values["device"], history)
     return net

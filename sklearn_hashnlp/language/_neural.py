@@ -1,4 +1,4 @@
-"""A language model that a neural network answers for."""
+"""Base class of language models with a neural network."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 from sklearn_hashnlp.trees import SoftmaxTree
 
-_MAX_WORDS = 2**12  # in one batch: unpacked projections take a thousand times the memory
+_MAX_WORDS = 2**12  # per batch: unpacked projections need a thousand times the memory
 
 
 class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
-    """The part of :class:`HsigmoidLanguageModel` that needs a trained net; ``fit`` calls :meth:`_hold`."""
+    """Predictions and state of :class:`HsigmoidLanguageModel`; ``fit`` calls :meth:`_hold`."""
 
     _net: LanguageNet
     log_: list[dict[str, float]]
     _seeds: Seeds
     _first_epoch: int
-    _n_fitted: int = MAX_INTEGER  # windows that it was trained on; 0 before ``fit``: a stream may be at its beginning
-    _trained_on: int | None  # digest of the windows of a training with checkpoints
-    # Of the last training.
+    _n_fitted: int = MAX_INTEGER  # number of training windows; 0 if trained by ``partial_fit`` alone
+    _trained_on: int | None  # digest of the training windows, if there are checkpoints
+    # Values used in the last training.
     batch_size_: int
     learning_rate_: float
     max_epochs_: int
@@ -50,21 +50,21 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         Parameters
         ----------
         contexts : iterable of (str or list of str)
-            Beginnings of sentences, of which the last ``order - 1`` words count; shorter ones are padded with ``<s>``
-            on the left. With ``padding="reference"`` at least ``order - 2`` words.
+            Starts of sentences. The last ``order - 1`` words are read; shorter contexts are padded with ``<s>`` on the
+            left. With ``padding="reference"`` at least ``order - 2`` words.
         search : {"exact", "greedy"}, default="exact"
-            ``"greedy"`` follows the more probable branch at each node of the tree, which is faster and not always the
-            most probable word; only with ``output="hsigmoid"``.
+            ``"greedy"`` follows the more probable branch at each node of the tree. This is faster, but does not always
+            return the most probable word. Only with ``output="hsigmoid"``.
 
         Returns
         -------
         ndarray of str of shape (n_contexts,)
-            The words; ``</s>`` is the end of the sentence.
+            The words; ``</s>`` ends the sentence.
 
         Raises
         ------
         TypeError, ValueError
-            If the contexts are no sentences or too short, or there is no such search.
+            If a context is not a sentence or is too short, or ``search`` is unknown.
         """
         check_is_fitted(self)
         has_tree = self.net_.module_.output == "hsigmoid"
@@ -76,16 +76,16 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     def learned_tree(self, X: Any) -> SoftmaxTree:
         """Build a tree for another model from the hidden states of this one.
 
-        Words that the network predicts from similar hidden states share a cluster [1]_. The tree has the shape of
-        ``tree="cluster"``, which compares co-occurrences instead. One or two epochs of a small network suffice. The
-        other model needs the same vocabulary::
+        Words that the network predicts from similar hidden states share a cluster [1]_. ``tree="cluster"`` builds a
+        tree of the same shape from co-occurrences instead. One or two epochs of a small network suffice. The other
+        model needs the same vocabulary::
 
             HsigmoidLanguageModel(tree=first.learned_tree(X), vocabulary=first.vocabulary_).fit(X)
 
         Parameters
         ----------
         X : iterable of (str or list of str), path-like or callable
-            Sentences, as in ``fit``: those that this model was trained on.
+            Training sentences of this model, as in ``fit``.
 
         Returns
         -------
@@ -109,20 +109,20 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     def context_vectors(self, X: Any) -> NDArray[np.float32]:
         """Compute a vector for each word from the contexts that it occurs in.
 
-        It is the mean hidden state of the network before the word, minus the mean over all words, as in
-        :meth:`learned_tree`. Words have similar vectors if the network expects them in the same places; a row of
-        ``embeddings_`` instead is what the network knows about the words after it.
+        The vector is the mean hidden state of the network before the word, minus the mean over all words, as in
+        :meth:`learned_tree`. Words that occur in similar contexts have similar vectors; ``embeddings_`` instead
+        compares words by the words after them.
 
         Parameters
         ----------
         X : iterable of (str or list of str), path-like or callable
-            Sentences, as in ``fit``: those that this model was trained on.
+            Training sentences of this model, as in ``fit``.
 
         Returns
         -------
         ndarray of float32 of shape (n_words, hidden_size)
             The vectors in the order of ``vocabulary_``; zeros for ``<s>`` and for words that are not in ``X``. With
-            ``direct_connections=True`` the embeddings of the context follow in ``(order - 1) * embedding_dim`` columns.
+            ``direct_connections=True`` they also hold the context's ``(order - 1) * embedding_dim`` embeddings.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             return self._net.score_windows(windows)
 
     def _batch_size(self) -> int:
-        return BATCH_SIZE  # it searches in blocks of its own
+        return BATCH_SIZE  # the module splits large vocabularies itself
 
     def _predict_ids(self, contexts: NDArray[np.int64], search: Search) -> NDArray[np.int64]:
         with self._inference() as device:

@@ -1,4 +1,4 @@
-"""Resuming the training of a language model: seeds that depend on the epoch alone, and checks."""
+"""Resumption of training: checks, and seeds that depend on the epoch only."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
 
 @dataclass(frozen=True)
 class Resumed:
-    """Where a training stood that is resumed."""
+    """State of the training that is resumed."""
 
-    first_epoch: int  # index in the net's history at which it began
-    learning_rates: list[float]  # that it had come to
-    planned_epochs: int  # that its learning rates were planned for
-    best_weights: dict[str, Tensor]  # those of its best epoch, if they are to be returned to
+    first_epoch: int  # index of its first epoch in the net's history
+    learning_rates: list[float]  # current rates of the parameter groups
+    planned_epochs: int  # number of epochs that the schedule was planned for
+    best_weights: dict[str, Tensor]  # weights of the best epoch, if they may be restored
 
 
 def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> None:
-    """Check that a folder holds no checkpoints that a training from so many epochs on would mix with its own."""
+    """Raise an error if a folder has checkpoints of later epochs than ``n_epochs``."""
     later = [epoch for epoch in checkpoints.epochs() if epoch > n_epochs]
     if later:
         raise ValueError(
@@ -36,7 +36,7 @@ def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> Non
 
 
 def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkpoints: EpochCheckpoints) -> None:
-    """Check that going on gives what the training would have given without an interruption."""
+    """Check that the resumed training gives the result of an uninterrupted one."""
     folder = f"{type(estimator).__name__}: checkpoint_dir={str(checkpoints.folder)!r}"
     if estimator.optimizer != model.optimizer:
         raise ValueError(
@@ -69,7 +69,7 @@ def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkp
 
 
 class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
-    """Seed order and dropout of every epoch by the training's seed and the number of the epoch alone."""
+    """Seed the order and dropout of every epoch by the training's seed and the epoch's number."""
 
     def __init__(self, seed: int, generator: np.random.Generator) -> None:
         self.seed = seed
@@ -78,8 +78,8 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
     def on_epoch_begin(self, net: Any, **_: Any) -> None:
         """Seed the generators."""
         layers = _dropout_layers(net)
-        of_order, *seeds = np.random.SeedSequence((self.seed, len(net.history))).generate_state(1 + len(layers))
-        self.generator.bit_generator.state = np.random.default_rng(of_order).bit_generator.state
+        order_seed, *seeds = np.random.SeedSequence((self.seed, len(net.history))).generate_state(1 + len(layers))
+        self.generator.bit_generator.state = np.random.default_rng(order_seed).bit_generator.state
         for layer, seed in zip(layers, seeds, strict=True):
             if torch.device(net.device).type == "cpu":
                 layer.generator = np.random.default_rng(seed)
@@ -87,7 +87,7 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
                 layer.generator = torch.Generator(net.device).manual_seed(int(seed))
 
     def on_train_end(self, net: Any, **_: Any) -> None:
-        """Take the generators away."""
+        """Remove the generators."""
         for layer in _dropout_layers(net):
             layer.generator = None
 

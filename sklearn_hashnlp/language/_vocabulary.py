@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class SpecialTokens(NamedTuple):
-    """The tokens at the start and at the end of a sentence, and the one of unknown words."""
+    """The start token, the end token and the token for unknown words."""
 
     start: str = "<s>"
     end: str = "</s>"
@@ -19,26 +19,26 @@ class SpecialTokens(NamedTuple):
 
     @classmethod
     def of(cls, estimator: Any) -> SpecialTokens:
-        """Return those of an estimator's parameters."""
-        given = tuple(estimator.special_tokens)
+        """Return the tokens of an estimator's parameter."""
+        tokens = tuple(estimator.special_tokens)
         if (
-            len(given) != len(cls._fields)
-            or not all(isinstance(token, str) and token for token in given)
-            or len(set(given)) < len(given)
+            len(tokens) != len(cls._fields)
+            or not all(isinstance(token, str) and token for token in tokens)
+            or len(set(tokens)) < len(tokens)
         ):
             raise ValueError(
                 f"The 'special_tokens' parameter of {type(estimator).__name__} must be three different strings that "
                 f"are not empty: the tokens of the start and the end of a sentence and of unknown words. Got "
                 f"{estimator.special_tokens!r} instead."
             )
-        return cls(*given)
+        return cls(*tokens)
 
 
 DEFAULT_TOKENS = SpecialTokens()
 
 
 class Vocabulary:
-    """Words, whose ids are their indices in a list; the last is the start token, which is never predicted."""
+    """Words with their indices as ids; the last word is the start token, which is never predicted."""
 
     def __init__(self, words: Iterable[str], special_tokens: SpecialTokens = DEFAULT_TOKENS) -> None:
         self.special_tokens = special_tokens
@@ -50,7 +50,7 @@ class Vocabulary:
 
     @property
     def n_classes(self) -> int:
-        """Number of words that can be predicted: all but the start token."""
+        """Number of words that can be predicted: all except the start token."""
         return len(self.words) - 1
 
     @property
@@ -69,7 +69,7 @@ class Vocabulary:
         return self.word_to_id[self.special_tokens.unknown]
 
     def check(self) -> None:
-        """Raise a ValueError for stored words that are no vocabulary."""
+        """Raise a ValueError if stored words are not a valid vocabulary."""
         if not all(isinstance(word, str) for word in self.words) or len(self.word_to_id) != len(self.words):
             raise ValueError("The words of a vocabulary must be distinct strings.")
         missing = [token for token in self.special_tokens if token not in self.word_to_id]
@@ -77,7 +77,7 @@ class Vocabulary:
             raise ValueError(f"The vocabulary lacks the special token {missing[0]!r}.")
 
     def rename(self, special_tokens: SpecialTokens) -> list[str]:
-        """Return the words with other special tokens."""
+        """Return the words, with the special tokens renamed."""
         words = list(self.words)
         for word_id, token in zip((self.start_id, self.end_id, self.unknown_id), special_tokens, strict=True):
             if self.word_to_id.get(token, word_id) != word_id:
@@ -104,7 +104,7 @@ def build_vocabulary(
     max_words: int | None,
     special_tokens: SpecialTokens = DEFAULT_TOKENS,
 ) -> Vocabulary:
-    """Choose the most frequent words of a corpus, ordered by count and then by alphabet."""
+    """Choose the most frequent words of a corpus, sorted by count and then alphabetically."""
     pairs = [(-int(count), word) for word, count in zip(words, counts, strict=True)]
     n_unknown = -sum(count for count, word in pairs if word in special_tokens)
     ranked = sorted(pair for pair in pairs if pair[1] not in special_tokens)
@@ -117,7 +117,7 @@ def build_vocabulary(
 def vocabulary_from_dict(
     mapping: Any, *, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Build the vocabulary of a user's words, and the array of its id for each of the user's ids."""
+    """Build the vocabulary of a user's dict, and an array that maps the user's ids to its ids."""
     if not isinstance(mapping, Mapping) or not all(
         isinstance(word, str) and isinstance(word_id, Integral) and not isinstance(word_id, bool)
         for word, word_id in mapping.items()

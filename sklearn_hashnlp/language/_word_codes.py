@@ -1,4 +1,4 @@
-"""Codes of words that no vocabulary has to hold: hashes, or projections of their characters."""
+"""Codes of words without a vocabulary: hashes or projections of their characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn_hashnlp.language._vocabulary import SpecialTokens
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 EMBEDDINGS: Final[dict[str, tuple[int, ...]]] = {"table": (), "hash": (10**6, 10**5), "sgnn": (80, 14)}
-"""The kinds of word embeddings, and their sizes: rows of importance table and pool; projections and bits of each."""
+"""The kinds of word embeddings and their sizes: rows of importance table and pool; projections and bits of each."""
 
 
 class WordEncoder(Protocol):
@@ -57,7 +57,7 @@ class ProjectionEncoder:
 
 
 def make_word_encoder(embedding: Any, seed: int) -> WordEncoder | None:
-    """Return the encoder of a kind of embedding; None where only words of the vocabulary have vectors."""
+    """Return the encoder of a kind of embedding; None if words outside the vocabulary have no vectors."""
     name, sizes = split_sizes(embedding, EMBEDDINGS)
     if name == "hash":
         return HashEncoder()
@@ -65,7 +65,7 @@ def make_word_encoder(embedding: Any, seed: int) -> WordEncoder | None:
 
 
 def encode_with_special_tokens(encoder: WordEncoder, words: list[str], special_tokens: SpecialTokens) -> NDArray[Any]:
-    """Encode the start token, the end token and then words within sentences, where these two are unknown words."""
+    """Encode the start token, the end token, and words within sentences, where these two are unknown words."""
     start, end, unknown = special_tokens
     return encoder.encode([start, end, *(unknown if word in (start, end) else word for word in words)])
 

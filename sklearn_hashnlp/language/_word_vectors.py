@@ -1,4 +1,4 @@
-"""Word vectors of a language model, and the words whose vectors are similar."""
+"""Word vectors of a language model, and similar words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn_hashnlp.persistence import save_word_vectors
 
 
 class WordVectorsMixin(metaclass=ABCMeta):
-    """Word vectors and the words with similar ones, for a language model that has :meth:`_vectors`."""
+    """Word vectors and similar words, for a language model that implements :meth:`_vectors`."""
 
     _tokenizer: Tokenizer
 
@@ -29,20 +29,20 @@ class WordVectorsMixin(metaclass=ABCMeta):
         return self._vectors(self._words())
 
     def most_similar(self, word: str, n: int = 10) -> list[tuple[str, float]]:
-        """Return the words whose vectors have the highest cosine similarity to that of a word.
+        """Return the words with the highest cosine similarity to a word.
 
         Parameters
         ----------
         word : str
-            A word of ``vocabulary_``; with another ``embedding`` than ``"table"`` any word.
+            A word of ``vocabulary_``; any word unless ``embedding="table"``.
         n : int, default=10
             Maximum number of words.
 
         Returns
         -------
         list of (str, float)
-            Words and their cosine similarities, the most similar first, equally similar ones in the order of
-            ``vocabulary_``. The word itself and the special tokens ``<s>``, ``</s>`` and ``<unk>`` are left out.
+            Words and their cosine similarities, the most similar first; ties are in the order of ``vocabulary_``. The
+            word itself and the special tokens ``<s>``, ``</s>`` and ``<unk>`` are excluded.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class WordVectorsMixin(metaclass=ABCMeta):
         Parameters
         ----------
         first, second, third : str
-            Words of ``vocabulary_``; with another ``embedding`` than ``"table"`` any words.
+            Words of ``vocabulary_``; any words unless ``embedding="table"``.
         n : int, default=10
             Maximum number of words.
 
@@ -70,7 +70,7 @@ class WordVectorsMixin(metaclass=ABCMeta):
         -------
         list of (str, float)
             Words and their cosine similarities, the most similar first. The three words and the special tokens are
-            left out.
+            excluded.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class WordVectorsMixin(metaclass=ABCMeta):
         return self._nearest(two - one + three, n, {first, second, third}, "analogy")
 
     def save_word2vec(self, path: str | PathLike[str], *, binary: bool = False) -> None:
-        """Write the vectors of all words to a file in word2vec's format, which many programs read.
+        """Write the vectors of all words to a file in word2vec's format.
 
         Parameters
         ----------
@@ -100,13 +100,13 @@ class WordVectorsMixin(metaclass=ABCMeta):
         Raises
         ------
         ValueError
-            If a word holds white space.
+            If a word contains whitespace.
         OSError
             If the file cannot be written.
 
         See Also
         --------
-        sklearn_hashnlp.persistence.load_word_vectors : Reads such files.
+        sklearn_hashnlp.persistence.load_word_vectors : Load such files.
         """
         save_word_vectors(path, self._words(), self.embeddings_, binary=binary)
 
@@ -131,7 +131,7 @@ class WordVectorsMixin(metaclass=ABCMeta):
         if n < 1:
             raise ValueError(f"{type(self).__name__}.{method} needs n of at least 1, got {n!r}.")
         vocabulary = self._tokenizer.vocabulary
-        # Sums in the same order for each word, which a matrix product has not: equal vectors are equally similar.
+        # einsum sums in the same order for each word, unlike a matrix product: equal vectors are equally similar.
         similarities = np.einsum("ij,j->i", _unit(self.embeddings_), _unit(vector[np.newaxis])[0])
         excluded = [vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id]
         excluded += [vocabulary.word_to_id[word] for word in exclude if word in vocabulary.word_to_id]
