@@ -1,4 +1,4 @@
-"""Layers with reproducible results: a linear layer that depends on no other row, and dropout with its own generator."""
+"""Layers with reproducible results: a linear layer independent of the batch, and seeded dropout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.nn import functional
 
 
 class SteadyLinear(nn.Linear):
-    """A linear layer that, in evaluation on the CPU, computes the same bytes for a row whatever the batch."""
+    """A linear layer that, in evaluation on the CPU, computes the same bytes for a row in any batch."""
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
@@ -20,7 +20,7 @@ class SteadyLinear(nn.Linear):
         input: Tensor,  # noqa: A002 - torch's name; (rows, in_features)
     ) -> Tensor:  # (rows, out_features)
         """Compute the product in float64, and round it to the dtype of the input."""
-        # The last bits of a matrix product depend on its number of rows; in float64 the rounding removes them.
+        # The last bits of a matrix product depend on the number of rows; rounding from float64 removes them.
         if self.training or input.device.type != "cpu":
             return super().forward(input)
         bias = None if self.bias is None else self.bias.double()
@@ -31,13 +31,13 @@ _RESOLUTION = 2**16  # numpy draws 16 bits for each element
 
 
 class SeededDropout(nn.Dropout):
-    """:class:`torch.nn.Dropout` that draws from ``generator`` where it has one."""
+    """:class:`torch.nn.Dropout` that draws from ``generator`` if it is set."""
 
-    generator: np.random.Generator | torch.Generator | None = None  # None: torch's global generator
+    generator: np.random.Generator | torch.Generator | None = None  # None: torch's default generator
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
-        if not 0 <= p <= 1:  # torch lets NaN pass
+        if not 0 <= p <= 1:  # torch accepts NaN
             raise ValueError(f"SeededDropout: p must be in 0..1, got {p!r}.")
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name

@@ -1,4 +1,4 @@
-"""Residual blocks with layer normalization, the body of a modern feed-forward network."""
+"""Residual blocks with layer normalization."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.nn._reproducible_layers import SeededDropout, SteadyLinear
 
-_GAIN = 0.25  # of the last normalization at first: with 1 the first epoch on a small text ends above word frequencies
+_GAIN = 0.25  # initial gain of the last normalization; with 1, a small text is worse than word frequencies for an epoch
 
 
 class ResidualBlock(nn.Module):
-    """h + V dropout(relu(U norm(h) + a)) + b, which begins as h."""
+    """h + V dropout(relu(U norm(h) + a)) + b, initialized as the identity."""
 
     def __init__(self, hidden_size: int, dropout: SeededDropout, **place: Any) -> None:  # device and dtype
         super().__init__()
@@ -25,14 +25,14 @@ class ResidualBlock(nn.Module):
         nn.init.zeros_(self.second.bias)
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Compute the block, of and to shape (rows, hidden_size)."""
+        """Compute the block for rows of shape (rows, hidden_size)."""
         inner: Tensor = torch.relu(self.first(self.norm(hidden)))
         update: Tensor = self.second(self.dropout(inner))
         return hidden + update
 
 
 class ResidualBlocks(nn.Module):
-    """Residual blocks one after another, and the layer normalization of their result."""
+    """A sequence of residual blocks, and a layer normalization."""
 
     def __init__(self, hidden_size: int, n_blocks: int, dropout: SeededDropout, **place: Any) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class ResidualBlocks(nn.Module):
         nn.init.constant_(self.norm.weight, _GAIN)
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Compute the blocks, of and to shape (rows, hidden_size)."""
+        """Compute the blocks for rows of shape (rows, hidden_size)."""
         for block in self.blocks:
             hidden = block(hidden)
         normalized: Tensor = self.norm(hidden)
