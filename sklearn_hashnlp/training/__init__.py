@@ -1,4 +1,4 @@
-"""How estimators are trained: parameters that belong together, callbacks, and the training engine."""
+"""Training of the estimators: parameter bundles, callbacks, and the training engine."""
 
 from __future__ import annotations
 

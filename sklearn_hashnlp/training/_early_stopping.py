@@ -1,4 +1,4 @@
-"""Early stopping that remembers the weights of the best epoch, of tables only the rows that changed since."""
+"""Early stopping that restores the weights of the best epoch; of tables only the changed rows are stored."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sklearn_hashnlp.training._undo import UndoLog
 
 
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
-    """Stop when validation has not improved for some epochs, and return to the weights of the best epoch."""
+    """Stop when validation has not improved for some epochs, and restore the weights of the best epoch."""
 
     def __init__(
         self,
-        patience: int | None,  # epochs without improvement; None never stops
+        patience: int | None,  # number of epochs without improvement; None never stops
         monitor: str = "valid_acc",
         *,
-        restore: bool = True,  # whether to end with the best weights
-        first_epoch: int | None = None,  # index in the history at which a resumed training began; None is its end
-        best_weights: Mapping[str, Tensor] | None = None,  # of a resumed training
+        restore: bool = True,  # whether to restore the best weights
+        first_epoch: int | None = None,  # first epoch of a resumed training; None is the next epoch
+        best_weights: Mapping[str, Tensor] | None = None,  # best weights of a resumed training
     ) -> None:
         self.patience = patience
         self.monitor = monitor
@@ -33,7 +33,7 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         self.best_weights = best_weights
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
-        """Start afresh, or where an interrupted training was."""
+        """Start, or resume an interrupted training."""
         first = len(net.history) if self.first_epoch is None else self.first_epoch
         scores = [self._score(entry) for entry in net.history[first:]]
         self._best_score = max(scores, default=-math.inf)
@@ -42,12 +42,12 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         self._copies: dict[str, Tensor] = dict(self.best_weights or {})
 
     def on_grad_computed(self, net: Any, **_: Any) -> None:
-        """Note the rows that the optimizer is about to write."""
+        """Log the rows before the optimizer writes them."""
         if not self._copies:
-            return  # nothing to return to
+            return  # no best epoch yet
         for name, parameter in net.module_.named_parameters():
             if parameter.grad is not None and name not in self._copies:
-                parameter.grad = coalesced(parameter.grad)  # the optimizer needs it so, too
+                parameter.grad = coalesced(parameter.grad)  # required by the optimizer as well
                 self._undo_logs.setdefault(name, UndoLog(parameter)).note(parameter.grad.indices()[0])
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
@@ -57,16 +57,16 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
             self._best_score, self.best_epoch_ = score, epoch
             self._keep(net)
         elif self.patience is not None and epoch - self.best_epoch_ >= self.patience:
-            raise KeyboardInterrupt  # skorch's way to end training in good order
+            raise KeyboardInterrupt  # skorch's signal to stop training
 
     def on_train_end(self, net: Any, **_: Any) -> None:
-        """Return to the best epoch."""
+        """Restore the best epoch."""
         if self.best_epoch_ and self.restore:
             self._restore(net)
         self.discard()
 
     def discard(self) -> None:
-        """Forget the weights of the best epoch."""
+        """Release the weights of the best epoch."""
         self._undo_logs, self._copies, self.best_weights = {}, {}, None
 
     def _score(self, entry: Mapping[str, Any]) -> float:
@@ -92,12 +92,12 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def lower_is_better(monitor: str) -> bool:
-    """Return whether less of a measure is better."""
+    """Return whether lower values of a metric are better."""
     return monitor == "valid_loss"
 
 
 def _not_copied(module: nn.Module) -> set[str]:
-    """Return the parameters that need no copy: those not trained, and tables, whose changes are undone row by row."""
+    """Return the parameters without a copy: untrained ones, and tables with a log of changed rows."""
     return {
         name
         for name, parameter in module.named_parameters()

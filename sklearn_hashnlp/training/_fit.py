@@ -1,4 +1,4 @@
-"""Train a net: the one way for every estimator."""
+"""Train a net, for every estimator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
 from sklearn_hashnlp.training._settings import TrainingSettings
 
-_WARMUP_EPOCHS = 3  # a warmup takes at most so many: small corpora have few steps
+_WARMUP_EPOCHS = 3  # maximum length of a warmup: small corpora have few steps per epoch
 
 
 def fit_net(
@@ -40,23 +40,22 @@ def fit_net(
     best_weights: Mapping[str, Tensor] | None = None,
     planned_epochs: int | None = None,
 ) -> None:
-    """Train a net, epoch after epoch, from the weights that it has.
+    """Train a net from its current weights.
 
-    SIGINT, and ``KeyboardInterrupt`` of a callback, end training early and in good order: the weights are the best
-    epoch's where they are kept, else the average so far where one is taken, else those that were reached; the history
-    holds the finished epochs, and ``net.interrupted_`` is whether it was SIGINT. The data do not stay on the net.
+    SIGINT, or ``KeyboardInterrupt`` in a callback, stops training early. The final weights are then those of the best
+    epoch if they are stored, else the average if there is one, else the current ones; the history holds the completed
+    epochs, and ``net.interrupted_`` is True after SIGINT. The net does not keep the data.
 
-    ``optimizer`` goes on with the state of the net's own, if it is of the same kind. ``batch_options`` are more
-    arguments of the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` stand around the user's.
-    ``first_epoch``, ``best_weights`` and ``planned_epochs`` are of a training that is resumed: where in the history it
-    began, the weights to return to if no epoch to come is better, and the epochs that its learning rates were planned
-    for.
+    ``optimizer`` takes over the state of the net's optimizer, if it has the same class. ``batch_options`` are passed to
+    the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` are called before and after the user's.
+    ``first_epoch``, ``best_weights`` and ``planned_epochs`` describe a resumed training: its first epoch in the
+    history, its best weights so far, and the number of epochs that its learning rates were planned for.
     """
-    began = time.perf_counter()
+    start_time = time.perf_counter()
     transfer_state(net.optimizer_, optimizer)
     first_epoch = len(net.history) if first_epoch is None else first_epoch
     options = {"shuffle": settings.shuffle, "generator": np.random.default_rng(settings.seed)} | dict(batch_options)
-    with _configured(net, valid, settings, optimizer, loss, options, began):
+    with _configured(net, valid, settings, optimizer, loss, options, start_time):
         n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - first_epoch
         n_steps = settings.max_epochs * n_batches
         averages = settings.average and valid is None
@@ -91,13 +90,13 @@ def fit_net(
         if settings.verbose > 2:
             print(_describe(net, train, valid, settings, n_steps))
         net.notify("on_train_begin", X=train, y=None)
-        net.fit_loop(train)  # not by skorch's partial_fit, where every KeyboardInterrupt ends
+        net.fit_loop(train)  # skorch's partial_fit would catch every KeyboardInterrupt
         net.notify("on_train_end", X=train, y=None)
     if not settings.keeps_batches:
         for entry in net.history[-1:]:
             entry["batches"] = []
     if averages:
-        optimizer.load_average()  # type: ignore[attr-defined]  # only row-wise optimizers are asked for averages
+        optimizer.load_average()  # type: ignore[attr-defined]  # averages are only used with row-wise optimizers
 
 
 @contextmanager
@@ -108,9 +107,9 @@ def _configured(
     optimizer: Optimizer,
     loss: Any | None,
     options: Mapping[str, Any],
-    began: float,
+    start_time: float,
 ) -> Iterator[None]:
-    """Set on a net what decides its training; its data are not to outlive the training."""
+    """Configure a net for training, and remove its data afterwards."""
     net.optimizer_, net.lr, net.was_trained = optimizer, settings.learning_rate, True
     net.batch_size, net.verbose = settings.batch_size, settings.verbose
     old_loss = net.criterion_
@@ -120,12 +119,12 @@ def _configured(
         setattr(net, f"iterator_train__{name}", value)
     net.iterator_train__device = net.iterator_valid__device = net.device
     net.train_split = None if valid is None else predefined_split(valid)
-    net.deadline = None if settings.max_time is None else began + settings.max_time
+    net.deadline = None if settings.max_time is None else start_time + settings.max_time
     net.max_grad_norm = settings.max_grad_norm
     try:
         yield
     except BaseException:
-        net.criterion_ = old_loss  # what was learned before means what it meant
+        net.criterion_ = old_loss
         for _, callback in net.callbacks_:
             if isinstance(callback, EarlyStopping):
                 callback.discard()

@@ -1,4 +1,4 @@
-"""The history of a training: a list of dicts that notebooks display as a table."""
+"""The training history: a list of dicts that notebooks display as a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MAX_ROWS = 60
 
 
 class History(list[dict[str, Any]]):
-    """One dict per epoch, as a list; in a notebook a table."""
+    """One dict per epoch; displayed as a table in notebooks."""
 
     def _repr_html_(self) -> str:
         names = list(dict.fromkeys(name for entry in self for name in entry))
@@ -25,7 +25,7 @@ class History(list[dict[str, Any]]):
 
 
 def _cell(value: Any) -> str:
-    """Format a measure of an epoch."""
+    """Format a metric of an epoch."""
     if value is None:
         return ""
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))

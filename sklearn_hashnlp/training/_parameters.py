@@ -1,4 +1,4 @@
-"""Constraints of the training parameters that estimators share, and checks that constraints cannot express."""
+"""Constraints of common training parameters, and checks that constraints cannot express."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRAINING: Final[dict[str, list[Any]]] = {
     "random_state": ["random_state"],
     "verbose": [Interval(Integral, 0, 3, closed="both")],
 }
-"""Of the classifiers and of the language model alike."""
+"""Constraints of parameters that classifiers and the language model share."""
 
 
 def check_hidden_layers(estimator: Any) -> None:
@@ -34,7 +34,7 @@ def check_hidden_layers(estimator: Any) -> None:
 
 
 def resolve_device(device: str, *, caller: str) -> str:
-    """Turn the ``device`` parameter of an estimator into a device that exists."""
+    """Return an available device for the ``device`` parameter of an estimator."""
     if device == "cpu":
         return "cpu"
     import torch
@@ -51,11 +51,11 @@ def resolve_device(device: str, *, caller: str) -> str:
 
 def check_callbacks(estimator: Any) -> None:
     """Check callbacks."""
-    for place, item in enumerate(estimator.callbacks or []):
+    for index, item in enumerate(estimator.callbacks or []):
         if not _is_callback(item):
             raise ValueError(
                 f"The 'callbacks' parameter of {type(estimator).__name__} must hold skorch callbacks, or pairs of a "
-                f"name and a callback. Got {item!r} at position {place} instead."
+                f"name and a callback. Got {item!r} at position {index} instead."
             )
 
 

@@ -1,4 +1,4 @@
-"""Training settings, read from any estimator's parameters, and the seeds of a training."""
+"""Training settings from the parameters of an estimator, and the seeds of a training."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _MAX_SEED = 2**31 - 1
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Everything that decides how a net is trained, but its data, its optimizer and its loss."""
+    """All settings of a training except data, optimizer and loss."""
 
     learning_rate: float
-    max_epochs: int  # those before an interruption among them
+    max_epochs: int  # including epochs before an interruption
     batch_size: int
-    seed: int  # of order and dropout
-    warmup_steps: int = 0  # from initial weights the learning rate rises over so many steps, at most three epochs
-    schedule: str = "constant"  # "linear": the learning rate falls linearly, to 0 after the last planned step
-    average: bool = False  # end with the average of the weights over the last quarter of the steps, if not validated
-    max_grad_norm: float | None = None  # of the gradients of all parameters together
-    max_time: float | None = None  # seconds after which training ends, after the first batch at the earliest
+    seed: int  # for order and dropout
+    warmup_steps: int = 0  # steps over which the learning rate rises, at most three epochs; only for initial weights
+    schedule: str = "constant"  # "linear": the learning rate decays linearly to 0 after the last planned step
+    average: bool = False  # whether to average the weights over the last quarter of the steps, without validation
+    max_grad_norm: float | None = None  # for the gradient of all parameters
+    max_time: float | None = None  # seconds after which training stops, but not before the first batch
     shuffle: bool = True
-    monitor: str = "valid_loss"  # decides which epoch is better: for stopping, the weights kept and the plateau
-    patience: int | None = None  # epochs without improvement after which training stops; None is never
-    lr_plateau: tuple[int, float] | None = None  # epochs without improvement, and the factor of the learning rate then
-    restore_best: bool = False  # end with the weights of the best epoch
-    stops_early: bool = False  # whether the validation set decides on stopping and on the weights to end with
+    monitor: str = "valid_loss"  # metric for early stopping, best weights and plateau
+    patience: int | None = None  # epochs without improvement after which training stops; None never stops
+    lr_plateau: tuple[int, float] | None = None  # epochs without improvement, and the factor of the learning rate
+    restore_best: bool = False  # whether to restore the weights of the best epoch
+    stops_early: bool = False  # whether to use early stopping
     log_every: int | None = None  # steps
     progress_bar: bool = False  # within an epoch
-    verbose: int = 0  # 0 is silent, 1 a line an epoch, 2 progress within an epoch as well, 3 also what is set up
-    keeps_batches: bool = True  # the measures of each batch in the history; those of a stream would fill the memory
-    callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, or pairs of a name and one
+    verbose: int = 0  # 0: silent, 1: a line per epoch, 2: progress within an epoch, 3: also the configuration
+    keeps_batches: bool = True  # whether the history holds all batches, which needs memory for a stream
+    callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, or pairs of a name and one of these
 
     @classmethod
     def of(
@@ -50,7 +50,7 @@ class TrainingSettings:
         early_stopping: EarlyStopping | None = None,
         **given: Any,
     ) -> Self:
-        """Read the parameters that an estimator has; what is given takes their place."""
+        """Read the parameters of an estimator; ``given`` values have precedence."""
         parameters = estimator.get_params(deep=False)
         if schedule is not None:
             plateau = None if schedule.plateau is None else _plateau(schedule.plateau)
@@ -65,11 +65,11 @@ class TrainingSettings:
         return cls(seed=seed, **given | {"callbacks": given.get("callbacks") or ()})
 
     def single_epoch(self) -> Self:
-        """Return the settings of ``partial_fit``: one epoch, and every call alike."""
+        """Return the settings of ``partial_fit``: one epoch, the same in every call."""
         from sklearn_hashnlp.training._callbacks import without_time_limits
 
-        alike = replace(self, warmup_steps=0, schedule="constant", average=False, max_time=None)
-        return replace(alike, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
+        constant = replace(self, warmup_steps=0, schedule="constant", average=False, max_time=None)
+        return replace(constant, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
 
 
 def _plateau(pair: Any) -> tuple[int, float]:
@@ -86,11 +86,11 @@ _PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "verbose": ("verbose", int),
     "callbacks": ("callbacks", tuple),
 }
-"""The setting that each parameter decides, and its type."""
+"""The setting and its type for each parameter."""
 
 
 class Seeds(NamedTuple):
-    """The seeds that are drawn from ``random_state`` for one training."""
+    """The seeds of one training, drawn from ``random_state``."""
 
     hash: int
     module: int
@@ -98,7 +98,7 @@ class Seeds(NamedTuple):
     split: int
 
     def of_order(self, n_epochs: int) -> int:
-        """Return a seed for order and dropout of a training that begins after so many epochs."""
+        """Return a seed for order and dropout of a training that starts after ``n_epochs`` epochs."""
         return int(np.random.SeedSequence((self.order, n_epochs)).generate_state(1)[0])
 
 

@@ -1,4 +1,4 @@
-"""Undo what a training has written: of tables only the rows that it wrote."""
+"""Undo the changes of a training; of tables only the changed rows are stored."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 
 
 class UndoLog:
-    """The values of a table's rows from before they were written."""
+    """The previous values of a table's changed rows."""
 
     def __init__(self, table: Tensor) -> None:
         self.table = table
-        self._seen: NDArray[np.bool_] = np.zeros(len(table), dtype=np.bool_)  # zero pages: no cost until written
+        self._seen: NDArray[np.bool_] = np.zeros(len(table), dtype=np.bool_)  # lazily allocated by the system
         self._entries: list[tuple[Tensor, Tensor]] = []
 
     def note(self, rows: Tensor) -> None:
-        """Copy rows that are about to be written."""
+        """Copy rows before they are written."""
         indices = rows.cpu().numpy()
         new = indices[~self._seen[indices]]
         if len(new):
@@ -33,13 +33,13 @@ class UndoLog:
             self._entries.append((written, self.table.detach()[written]))
 
     def clear(self) -> None:
-        """Take the table as it is for the state to return to."""
+        """Make the current values those to restore."""
         for rows, _ in self._entries:
             self._seen[rows.cpu().numpy()] = False
         self._entries = []
 
     def undo(self) -> None:
-        """Write the old values back."""
+        """Restore the previous values."""
         with torch.no_grad():
             for rows, values in self._entries:
                 self.table[rows] = values
@@ -47,7 +47,7 @@ class UndoLog:
 
 
 class UndoSteps(Callback):  # type: ignore[misc]  # skorch has no types
-    """Log what the optimizer is about to write: weights and its own state."""
+    """Log the weights and the optimizer state before each step."""
 
     def __init__(self) -> None:
         self._logs: dict[int, UndoLog] = {}
@@ -58,7 +58,7 @@ class UndoSteps(Callback):  # type: ignore[misc]  # skorch has no types
             if parameter.grad is None:
                 continue
             if parameter.grad.is_sparse:
-                parameter.grad = coalesced(parameter.grad)  # the optimizer needs it so, too
+                parameter.grad = coalesced(parameter.grad)  # required by the optimizer as well
                 rows = parameter.grad.indices()[0]
             else:
                 rows = torch.arange(len(parameter))
@@ -67,14 +67,14 @@ class UndoSteps(Callback):  # type: ignore[misc]  # skorch has no types
                     self._logs.setdefault(id(tensor), UndoLog(tensor)).note(rows)
 
     def undo(self) -> None:
-        """Write the old values back."""
+        """Restore the previous values."""
         for log in self._logs.values():
             log.undo()
 
 
 @contextmanager
 def undone_on_error(net: Any) -> Iterator[UndoSteps]:
-    """Undo a further training of a net if it raises an error; the callback must be among those of the training."""
+    """Undo further training of a net on an error; the callback must be passed to the training."""
     steps, before = UndoSteps(), (net.optimizer_, net.was_trained)
     try:
         yield steps

@@ -1,4 +1,4 @@
-"""A module's weights as arrays, its mostly untouched tables by the rows that were trained, and back again."""
+"""A module's weights as arrays, with the trained rows of tables only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXTRA = "._extra_state"
 
 
 def module_to_arrays(module: nn.Module, tables: Mapping[str, float]) -> dict[str, NDArray[Any]]:
-    """Return all weights as arrays; of the tables, given with their initial values, only the rows that were trained."""
+    """Return all weights; of ``tables``, given with their initial values, only the trained rows."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, tensor in module.state_dict().items():
         array = tensor.detach().cpu().contiguous().numpy()
@@ -26,11 +26,11 @@ def module_to_arrays(module: nn.Module, tables: Mapping[str, float]) -> dict[str
 
 
 def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: Mapping[str, float]) -> None:
-    """Load what :func:`module_to_arrays` returned into a module of the same kind whose tables are untouched."""
+    """Load the result of :func:`module_to_arrays` into a module with untrained tables."""
     with torch.no_grad():
         for name, tensor in module.state_dict().items():  # these share memory with the module
             if name in tables:
-                table = tensor.cpu()  # the same memory where it is there already
+                table = tensor.cpu()  # shares memory on the CPU
                 unpack_table(name, arrays, table.numpy())
                 if tensor.device.type != "cpu":
                     tensor.copy_(table)
@@ -47,7 +47,7 @@ def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: M
 
 
 def check_shapes(module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Compare the shapes of a module with those of stored arrays; of a table by its rows, only those of the columns."""
+    """Compare the shapes of a module with stored arrays; of tables only the columns."""
     for name, tensor in module.state_dict().items():
         if not name.endswith(_EXTRA):
             check_stored(name, arrays, tuple(tensor.shape))

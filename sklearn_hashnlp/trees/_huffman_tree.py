@@ -1,4 +1,4 @@
-"""Huffman's tree, which has the shortest expected path."""
+"""Huffman trees, which have the shortest expected path."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
 def huffman_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
-    """Build Huffman's tree: no tree of this arity has a shorter expected path under the counts.
+    """Build a Huffman tree: no tree of this arity has a shorter expected path under the counts.
 
-    The least frequent classes are merged first. It depends on frequency alone, so unrelated words share nodes: it is
-    fast, but a language model predicts better with :func:`cluster_tree`.
+    The least frequent classes are merged first. Unrelated words share nodes, since the tree only depends on
+    frequencies: it is fast, but a language model predicts better with :func:`cluster_tree`.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Class counts, zeros allowed; a number of classes is equal counts.
+        Class counts, zeros allowed, or the number of classes for equal counts.
     arity : int, default=2
         Number of children of an inner node. The node of the least frequent classes may have fewer.
 
     Returns
     -------
     SoftmaxTree
-        Nodes are numbered from the most to the least frequent, and so are the children of a node. Of equal counts,
-        single classes are merged before nodes, which keeps the longest path short, and smaller classes before larger
-        ones.
+        Nodes, and the children of a node, are numbered from the most to the least frequent. Among equal counts, single
+        classes are merged before nodes, which keeps the longest path short, and smaller classes before larger ones.
 
     Raises
     ------

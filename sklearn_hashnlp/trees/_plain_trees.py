@@ -1,4 +1,4 @@
-"""Trees that depend on the number of classes alone: balanced, complete, random."""
+"""Trees that only depend on the number of classes: balanced, complete, random."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
 def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
-    """Build a tree of least depth: each node distributes its classes evenly over its children.
+    """Build a tree of minimum depth: each node distributes its classes evenly over its children.
 
-    The leaves are the classes in their order, so neighboring classes share most of their path. It suits classes whose
-    order means something; :func:`huffman_tree` has shorter expected paths, and :func:`cluster_tree` predicts better.
+    The leaves are the classes in their order, so neighboring classes share most of their path. It suits classes in a
+    meaningful order; :func:`huffman_tree` has shorter expected paths, and :func:`cluster_tree` predicts better.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Number of classes, or the class counts; only their number matters.
+        Number of classes, or the class counts; only their number is used.
     arity : int, default=2
         Maximum number of children; a node with fewer classes has one child for each.
 
@@ -27,7 +27,7 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     -------
     SoftmaxTree
         Its paths have at most ceil(log V / log arity) nodes, numbered in pre-order. The sizes of a node's children
-        differ by one at most, the larger ones first.
+        differ by at most one, the larger ones first.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     if n_classes == 1:
         return SoftmaxTree([], [0])
     children, arities = [], []
-    # The nodes of one level, each with the classes start..start+size-1.
+    # The nodes of one level, with the classes start..start+size-1.
     starts, sizes, n_nodes = np.array([0]), np.array([n_classes]), 1
     while len(sizes):
         below = np.minimum(arity, sizes)
@@ -65,7 +65,7 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
 
 
 def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
-    """Build the complete binary tree, every level full but the last.
+    """Build the complete binary tree: every level except the last is full.
 
     It is the tree of Paddle's hierarchical sigmoid: in the heap 1, 2, ..., 2V - 1 the inner nodes are 1..V-1 and class
     c is the leaf c + V. So for i = 0 .. bit_length(c + V) - 2, from the leaf up, the path of class c has the node
@@ -74,7 +74,7 @@ def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Number of classes, or the class counts; only their number matters.
+        Number of classes, or the class counts; only their number is used.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def random_tree(counts: ArrayLike | int, *, random_state: RandomState = None) ->
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Number of classes, or the class counts; only their number matters.
+        Number of classes, or the class counts; only their number is used.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the order of the classes; an int gives the same tree every time.
 
@@ -120,7 +120,7 @@ def random_tree(counts: ArrayLike | int, *, random_state: RandomState = None) ->
     Raises
     ------
     TypeError, ValueError
-        If `counts` is neither a number of classes nor class counts, or `random_state` is none of the above.
+        If `counts` is neither a number of classes nor class counts, or `random_state` is invalid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Trees by the name of their builder, as estimators take them."""
+"""Trees by the name of their builder, a parameter of estimators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ClassTree: TypeAlias = Literal["balanced", "complete", "huffman", "random", "two
 
 
 def class_tree(tree: SoftmaxTree | str, counts: NDArray[np.int64] | int, *, seed: int, caller: str) -> SoftmaxTree:
-    """Return the tree over the labels of a classifier: the one given, or one built by name."""
+    """Return the given tree over the labels of a classifier, or build one by name."""
     if isinstance(tree, SoftmaxTree):
         n_classes = counts if isinstance(counts, int) else len(counts)
         if tree.n_classes != n_classes:

@@ -10,19 +10,19 @@ from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
 def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> SoftmaxTree:
-    """Build a tree of two levels: a softmax over groups, then a softmax over the classes of one.
+    """Build a tree of two levels: a softmax over groups, then a softmax over the classes of a group.
 
     Groups are runs of the classes from the most to the least frequent, with nearly equal sums of the *square roots* of
-    the counts. With G groups of sizes s and shares m of all counts, a class costs ``G + sum(m * s)`` scores on average;
-    with groups of equal share, and with groups of equal size, that is G + V / G, and with these groups it is least.
+    the counts. With G groups of sizes s and shares m of all counts, a class costs ``G + sum(m * s)`` scores on average.
+    These groups minimize the cost; groups of equal share, or of equal size, cost G + V / G.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Class counts, zeros allowed; a number of classes is equal counts.
+        Class counts, zeros allowed, or the number of classes for equal counts.
     n_groups : int, default=None
-        Number G of groups, 1..V; the tree has fewer where a class outweighs a group. By default the number with the
-        fewest scores, the sum of sqrt(p) over the classes' shares p of all counts: sqrt(V) for equal counts, else less.
+        Number G of groups, 1..V; the tree has fewer if a class outweighs a group. By default the number with the
+        fewest scores, the sum of sqrt(p) over the classes' shares p of all counts: at most sqrt(V), for equal counts.
 
     Returns
     -------
