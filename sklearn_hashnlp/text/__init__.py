@@ -1,4 +1,4 @@
-"""Transformers from texts to sparse rows and to bits, and sentence splitting; none of them loads torch."""
+"""Transformers from texts to sparse rows and to bits, and sentence splitting, without torch."""
 
 from sklearn_hashnlp.text._auto_ngram_vectorizer import AutoNgramVectorizer
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer

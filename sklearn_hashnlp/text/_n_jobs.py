@@ -1,4 +1,4 @@
-"""The number of threads of a fitted vectorizer, changed without a change of the vectorizer."""
+"""Change the number of threads in a copy of a fitted vectorizer."""
 
 from __future__ import annotations
 
@@ -9,20 +9,17 @@ from sklearn.pipeline import FeatureUnion
 
 
 def with_n_jobs(vectorizer: Any, n_jobs: int | None) -> Any:
-    """Return a copy, which shares what was learned, that counts n-grams on ``n_jobs`` threads.
-
-    The ``n_jobs`` of a ``FeatureUnion`` itself, which are processes, stay as they are.
-    """
+    """Return a copy with shared fitted state that uses ``n_jobs`` threads; a ``FeatureUnion`` keeps its processes."""
     if isinstance(vectorizer, FeatureUnion):
         parts = [(name, with_n_jobs(part, n_jobs)) for name, part in vectorizer.transformer_list]
         return _changed(vectorizer, transformer_list=parts)
-    if hasattr(vectorizer, "vectorizer"):  # an NgramVectorUnion, whose transform looks at this parameter
+    if hasattr(vectorizer, "vectorizer"):  # an NgramVectorUnion reads this parameter in transform
         return _changed(vectorizer, vectorizer=with_n_jobs(vectorizer.vectorizer, n_jobs))
     return _changed(vectorizer, n_jobs=n_jobs)
 
 
 def with_n_jobs_of(fitted: Any, given: Any) -> Any:
-    """Return a fitted vectorizer, or a copy with the ``n_jobs`` of the unfitted one that it is a clone of."""
+    """Return a fitted vectorizer, or a copy with the ``n_jobs`` of the unfitted vectorizer it was cloned from."""
     if isinstance(fitted, FeatureUnion) and isinstance(given, FeatureUnion):
         pairs = zip(fitted.transformer_list, given.transformer_list, strict=True)
         parts = [(name, with_n_jobs_of(part, other)) for (name, part), (_, other) in pairs]
