@@ -1,4 +1,4 @@
-"""Texts and labels: from your own files, from Python's standard library, or from public data sets."""
+"""Texts and labels from files, from Python's standard library, or from public data sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a model predicts a label, and which n-grams share columns."""
+"""Explanations of predictions, and collisions of n-grams."""
 
 from __future__ import annotations
 
