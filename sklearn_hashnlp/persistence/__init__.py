@@ -1,4 +1,4 @@
-"""Saving and loading of models, without pickles, of word vectors, and reading of fastText's models."""
+"""Save and load models without pickles, word vectors, and fastText's models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of parameters that scikit-learn makes only when texts are transformed, or not at all."""
+"""Checks of parameters that scikit-learn only makes in ``transform``, or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PASSED = ("drop", "passthrough", None)
 
 
 def check_parameters(name: str, values: dict[str, Any]) -> None:
-    """Raise a ValueError for parameters of an estimator, given by its class, that would fail in use."""
+    """Raise a ValueError for parameters of an estimator class that would fail later."""
     if name in _STEPS and _STEPS[name] in values:
         _check_steps(name, values[_STEPS[name]])
     if name == "FeatureUnion":

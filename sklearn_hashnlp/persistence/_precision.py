@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# Keys of arrays that are tables end with this: they can be stored in lower precision.
+# Suffix of the keys of tables, which can be stored in lower precision.
 TABLE_VALUES = ".values"
 Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
@@ -26,7 +26,7 @@ def to_float16(values: NDArray[np.float32], where: str) -> NDArray[np.float16]:
 
 
 def to_int8(values: NDArray[np.float32], where: str) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Quantize each column of a table to 255 levels, closer together near zero; return levels and scales."""
+    """Quantize each column of a table to 255 levels, which are denser near zero; return levels and scales."""
     scale = _max_magnitudes(values, where)
     parts = np.abs(values) / np.where(scale > 0, scale, np.float32(1))
     return np.rint(np.copysign(_LEVELS * np.sqrt(parts), values)).astype(np.int8), scale
@@ -35,12 +35,12 @@ def to_int8(values: NDArray[np.float32], where: str) -> tuple[NDArray[np.int8], 
 def from_int8(levels: NDArray[np.int8], scale: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the values of levels."""
     roots = levels / np.float32(_LEVELS)
-    with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused later
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite values and NaN raise an error later
         return np.asarray(roots * np.abs(roots) * scale, dtype=np.float32)
 
 
 def _max_magnitudes(values: NDArray[np.float32], where: str) -> Any:
-    """Return the maximum magnitude of each column; 0 without rows. A vector is a column."""
+    """Return the maximum magnitude of each column, 0 without rows; a vector is one column."""
     largest = np.asarray(np.abs(values).max(axis=0, initial=0))
     if not np.isfinite(largest).all():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Learned state of scikit-learn's estimators: listed attributes only, as values and numeric arrays."""
+"""Learned state of scikit-learn's estimators, as values and numeric arrays of listed attributes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SKLEARN_CLASSES: dict[str, str] = {
     "TfidfTransformer": "sklearn.feature_extraction.text",
     "TruncatedSVD": "sklearn.decomposition",
 }
-"""The classes and the modules that they are imported from."""
+"""The supported classes and their modules."""
 
-# Attributes with their axes: f are the input features, k the rows of coefficients, m the components; all arrays of an
-# estimator must agree on them. "": a number. "?": the attribute may be None or missing.
+# Attributes with their axes: f for input features, k for rows of coefficients, m for components; the arrays of an
+# estimator must have matching sizes. "": a number. "?": the attribute may be None or missing.
 _LINEAR = {"coef_": "kf", "intercept_": "k", "n_iter_": "?", "t_": "?"}
 _ATTRIBUTES: dict[str, dict[str, str]] = {
     "FunctionTransformer": {},
@@ -49,7 +49,7 @@ State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 def has_state(estimator: Any) -> bool:
-    """Return whether an estimator is one of scikit-learn's with learned state."""
+    """Return whether an estimator is a supported one of scikit-learn with learned state."""
     name = type(estimator).__name__
     return name in _ATTRIBUTES or name in ("CalibratedClassifierCV", "ColumnTransformer", "OneHotEncoder")
 
@@ -80,7 +80,7 @@ def get_state(estimator: Any) -> State:
 
 
 def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Set what :func:`get_state` returned, and raise a ValueError, TypeError or KeyError if it does not fit."""
+    """Set the result of :func:`get_state`; raise a ValueError, TypeError or KeyError if it does not match."""
     name = type(estimator).__name__
     values = dict(values)
     if (
@@ -109,7 +109,7 @@ def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[
 def _set_arrays(
     estimator: Any, attributes: dict[str, str], values: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> None:
-    """Set numeric attributes, after checking that their axes agree."""
+    """Set numeric attributes, after checking that the sizes of their axes match."""
     sizes = {"f": getattr(estimator, "n_features_in_", None)}
     for attribute, wanted in attributes.items():
         value = arrays.get(attribute, values.pop(attribute, None))
@@ -132,7 +132,7 @@ def _set_arrays(
 
 
 def _calibrated_values(part: Any) -> dict[str, Any]:
-    """Return a classifier and its calibrators, one per class, as values."""
+    """Return a classifier and its calibrators, one per class, as plain values."""
     if part.method == "isotonic":
         calibrators: list[Any] = [
             {
@@ -189,7 +189,7 @@ def _set_transformers(estimator: Any, values: dict[str, Any]) -> None:
 
 
 def _values_of_encoder(encoder: Any) -> dict[str, Any]:
-    """Return the categories of each column, and which of them were dropped."""
+    """Return the categories of each column, and the dropped ones."""
     if encoder._infrequent_enabled:
         raise TypeError(
             "A model folder cannot hold a OneHotEncoder that groups infrequent categories. Set min_frequency=None and "
@@ -221,7 +221,7 @@ def _set_encoder(encoder: Any, values: dict[str, Any]) -> None:
 
 
 def _categories(values: list[Any], dtype: Any) -> NDArray[Any]:
-    """Return the categories of a column, of which None may be one."""
+    """Return the categories of a column, which may include None."""
     is_known = [value is not None for value in values]
     known = decode_labels([value for value in values if value is not None], dtype)
     if all(is_known):

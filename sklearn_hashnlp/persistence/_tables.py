@@ -1,4 +1,4 @@
-"""Mostly untouched tables as arrays, by the rows that were trained, and back again."""
+"""Pack tables with few trained rows into arrays, and unpack them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _BLOCK = 2**18
 
 
 def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray[Any]]:
-    """Store a table by the rows that differ from its initial value, or whole if that is smaller."""
-    # Bits are compared, so that -0.0 and NaN come back as they were; in blocks, so that nothing table-sized is made.
+    """Return the rows of a table that differ from its initial value, or the whole table if that is smaller."""
+    # Bits are compared to preserve -0.0 and NaN; in blocks, to avoid a copy of the table.
     unsigned = np.dtype(f"u{table.dtype.itemsize}")
     bits, untouched = table.view(unsigned), np.asarray(fill, dtype=table.dtype).view(unsigned)
     changed = [np.empty(0, dtype=np.uint32)]
@@ -37,7 +37,7 @@ def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray
 
 
 def unpack_table(name: str, arrays: Mapping[str, NDArray[Any]], table: NDArray[Any]) -> None:
-    """Write a stored table over a fresh one."""
+    """Write the stored rows into a new table."""
     stored = arrays[name] if name in arrays else arrays[f"{name}{TABLE_VALUES}"]
     rows: Any = slice(None)
     n_rows = len(table)
@@ -63,7 +63,7 @@ def check_shape(name: str, stored: NDArray[Any], expected: tuple[int, ...]) -> N
 
 
 def check_stored(name: str, arrays: Mapping[str, NDArray[Any]], shape: tuple[int, ...]) -> None:
-    """Compare a stored array, or a table by its rows, with the shape that a model promises."""
+    """Compare a stored array or packed table with the shape in a model."""
     if name in arrays:
         check_shape(name, arrays[name], shape)
     values = arrays.get(f"{name}{TABLE_VALUES}")
