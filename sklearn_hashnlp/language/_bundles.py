@@ -85,7 +85,6 @@ class LanguageSchedule(Schedule):
         validation loss. Requires validation sentences.
     average : bool, default=False
         Whether to average the weights over the last quarter of the steps. Not with validation sentences or ``resume``.
-        ``resume``.
     bias_learning_rate : float, default=1.0
         Factor of the learning rate of the hidden layer's bias.
     direct_learning_rate : float, default=1.0

@@ -91,7 +91,7 @@ class CollisionDisplay:
 
         Parameters
         ----------
-        report : sklearn_hashnlp.inspection.CollisionReport
+        report : CollisionReport
             The result of :func:`~sklearn_hashnlp.inspection.collision_report`.
         kind : str, default="embedding"
             Kind of collisions: ``"column"``, or with hash embeddings also ``"importance weights"``,
