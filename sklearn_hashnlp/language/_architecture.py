@@ -7,9 +7,16 @@ from typing import Any, Final
 from sklearn_hashnlp._named_sizes import check_sizes, split_sizes
 from sklearn_hashnlp.language._bundles import as_regularization
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._vocabulary import SpecialTokens, Vocabulary
+from sklearn_hashnlp.language._vocabulary import (
+    EMBEDDINGS,
+    HashEncoder,
+    ProjectionEncoder,
+    SpecialTokens,
+    Vocabulary,
+    WordEncoder,
+    hash_words,
+)
 from sklearn_hashnlp.language._windows import FarContext
-from sklearn_hashnlp.language._word_codes import EMBEDDINGS, HashEncoder, ProjectionEncoder, WordEncoder, hash_words
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS
 from sklearn_hashnlp.nn._reproducible_layers import SteadyLinear

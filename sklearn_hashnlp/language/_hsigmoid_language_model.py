@@ -15,22 +15,24 @@ from torch import Tensor
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.language._architecture import check_network_parameters, check_same_network, language_architecture
-from sklearn_hashnlp.language._auto import PARTIAL_FIT_RATE, Auto, auto_settings, warm_start_rate
-from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._bundles import (
     EARLY_STOPPING,
+    PARTIAL_FIT_RATE,
+    Auto,
     LanguageSchedule,
     Regularization,
     as_regularization,
+    auto_settings,
     learning_rate_factors,
+    warm_start_rate,
 )
-from sklearn_hashnlp.language._net import LanguageNet, make_language_net
+from sklearn_hashnlp.language._net import LanguageNet, WindowDataset, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
 from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_free, check_same_training
 from sklearn_hashnlp.language._trees import WordTree, language_tree, mean_hidden_states, word_clusters
+from sklearn_hashnlp.language._vocabulary import EMBEDDINGS
 from sklearn_hashnlp.language._windows import Padding
-from sklearn_hashnlp.language._word_codes import EMBEDDINGS
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind

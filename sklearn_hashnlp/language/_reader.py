@@ -16,11 +16,13 @@ from sklearn_hashnlp.language._vocabulary import (
     DEFAULT_TOKENS,
     SpecialTokens,
     Vocabulary,
+    WordEncoder,
     build_vocabulary,
+    encode_with_special_tokens,
+    make_word_encoder,
     vocabulary_from_dict,
 )
 from sklearn_hashnlp.language._windows import FarContext, Padding, WordWindows, make_windows, unknown_ids_message
-from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens, make_word_encoder
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.trees._counts import is_integer
 

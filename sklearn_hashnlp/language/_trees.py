@@ -13,8 +13,7 @@ from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp import trees
-from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
-from sklearn_hashnlp.language._net import LanguageNet
+from sklearn_hashnlp.language._net import LanguageNet, WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree, named_tree

@@ -10,8 +10,13 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._rows import gather_windows, mask_before_last
 from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, tokenize
-from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, SpecialTokens, Vocabulary
-from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens
+from sklearn_hashnlp.language._vocabulary import (
+    DEFAULT_TOKENS,
+    SpecialTokens,
+    Vocabulary,
+    WordEncoder,
+    encode_with_special_tokens,
+)
 
 Padding: TypeAlias = Literal["full", "reference"]
 
