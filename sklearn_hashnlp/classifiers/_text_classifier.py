@@ -24,8 +24,8 @@ from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._n_jobs import with_n_jobs
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
 from sklearn_hashnlp.training._bundles import EarlyStopping, HasBundles
-from sklearn_hashnlp.training._history import History
-from sklearn_hashnlp.training._parameters import Device
+from sklearn_hashnlp.training._estimator import History
+from sklearn_hashnlp.training._settings import Device
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet

@@ -37,13 +37,21 @@ from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initializatio
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
+from sklearn_hashnlp.training._early_stopping import undone_on_error
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
-from sklearn_hashnlp.training._parameters import TRAINING, Device, check_callbacks, resolve_device
-from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
+from sklearn_hashnlp.training._settings import (
+    TRAINING,
+    Device,
+    Seeds,
+    TrainingSettings,
+    check_callbacks,
+    draw_seeds,
+    folder_of,
+    resolve_device,
+)
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from sklearn_hashnlp.training._undo import undone_on_error
 from sklearn_hashnlp.trees import SoftmaxTree
 
 OutputLayer: TypeAlias = Literal["hsigmoid", Softmax]

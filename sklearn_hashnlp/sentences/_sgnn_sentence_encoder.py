@@ -44,8 +44,7 @@ from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._parameters import Device, check_callbacks, resolve_device
-from sklearn_hashnlp.training._settings import TrainingSettings, draw_seeds
+from sklearn_hashnlp.training._settings import Device, TrainingSettings, check_callbacks, draw_seeds, resolve_device
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 _HEAD_WEIGHTS = ("sentence_weight", "word_weight", "masked_weight")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch import NeuralNet
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.optim import clip_grad_norm_
+from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerName, pack_step_sizes, unpack_step_sizes
 from sklearn_hashnlp.training._optimizers import (
@@ -30,8 +32,48 @@ from sklearn_hashnlp.training._optimizers import (
     shapes_of,
 )
 from sklearn_hashnlp.training._torch_scope import plain_torch, shapes_only, torch_seed
-from sklearn_hashnlp.training._weights import check_shapes, load_arrays, module_to_arrays
 from sklearn_hashnlp.trees import SoftmaxTree
+
+_BLOCK = 2**18
+_EXTRA = "._extra_state"
+
+
+def module_to_arrays(module: nn.Module, tables: Mapping[str, float]) -> dict[str, NDArray[Any]]:
+    """Return all weights; of ``tables``, given with their initial values, only the trained rows."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, tensor in module.state_dict().items():
+        array = tensor.detach().cpu().contiguous().numpy()
+        arrays |= pack_table(name, array, tables[name]) if name in tables else {name: array.copy()}
+    return arrays
+
+
+def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: Mapping[str, float]) -> None:
+    """Load the result of :func:`module_to_arrays` into a module with untrained tables."""
+    with torch.no_grad():
+        for name, tensor in module.state_dict().items():  # these share memory with the module
+            if name in tables:
+                table = tensor.cpu()  # shares memory on the CPU
+                unpack_table(name, arrays, table.numpy())
+                if tensor.device.type != "cpu":
+                    tensor.copy_(table)
+            elif name.endswith(_EXTRA):
+                state = torch.from_numpy(np.array(arrays[name]))
+                module.get_submodule(name.removesuffix(_EXTRA)).set_extra_state(state)
+            else:
+                check_shape(name, arrays[name], tuple(tensor.shape))
+                if tensor.is_floating_point() != (arrays[name].dtype.kind == "f"):
+                    raise ValueError(
+                        f"The array {name!r} is of {arrays[name].dtype}, and the model has {tensor.dtype}."
+                    )
+                tensor.copy_(torch.from_numpy(np.array(arrays[name])))
+
+
+def check_shapes(module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Compare the shapes of a module with stored arrays; of tables only the columns."""
+    for name, tensor in module.state_dict().items():
+        if not name.endswith(_EXTRA):
+            check_stored(name, arrays, tuple(tensor.shape))
+
 
 MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: reading a loss synchronizes with CUDA
 _CHECKED_EVERY = 200  # batches, a multiple of the others: a shorter rise of the loss is not a divergence
