@@ -18,8 +18,8 @@ from sklearn_hashnlp.language._vocabulary import (
 )
 from sklearn_hashnlp.language._windows import FarContext
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
+from sklearn_hashnlp.nn._layers import SteadyLinear
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS
-from sklearn_hashnlp.nn._reproducible_layers import SteadyLinear
 from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
 
 _OWN_KEYS = "hashed_words", "projected_words", "hash_seed"  # all other keys of an architecture are arguments of NPLM

@@ -11,7 +11,7 @@ from skorch.callbacks import Callback
 from torch import Tensor
 
 from sklearn_hashnlp.language._reader import TrainingData
-from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
+from sklearn_hashnlp.nn._layers import SeededDropout
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
 
 

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
+from sklearn_hashnlp.nn._layers import SeededDropout
 
 _RESOLUTION = 1e-7  # relative resolution of float32; a smaller deviation is a rounding error
 

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from sklearn_hashnlp._named_sizes import check_sizes, split_sizes
 from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
-from sklearn_hashnlp.nn._reproducible_layers import SeededDropout, SteadyLinear
-from sklearn_hashnlp.nn._residual_blocks import ResidualBlocks
+from sklearn_hashnlp.nn._layers import ResidualBlocks, SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax, SoftmaxOutput
 from sklearn_hashnlp.nn._word_averages import WordAverages
 from sklearn_hashnlp.nn._word_embeddings import WordTable
