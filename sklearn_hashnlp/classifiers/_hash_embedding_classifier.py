@@ -68,7 +68,7 @@ from sklearn_hashnlp.training._settings import (
     resolve_device,
 )
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
+from sklearn_hashnlp.trees._tree_builders import ClassTree, class_tree
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet

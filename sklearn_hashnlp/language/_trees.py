@@ -16,7 +16,7 @@ from sklearn_hashnlp import trees
 from sklearn_hashnlp.language._net import LanguageNet, WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._tree_names import ClassTree, named_tree
+from sklearn_hashnlp.trees._tree_builders import ClassTree, named_tree
 
 # "cluster" and "binary_cluster" use co-occurrence vectors, "learned" the hidden states of a small network.
 WordTree: TypeAlias = Literal[ClassTree, "learned", "cluster", "binary_cluster"]

@@ -16,6 +16,9 @@ from sklearn_hashnlp.training._bundles import HasBundles
 from sklearn_hashnlp.training._interrupts import deferred_interrupt
 from sklearn_hashnlp.training._optimizer_state import Packed
 
+if TYPE_CHECKING:  # torch is imported where a net is made
+    from sklearn_hashnlp.training._loop import Net
+
 _MAX_ROWS = 60
 
 
@@ -41,9 +44,6 @@ def _cell(value: Any) -> str:
         return ""
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
 
-
-if TYPE_CHECKING:  # torch is imported where a net is made
-    from sklearn_hashnlp.training._loop import Net
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
