@@ -27,7 +27,7 @@ from sklearn_hashnlp.persistence._folder_files import (
 )
 from sklearn_hashnlp.persistence._model_card import CARD_FILE, check_sections, is_own_card, model_card
 from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
-from sklearn_hashnlp.persistence._precision import Precision
+from sklearn_hashnlp.persistence._tables import Precision
 
 
 def save_model(

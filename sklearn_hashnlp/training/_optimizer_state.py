@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels.embeddings._tables import lazy_table
-from sklearn_hashnlp.persistence._precision import TABLE_VALUES
-from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
+from sklearn_hashnlp.persistence._tables import TABLE_VALUES, pack_table, unpack_table
 
 OptimizerName: TypeAlias = Literal["adagrad", "adam", "sgd"]
 Packed: TypeAlias = tuple[dict[str, Any], dict[str, NDArray[Any]]]
