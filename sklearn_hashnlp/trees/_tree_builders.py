@@ -7,7 +7,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp._softmax_tree import SoftmaxTree
 from sklearn_hashnlp.trees._arrays import preorder_numbers, renumber
 from sklearn_hashnlp.trees._counts import (
     RandomState,
@@ -17,6 +16,7 @@ from sklearn_hashnlp.trees._counts import (
     is_integer,
     positive_counts,
 )
+from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
 def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
