@@ -27,8 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import configuration, configure
 from sklearn_hashnlp.persistence import _sklearn_state as sklearn_state
-from sklearn_hashnlp.persistence._parameter_checks import check_parameters
-from sklearn_hashnlp.persistence._sklearn_state import SKLEARN_CLASSES
+from sklearn_hashnlp.persistence._sklearn_state import SKLEARN_CLASSES, check_parameters
 from sklearn_hashnlp.persistence._tables import TABLE_VALUES, from_int8, to_float16, to_int8
 from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value, is_finite
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
