@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ from sklearn_hashnlp.language._architecture import word_encoder_of
 from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._net import LanguageNet, net_from_state
 from sklearn_hashnlp.language._reader import Tokenizer
+from sklearn_hashnlp.language._resume import storable_parameters
 from sklearn_hashnlp.language._trees import mean_hidden_states, word_clusters
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.nn._hierarchical_softmax import Search
@@ -27,143 +27,10 @@ from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 from sklearn_hashnlp.trees import SoftmaxTree
 
-
-class WordVectorsMixin(metaclass=ABCMeta):
-    """Word vectors and similar words, for a language model that implements :meth:`_vectors`."""
-
-    _tokenizer: Tokenizer
-
-    @abstractmethod
-    def _vectors(self, words: list[str]) -> NDArray[np.float32]:
-        """Return the vectors of words, of shape (n_words, embedding_dim)."""
-
-    @property
-    def embeddings_(self) -> NDArray[np.float32]:
-        """The vectors of all words in the order of ``vocabulary_``, of shape (n_words, embedding_dim)."""
-        return self._vectors(self._words())
-
-    def most_similar(self, word: str, n: int = 10) -> list[tuple[str, float]]:
-        """Return the words with the highest cosine similarity to a word.
-
-        Parameters
-        ----------
-        word : str
-            A word of ``vocabulary_``; any word unless ``embedding="table"``.
-        n : int, default=10
-            Maximum number of words.
-
-        Returns
-        -------
-        list of (str, float)
-            Words and their cosine similarities, the most similar first; ties are in the order of ``vocabulary_``. The
-            word itself and the special tokens ``<s>``, ``</s>`` and ``<unk>`` are excluded.
-
-        Raises
-        ------
-        TypeError
-            If the word is not a string.
-        ValueError
-            If the word is not in the vocabulary, or ``n`` is less than 1.
-        """
-        return self._nearest(self._unit_vectors([word])[0], n, {word}, "most_similar")
-
-    def analogy(self, first: str, second: str, third: str, n: int = 10) -> list[tuple[str, float]]:
-        """Return the words that are to ``third`` as ``second`` is to ``first``.
-
-        Their vectors have the highest cosine similarity to ``second - first + third``, where each of these is a unit
-        vector [1]_.
-
-        Parameters
-        ----------
-        first, second, third : str
-            Words of ``vocabulary_``; any words unless ``embedding="table"``.
-        n : int, default=10
-            Maximum number of words.
-
-        Returns
-        -------
-        list of (str, float)
-            Words and their cosine similarities, the most similar first. The three words and the special tokens are
-            excluded.
-
-        Raises
-        ------
-        TypeError
-            If a word is not a string.
-        ValueError
-            If a word is not in the vocabulary, or ``n`` is less than 1.
-
-        References
-        ----------
-        .. [1] Mikolov, Yih & Zweig (2013). Linguistic regularities in continuous space word representations. NAACL,
-               section 4.
-        """
-        one, two, three = self._unit_vectors([first, second, third])
-        return self._nearest(two - one + three, n, {first, second, third}, "analogy")
-
-    def save_word2vec(self, path: str | PathLike[str], *, binary: bool = False) -> None:
-        """Write the vectors of all words to a file in word2vec's format.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
-        binary : bool, default=False
-            Whether to write the binary format rather than the text format.
-
-        Raises
-        ------
-        ValueError
-            If a word contains whitespace.
-        OSError
-            If the file cannot be written.
-
-        See Also
-        --------
-        sklearn_hashnlp.persistence.load_word_vectors : Load such files.
-        """
-        save_word_vectors(path, self._words(), self.embeddings_, binary=binary)
-
-    def _words(self) -> list[str]:
-        check_is_fitted(self)
-        return self._tokenizer.vocabulary.words
-
-    def _unit_vectors(self, words: list[str]) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        known = self._tokenizer.vocabulary.word_to_id
-        for word in words:
-            if not isinstance(word, str):
-                raise TypeError(f"{type(self).__name__} has vectors of words: strings, got {word!r}.")
-            if self._tokenizer.word_encoder is None and word not in known:
-                raise ValueError(
-                    f"{type(self).__name__} has no vector of {word!r}: it is none of the {len(known)} words of "
-                    "vocabulary_."
-                )
-        return _unit(self._vectors(words))
-
-    def _nearest(self, vector: NDArray[np.float64], n: int, exclude: set[str], method: str) -> list[tuple[str, float]]:
-        if n < 1:
-            raise ValueError(f"{type(self).__name__}.{method} needs n of at least 1, got {n!r}.")
-        vocabulary = self._tokenizer.vocabulary
-        # einsum sums in the same order for each word, unlike a matrix product: equal vectors are equally similar.
-        similarities = np.einsum("ij,j->i", _unit(self.embeddings_), _unit(vector[np.newaxis])[0])
-        excluded = [vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id]
-        excluded += [vocabulary.word_to_id[word] for word in exclude if word in vocabulary.word_to_id]
-        nearest = np.argsort(-similarities, kind="stable")[: n + len(excluded)].tolist()
-        ids = [word_id for word_id in nearest if word_id not in excluded]
-        return [(vocabulary.words[word_id], float(similarities[word_id])) for word_id in ids[:n]]
-
-
-def _unit(vectors: NDArray[Any]) -> NDArray[np.float64]:
-    vectors = vectors.astype(np.float64)
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(norms > 0, norms, 1.0)
-
-
 _MAX_WORDS = 2**12  # per batch: unpacked projections need a thousand times the memory
 
 
-class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
+class NeuralLanguageModel(BaseLanguageModel, FittedNet):
     """Predictions and state of :class:`HsigmoidLanguageModel`; ``fit`` calls :meth:`_hold`."""
 
     _net: LanguageNet
@@ -275,6 +142,93 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         vectors = self._mean_states(self._windows(X))
         return np.concatenate([vectors, np.zeros_like(vectors[:1])])
 
+    @property
+    def embeddings_(self) -> NDArray[np.float32]:
+        """The vectors of all words in the order of ``vocabulary_``, of shape (n_words, embedding_dim)."""
+        return self._vectors(self._words())
+
+    def most_similar(self, word: str, n: int = 10) -> list[tuple[str, float]]:
+        """Return the words with the highest cosine similarity to a word.
+
+        Parameters
+        ----------
+        word : str
+            A word of ``vocabulary_``; any word unless ``embedding="table"``.
+        n : int, default=10
+            Maximum number of words.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and their cosine similarities, the most similar first; ties are in the order of ``vocabulary_``. The
+            word itself and the special tokens ``<s>``, ``</s>`` and ``<unk>`` are excluded.
+
+        Raises
+        ------
+        TypeError
+            If the word is not a string.
+        ValueError
+            If the word is not in the vocabulary, or ``n`` is less than 1.
+        """
+        return self._nearest(self._unit_vectors([word])[0], n, {word}, "most_similar")
+
+    def analogy(self, first: str, second: str, third: str, n: int = 10) -> list[tuple[str, float]]:
+        """Return the words that are to ``third`` as ``second`` is to ``first``.
+
+        Their vectors have the highest cosine similarity to ``second - first + third``, where each of these is a unit
+        vector [1]_.
+
+        Parameters
+        ----------
+        first, second, third : str
+            Words of ``vocabulary_``; any words unless ``embedding="table"``.
+        n : int, default=10
+            Maximum number of words.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and their cosine similarities, the most similar first. The three words and the special tokens are
+            excluded.
+
+        Raises
+        ------
+        TypeError
+            If a word is not a string.
+        ValueError
+            If a word is not in the vocabulary, or ``n`` is less than 1.
+
+        References
+        ----------
+        .. [1] Mikolov, Yih & Zweig (2013). Linguistic regularities in continuous space word representations. NAACL,
+               section 4.
+        """
+        one, two, three = self._unit_vectors([first, second, third])
+        return self._nearest(two - one + three, n, {first, second, third}, "analogy")
+
+    def save_word2vec(self, path: str | PathLike[str], *, binary: bool = False) -> None:
+        """Write the vectors of all words to a file in word2vec's format.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        binary : bool, default=False
+            Whether to write the binary format rather than the text format.
+
+        Raises
+        ------
+        ValueError
+            If a word contains whitespace.
+        OSError
+            If the file cannot be written.
+
+        See Also
+        --------
+        sklearn_hashnlp.persistence.load_word_vectors : Load such files.
+        """
+        save_word_vectors(path, self._words(), self.embeddings_, binary=binary)
+
     def _mean_states(self, windows: WordWindows) -> NDArray[np.float32]:
         """Return the mean hidden state before each word that can be predicted."""
         if len(windows) == 0:
@@ -324,6 +278,35 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             vectors = torch.cat([self.net_.module_.embedding(part.to(device)).cpu() for part in parts])
             return np.asarray(vectors.numpy())
 
+    def _words(self) -> list[str]:
+        check_is_fitted(self)
+        return self._tokenizer.vocabulary.words
+
+    def _unit_vectors(self, words: list[str]) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        known = self._tokenizer.vocabulary.word_to_id
+        for word in words:
+            if not isinstance(word, str):
+                raise TypeError(f"{type(self).__name__} has vectors of words: strings, got {word!r}.")
+            if self._tokenizer.word_encoder is None and word not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no vector of {word!r}: it is none of the {len(known)} words of "
+                    "vocabulary_."
+                )
+        return _unit(self._vectors(words))
+
+    def _nearest(self, vector: NDArray[np.float64], n: int, exclude: set[str], method: str) -> list[tuple[str, float]]:
+        if n < 1:
+            raise ValueError(f"{type(self).__name__}.{method} needs n of at least 1, got {n!r}.")
+        vocabulary = self._tokenizer.vocabulary
+        # einsum sums in the same order for each word, unlike a matrix product: equal vectors are equally similar.
+        similarities = np.einsum("ij,j->i", _unit(self.embeddings_), _unit(vector[np.newaxis])[0])
+        excluded = [vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id]
+        excluded += [vocabulary.word_to_id[word] for word in exclude if word in vocabulary.word_to_id]
+        nearest = np.argsort(-similarities, kind="stable")[: n + len(excluded)].tolist()
+        ids = [word_id for word_id in nearest if word_id not in excluded]
+        return [(vocabulary.words[word_id], float(similarities[word_id])) for word_id in ids[:n]]
+
     @contextmanager
     def _inference(self) -> Iterator[torch.device]:
         device = torch.device(self.net_.device)
@@ -333,6 +316,21 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     def _hold(self, net: LanguageNet, tokenizer: Tokenizer, history: list[dict[str, Any]]) -> None:
         self._set_tokenizer(tokenizer)
         self._keep_net(net, history)
+
+    def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> Self:
+        """Return a model that shares the net and can be saved."""
+        model = type(self)(**storable_parameters(self))
+        model._copy_training(self)
+        model.log_ = log
+        model._hold(net, tokenizer, [])
+        return model
+
+    def _copy_training(self, model: NeuralLanguageModel) -> None:
+        """Copy the values of the last training of a model."""
+        self._seeds, self._first_epoch = model._seeds, model._first_epoch
+        self._n_fitted, self._trained_on = model._n_fitted, model._trained_on
+        self.batch_size_, self.learning_rate_ = model.batch_size_, model.learning_rate_
+        self.max_epochs_ = model.max_epochs_
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
@@ -371,3 +369,9 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         self.batch_size_, self.max_epochs_ = int(values["batch_size"]), int(values["planned_epochs"])
         self.learning_rate_ = float(values["learning_rate"])
         self._hold(net_from_state(values, arrays, values["history"]), tokenizer, [])
+
+
+def _unit(vectors: NDArray[Any]) -> NDArray[np.float64]:
+    vectors = vectors.astype(np.float64)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(norms > 0, norms, 1.0)

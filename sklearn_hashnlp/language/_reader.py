@@ -24,6 +24,8 @@ from sklearn_hashnlp.language._vocabulary import (
 )
 from sklearn_hashnlp.language._windows import FarContext, Padding, WordWindows, make_windows, unknown_ids_message
 from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.training._bundles import EarlyStopping
+from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.trees._counts import is_integer
 
 
@@ -240,19 +242,19 @@ def read_training_data(
     estimator: Any,
     X: Any,
     X_valid: Any,
+    seeds: Seeds,
     *,
-    validation_fraction: float | None = None,
-    seed: int = 0,
-    hash_seed: int = 0,
+    stopping: EarlyStopping | None = None,
     tokenizer: Tokenizer | None = None,
 ) -> TrainingData:
-    """Read sentences, and split off a validation set if a fraction is given and ``X_valid`` is not."""
+    """Read sentences, and split off a validation set for early stopping unless ``X_valid`` is given."""
     name = type(estimator).__name__
     special_tokens = SpecialTokens.of(estimator) if tokenizer is None else tokenizer.special_tokens
     corpus = read_training_corpus(X, order=int(estimator.order), special_tokens=special_tokens, caller=name)
     validation = np.zeros(len(corpus), dtype=np.bool_)
-    if validation_fraction is not None and X_valid is None:
-        validation[_choose_validation(len(corpus), validation_fraction, seed, name)] = True
+    if stopping is not None and X_valid is None:
+        fraction = float(stopping.validation_fraction)
+        validation[_choose_validation(len(corpus), fraction, seeds.split, name)] = True
     if tokenizer is None:
         tokenizer = build_tokenizer(
             corpus,
@@ -263,7 +265,7 @@ def read_training_data(
             min_count=int(estimator.min_count),
             special_tokens=special_tokens,
             validation=validation,
-            word_encoder=make_word_encoder(estimator.embedding, hash_seed),
+            word_encoder=make_word_encoder(estimator.embedding, seeds.hash),
             far=FarContext.of(estimator),
             caller=name,
         )

@@ -1,28 +1,60 @@
-"""Resumption of training: checks, and seeds that depend on the epoch only."""
+"""Checkpoints and resumption of training: parameters, checks, and seeds that depend on the epoch only."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from numbers import Integral
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 import torch
 from skorch.callbacks import Callback
-from torch import Tensor
 
 from sklearn_hashnlp.language._reader import TrainingData
 from sklearn_hashnlp.nn._layers import SeededDropout
+from sklearn_hashnlp.training._bundles import Schedule
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
 
+_EPOCHS_KEPT = "best", "all"
 
-@dataclass(frozen=True)
-class Resumed:
-    """State of the training that is resumed."""
 
-    first_epoch: int  # index of its first epoch in the net's history
-    learning_rates: list[float]  # current rates of the parameter groups
-    planned_epochs: int  # number of epochs that the schedule was planned for
-    best_weights: dict[str, Tensor]  # weights of the best epoch, if they may be restored
+def checkpoints_of(estimator: Any) -> EpochCheckpoints | None:
+    """Return the checkpoints in ``checkpoint_dir``, a path or a pair of a path and the epochs to keep."""
+    if estimator.checkpoint_dir is None:
+        return None
+    if isinstance(estimator.checkpoint_dir, tuple | list):
+        folder, keep = estimator.checkpoint_dir
+        return EpochCheckpoints(folder, keep_all=keep == "all")
+    return EpochCheckpoints(estimator.checkpoint_dir)
+
+
+def check_checkpoint_parameters(estimator: Any, schedule: Schedule) -> None:
+    """Check ``checkpoint_dir`` and ``resume``."""
+    name, folder = type(estimator).__name__, estimator.checkpoint_dir
+    if isinstance(folder, tuple | list) and not (
+        len(folder) == 2 and isinstance(folder[0], str | PathLike) and folder[1] in _EPOCHS_KEPT
+    ):
+        raise ValueError(
+            f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a path and 'all' or 'best', the "
+            f"epochs to keep. Got {folder!r} instead."
+        )
+    if estimator.resume and folder is None:
+        raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
+    if estimator.resume and schedule.average:
+        raise ValueError(
+            f"{name}(resume=True) cannot continue an average of weights, which checkpoints do not hold. Set "
+            "schedule__average=False."
+        )
+
+
+def storable_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator with a path as a string, and without callbacks and generators."""
+    parameters: dict[str, Any] = estimator.get_params(deep=False) | {"callbacks": None}
+    if not isinstance(estimator.random_state, Integral):
+        parameters["random_state"] = None
+    folder = estimator.checkpoint_dir
+    is_pair = isinstance(folder, tuple | list)
+    return parameters | {"checkpoint_dir": (fspath(folder[0]), folder[1]) if is_pair else fspath(folder)}
 
 
 def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> None:

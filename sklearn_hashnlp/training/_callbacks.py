@@ -30,6 +30,14 @@ def callbacks_of_kind(callbacks: Iterable[Any], kind: type[_Kind]) -> list[_Kind
     return [each for each in plain if isinstance(each, kind)]
 
 
+def time_limits(callbacks: Iterable[Any] | None) -> list[TimeLimit]:
+    """Return the time limits among a user's callbacks, checked."""
+    limits = callbacks_of_kind(callbacks or (), TimeLimit)
+    for limit in limits:
+        limit._check()
+    return limits
+
+
 def without_time_limits(callbacks: Iterable[Any]) -> tuple[Any, ...]:
     """Return a user's callbacks without time limits."""
     return tuple(each for each in callbacks if not callbacks_of_kind([each], TimeLimit))

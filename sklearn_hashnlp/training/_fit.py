@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +26,16 @@ from sklearn_hashnlp.training._settings import TrainingSettings
 _WARMUP_EPOCHS = 3  # maximum length of a warmup: small corpora have few steps per epoch
 
 
+@dataclass(frozen=True)
+class Resumed:
+    """State of a training that is resumed."""
+
+    first_epoch: int  # index of its first epoch in the net's history
+    best_weights: Mapping[str, Tensor] | None = None  # weights of the best epoch, if they may be restored
+    planned_epochs: int | None = None  # number of epochs that the schedule was planned for
+    learning_rates: Sequence[float] = ()  # current rates of the optimizer's parameter groups, if they are restored
+
+
 def fit_net(
     net: Net,
     train: Any,
@@ -36,9 +47,7 @@ def fit_net(
     batch_options: Mapping[str, Any] = MappingProxyType({}),
     first_callbacks: Sequence[Any] = (),
     last_callbacks: Sequence[Any] = (),
-    first_epoch: int | None = None,
-    best_weights: Mapping[str, Tensor] | None = None,
-    planned_epochs: int | None = None,
+    resumed: Resumed | None = None,
 ) -> None:
     """Train a net from its current weights.
 
@@ -48,28 +57,26 @@ def fit_net(
 
     ``optimizer`` takes over the state of the net's optimizer, if it has the same class. ``batch_options`` are passed to
     the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` are called before and after the user's.
-    ``first_epoch``, ``best_weights`` and ``planned_epochs`` describe a resumed training: its first epoch in the
-    history, its best weights so far, and the number of epochs that its learning rates were planned for.
     """
     start_time = time.perf_counter()
     transfer_state(net.optimizer_, optimizer)
-    first_epoch = len(net.history) if first_epoch is None else first_epoch
+    resumed = resumed or Resumed(len(net.history))
     options = {"shuffle": settings.shuffle, "generator": np.random.default_rng(settings.seed)} | dict(batch_options)
     with _configured(net, valid, settings, optimizer, loss, options, start_time):
-        n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - first_epoch
+        n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - resumed.first_epoch
         n_steps = settings.max_epochs * n_batches
         averages = settings.average and valid is None
         if averages:
             for group in optimizer.param_groups:
                 group["average_after"] = n_steps - max(1, n_steps // 4)
         callbacks = [*first_callbacks, *settings.callbacks]
-        if settings.warmup_steps and not first_epoch:
+        if settings.warmup_steps and not resumed.first_epoch:
             callbacks.append(Warmup(min(settings.warmup_steps, _WARMUP_EPOCHS * n_batches), n_done * n_batches))
         if settings.schedule == "linear":
-            planned_steps = None if planned_epochs is None else planned_epochs * n_batches
+            planned_steps = None if resumed.planned_epochs is None else resumed.planned_epochs * n_batches
             callbacks.append(LinearSchedule(n_steps, n_done * n_batches, planned_steps))
         if valid is not None:
-            callbacks += _validation_callbacks(settings, first_epoch, best_weights)
+            callbacks += _validation_callbacks(settings, resumed)
         if settings.progress_bar and EpochBar.is_shown():
             n_valid_batches = 0 if valid is None else len(net.get_iterator(valid, training=False))
             callbacks.append(EpochBar(n_batches + n_valid_batches, detect_notebook=False))
@@ -134,19 +141,17 @@ def _configured(
         net.module_.eval()
 
 
-def _validation_callbacks(
-    settings: TrainingSettings, first_epoch: int, best_weights: Mapping[str, Tensor] | None
-) -> list[Any]:
+def _validation_callbacks(settings: TrainingSettings, resumed: Resumed) -> list[Any]:
     callbacks: list[Any] = []
     if settings.lr_plateau is not None:
-        callbacks.append(ReduceOnPlateau(*settings.lr_plateau, settings.monitor, first_epoch))
+        callbacks.append(ReduceOnPlateau(*settings.lr_plateau, settings.monitor, resumed.first_epoch))
     if settings.stops_early:
         early_stopping = EarlyStopping(
             settings.patience,
             settings.monitor,
             restore=settings.restore_best,
-            first_epoch=first_epoch,
-            best_weights=best_weights,
+            first_epoch=resumed.first_epoch,
+            best_weights=resumed.best_weights,
         )
         callbacks.append(early_stopping)
     return callbacks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -170,8 +169,3 @@ def draw_seeds(random_state: int | np.random.RandomState | None) -> Seeds:
     """Draw all seeds of one training."""
     generator = check_random_state(random_state)
     return Seeds(*(int(generator.randint(_MAX_SEED)) for _ in Seeds._fields))
-
-
-def folder_of(checkpoint_dir: str | os.PathLike[str] | None) -> str | None:
-    """Return the parameter as a string."""
-    return None if checkpoint_dir is None else os.fspath(checkpoint_dir)
