@@ -202,8 +202,8 @@ class InterpolatedLanguageModel(BaseLanguageModel):
 
         Raises
         ------
+        ValueError
             If a parameter does not exist.
-            If there is no such parameter.
         """
         if "models" in params:
             self.models = params.pop("models")

@@ -30,14 +30,7 @@ from sklearn_hashnlp.nn._softmax_layers import (
     smoothed_counts,
     unflatten_rows,
 )
-from sklearn_hashnlp.nn._tree_torch import (
-    PathTensors,
-    Scorer,
-    TreeTensors,
-    all_log_probs,
-    all_scores,
-    path_log_probs,
-)
+from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, TreeTensors, all_log_probs, all_scores, path_log_probs
 from sklearn_hashnlp.trees import SoftmaxTree
 
 Search: TypeAlias = Literal["exact", "greedy"]
@@ -81,7 +74,6 @@ class HierarchicalSoftmax(nn.Module):
         Rows with this target, such as padding, are excluded from the loss and have no gradient; None ignores nothing.
     reduction : {"mean", "sum", "none"}, default="mean"
         Reduction of the losses of the rows.
-        The loss of a batch: the mean or the sum of the losses of its rows, or all of them.
     sparse : bool, default=False
         Whether the gradients of all parameters are coalesced sparse tensors of the visited nodes. With
         :class:`sklearn_hashnlp.optim.RowwiseAdagrad` or :class:`sklearn_hashnlp.optim.RowwiseAdam`, the cost of a
@@ -251,8 +243,7 @@ class HierarchicalSoftmax(nn.Module):
         Raises
         ------
         ValueError
-            If a shape is wrong, features are missing or not expected, or a target is out of range (only checked on the
-            CPU).
+            If a shape is wrong, features are missing or unexpected, or a target is out of range (checked on CPUs only).
         TypeError
             If an argument is not a Tensor or has the wrong dtype.
         """

@@ -30,6 +30,7 @@ HASHED_DIRECT: Final[dict[str, tuple[int, ...]]] = {"hashed": (2**22,)}
 """The default number of weights of hashed direct connections."""
 
 _ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
+_MIN_SIZES = {"order": 2, "far_context": 0}  # 1 for all others
 
 
 class NPLM(nn.Module):
@@ -153,40 +154,20 @@ class NPLM(nn.Module):
     ) -> None:
         super().__init__()
         num_classes = num_words if num_classes is None else num_classes
-        for name, value, minimum in (
-            ("num_words", num_words, 1),
-            ("num_classes", num_classes, 1),
-            ("order", order, 2),
-            ("embedding_dim", embedding_dim, 1),
-            ("hidden_size", hidden_size, 1),
-            ("far_context", far_context, 0),
-        ):
-            if value < minimum:
-                raise ValueError(f"NPLM: {name} must be {minimum} or more, got {value}.")
-        for name in ("output_dim", "embedding_dim"):
-            if isinstance(size := getattr(embedding, name, None), int):
-                if size != embedding_dim:
-                    raise ValueError(
-                        f"NPLM: embedding_dim must be {size}, the {name} of the {type(embedding).__name__} given as "
-                        f"embedding, got {embedding_dim}."
-                    )
-                break
+        _check_sizes(
+            embedding,
+            num_words=num_words,
+            num_classes=num_classes,
+            order=order,
+            embedding_dim=embedding_dim,
+            hidden_size=hidden_size,
+            far_context=far_context,
+        )
         if not isinstance(output, SoftmaxTree):
             _check_name("output", output, get_args(Softmax))
         _check_name("init", init, get_args(Initialization))
         check_sizes(hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller="NPLM")
-        n_direct = hash_seed = 0
-        if not isinstance(direct_connections, bool):
-            if isinstance(direct_connections, tuple | list) and len(direct_connections) == 3:
-                hash_seed, direct_connections = direct_connections[2], direct_connections[:2]
-            check_sizes(
-                direct_connections,
-                HASHED_DIRECT,
-                parameter="direct_connections",
-                caller="NPLM",
-                besides=(False, True),
-            )
-            direct_connections, (n_direct,) = split_sizes(direct_connections, HASHED_DIRECT)
+        direct_connections, n_direct, hash_seed = _direct_connections(direct_connections)
         if output == "tied_softmax" and (embedding is not None or direct_connections):
             raise ValueError(
                 "NPLM: output='tied_softmax' needs a table of word vectors and no direct connections, got "
@@ -447,6 +428,34 @@ def _output_layer(
     return HierarchicalSoftmax(
         output, in_features, n_direct=n_direct, direct_seed=hash_seed, ignore_index=None, sparse=sparse, **place
     )
+
+
+def _check_sizes(embedding: nn.Module | None, **sizes: int) -> None:
+    """Check the sizes of a network, and the size of its embeddings."""
+    for name, value in sizes.items():
+        minimum = _MIN_SIZES.get(name, 1)
+        if value < minimum:
+            raise ValueError(f"NPLM: {name} must be {minimum} or more, got {value}.")
+    for name in ("output_dim", "embedding_dim"):
+        if isinstance(size := getattr(embedding, name, None), int):
+            if size != sizes["embedding_dim"]:
+                raise ValueError(
+                    f"NPLM: embedding_dim must be {size}, the {name} of the {type(embedding).__name__} given as "
+                    f"embedding, got {sizes['embedding_dim']}."
+                )
+            return
+
+
+def _direct_connections(value: Any) -> tuple[bool | str, int, int]:
+    """Return the kind of direct connections, and the size and the seed of their table."""
+    hash_seed = 0
+    if isinstance(value, bool):
+        return value, 0, hash_seed
+    if isinstance(value, tuple | list) and len(value) == 3:
+        hash_seed, value = value[2], value[:2]
+    check_sizes(value, HASHED_DIRECT, parameter="direct_connections", caller="NPLM", besides=(False, True))
+    kind, (n_direct,) = split_sizes(value, HASHED_DIRECT)
+    return kind, n_direct, hash_seed
 
 
 def _dropouts(dropout: Any) -> tuple[float, float, float]:

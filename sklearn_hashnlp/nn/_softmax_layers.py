@@ -197,8 +197,8 @@ class SoftmaxLayer(nn.Module):
         ----------
         input : Tensor of shape (..., in_features)
             Output of the layer below.
+        generator : torch.Generator, default=None
             Random generator; None is torch's default generator.
-            Random generator; None is torch's global one.
 
         Returns
         -------
