@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final, Literal, overload
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,37 +33,6 @@ FORMATS_BY_EXTENSION: Final = {
 Errors = Literal["strict", "replace"]
 
 
-@overload
-def load_labelled(
-    path: str | os.PathLike[str],
-    *,
-    file_format: str | None = None,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    quoted: bool = True,
-    delimiter: str | None = None,
-    label_prefix: str = FASTTEXT_PREFIX,
-    label_separator: str | None = None,
-    multilabel: Literal[False],
-    errors: Errors = "strict",
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], NDArray[np.str_]]: ...
-@overload
-def load_labelled(
-    path: str | os.PathLike[str],
-    *,
-    file_format: str | None = None,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    quoted: bool = True,
-    delimiter: str | None = None,
-    label_prefix: str = FASTTEXT_PREFIX,
-    label_separator: str | None = None,
-    multilabel: Literal[True],
-    errors: Errors = "strict",
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], list[list[str]]]: ...
-@overload
 def load_labelled(
     path: str | os.PathLike[str],
     *,
@@ -77,23 +46,7 @@ def load_labelled(
     multilabel: bool | None = None,
     errors: Errors = "strict",
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]: ...
-
-
-def load_labelled(
-    path: str | os.PathLike[str],
-    *,
-    file_format: str | None = None,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    quoted: bool = True,
-    delimiter: str | None = None,
-    label_prefix: str = FASTTEXT_PREFIX,
-    label_separator: str | None = None,
-    multilabel: bool | None = None,
-    errors: Errors = "strict",
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
+) -> tuple[list[str], Any]:  # an array, or lists of labels
     r"""Load texts and their labels from a CSV, TSV, JSON lines or fastText file.
 
     The format is inferred from the file extension: ``.csv``; ``.tsv``, ``.tab``; ``.jsonl``, ``.ndjson``, ``.json``;
@@ -313,7 +266,6 @@ def open_rows(
     path: str | os.PathLike[str],
     row_format: RowFormat,
     *,
-    labelled: bool = True,
     multilabel: bool | None = None,
     errors: str = "strict",
     progress: Callable[[int, int], None] | None = None,
@@ -326,7 +278,7 @@ def open_rows(
     if errors not in ("strict", "replace"):
         raise ValueError(f"errors must be 'strict' or 'replace'. Got {errors!r} instead.")
     lines = read_lines(Path(path), progress, errors if on_error is None else "surrogateescape")
-    return RowReader(lines, str(path), row_format, labelled=labelled, multilabel=multilabel, on_error=on_error)
+    return RowReader(lines, str(path), row_format, multilabel=multilabel, on_error=on_error)
 
 
 def collect_rows(
