@@ -34,8 +34,8 @@ from sklearn_hashnlp.classifiers._parameters import Monitor
 from sklearn_hashnlp.text._documents import refuse_texts
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule
 from sklearn_hashnlp.training._estimator import FittedNet
-from sklearn_hashnlp.training._parameters import TRAINING
 from sklearn_hashnlp.training._rows import Rows
+from sklearn_hashnlp.training._settings import TRAINING
 
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._net import ClassifierNet

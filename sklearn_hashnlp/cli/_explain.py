@@ -28,7 +28,7 @@ from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._text_formats import TextSource
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.inspection import Explanation
+    from sklearn_hashnlp.inspection._explanation import Explanation
 
 HELP = """\
 Explain predictions: what each n-gram of a text adds to the score of a label.

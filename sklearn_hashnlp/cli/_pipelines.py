@@ -91,7 +91,7 @@ def has_gradient_steps(model: Any, n_texts: int, n_labels: int) -> bool:
         return True
     from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
     from sklearn_hashnlp.classifiers.hash_embedding._automatic import automatic_loss, choose_solver
-    from sklearn_hashnlp.training._parameters import resolve_device
+    from sklearn_hashnlp.training._settings import resolve_device
 
     name = type(model).__name__
     loss = automatic_loss(n_texts, n_labels, multilabel=False) if model.loss == "auto" else model.loss

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_hashnlp.persistence._fasttext_file import LOSSES, MAX_COUNT, FastTextFile, Quantized
-from sklearn_hashnlp.persistence._precision import TABLE_VALUES
+from sklearn_hashnlp.persistence._tables import TABLE_VALUES
 from sklearn_hashnlp.text._fasttext_state import Arrays, dictionary_of_state, dictionary_to_state, typed
 
 _ROWS = f"input{TABLE_VALUES}"  # can be stored in lower precision

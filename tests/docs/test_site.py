@@ -90,6 +90,11 @@ def test_a_page_of_a_class_lists_what_it_does(reference):
     assert "``BaseEstimator`` of scikit-learn" in page
 
 
+def test_a_page_of_a_function_describes_its_result(reference):
+    page = reference["sklearn_hashnlp.inspection.explain.rst"]
+    assert re.search(r"^.. autoclass:: sklearn_hashnlp.*\.Explanation\n   :members: .*to_html", page, re.MULTILINE)
+
+
 def test_links_that_leave_the_folder_lead_to_pages_of_the_site(site):
     text = (
         "[a](../CHANGELOG.md#x) [b](../README.md) [c](saving.md#d) [d](../benchmarks/speed/bench_sgnn.py)"

@@ -32,8 +32,9 @@ from sklearn_hashnlp import (
 )
 from sklearn_hashnlp.classifiers import EmbeddingTables, merge
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
-from sklearn_hashnlp.inspection import Explanation, explain
+from sklearn_hashnlp.inspection import explain
 from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
+from sklearn_hashnlp.inspection._explanation import Explanation
 
 DOCSTRINGS = load_stdlib_docstrings()
 LABELS = np.asarray(DOCSTRINGS.target).tolist()

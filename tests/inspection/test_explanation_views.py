@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sklearn_hashnlp.inspection import Explanation
+from sklearn_hashnlp.inspection._explanation import Explanation
 from sklearn_hashnlp.inspection._text_columns import Feature
 
 HOSTILE = "</div><script>alert(1)</script>\n<img src=x onerror=alert(2)>\t&amp; \u202e\x00\x1b[31m \"quoted'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sklearn_hashnlp.language._architecture import word_encoder_of
-from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder
+from sklearn_hashnlp.language._vocabulary import HashEncoder, ProjectionEncoder
 
 
 def test_the_word_encoder_of_an_architecture():

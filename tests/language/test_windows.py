@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.language._batches import WindowDataset
-from sklearn_hashnlp.language._vocabulary import Vocabulary
+from sklearn_hashnlp.language._net import WindowDataset
+from sklearn_hashnlp.language._vocabulary import ProjectionEncoder, Vocabulary
 from sklearn_hashnlp.language._windows import WordWindows, sentence_windows
-from sklearn_hashnlp.language._word_codes import ProjectionEncoder
 from tests.language.tokenizers import (
     ENCODERS,
     PROJECTION_ENCODER,

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
-from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder, encode_with_special_tokens, hash_words
+from sklearn_hashnlp.language._vocabulary import (
+    DEFAULT_TOKENS,
+    HashEncoder,
+    ProjectionEncoder,
+    encode_with_special_tokens,
+    hash_words,
+)
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 

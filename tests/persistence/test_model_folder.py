@@ -22,7 +22,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, _model_folder, load_model, save_model
-from sklearn_hashnlp.persistence._precision import Precision
+from sklearn_hashnlp.persistence._tables import Precision
 
 TEXTS = ["good day", "bad day", "good good", "bad night"]
 LABELS = ["+", "-", "+", "-"]

@@ -13,7 +13,7 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 from sklearn_hashnlp.training import EarlyStopping, _early_stopping
-from sklearn_hashnlp.training._undo import UndoLog
+from sklearn_hashnlp.training._early_stopping import UndoLog
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((600, 300)) < 0.03) * RNG.random((600, 300)))

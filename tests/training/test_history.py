@@ -12,7 +12,7 @@ import pytest
 
 from sklearn_hashnlp import HashEmbeddingClassifier
 from sklearn_hashnlp.training._callbacks import EpochBar
-from sklearn_hashnlp.training._history import History
+from sklearn_hashnlp.training._estimator import History
 
 
 def test_a_history_is_a_list_and_a_table() -> None:

@@ -8,7 +8,7 @@ from threading import Barrier, Event
 import pytest
 import torch
 
-from sklearn_hashnlp.training._parameters import resolve_device
+from sklearn_hashnlp.training._settings import resolve_device
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 
 

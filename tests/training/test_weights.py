@@ -20,7 +20,7 @@ from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
 from sklearn_hashnlp.training import EarlyStopping, Schedule
-from sklearn_hashnlp.training._weights import load_arrays, module_to_arrays
+from sklearn_hashnlp.training._loop import load_arrays, module_to_arrays
 
 X = random_array((60, 10**6), density=2e-5, format="csr", rng=np.random.default_rng(0), dtype=np.float32)
 LABELS = {

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from sklearn_hashnlp.trees import DepthStatistics, SoftmaxTree, complete_tree, huffman_tree, tree_from_nested
+from sklearn_hashnlp.trees import SoftmaxTree, complete_tree, huffman_tree, tree_from_nested
+from sklearn_hashnlp.trees._softmax_tree import DepthStatistics
 
 from ..oracles.trees import leaf_paths, subtrees
 from .strategies import nested_trees

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import trees
-from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
+from sklearn_hashnlp.trees._tree_builders import ClassTree, class_tree
 
 COUNTS = np.array([9, 1, 4, 1, 30, 2, 2])
 

@@ -17,7 +17,7 @@ from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested
-from sklearn_hashnlp.trees._tree_names import ClassTree
+from sklearn_hashnlp.trees._tree_builders import ClassTree
 from tests.oracles.hierarchical_softmax import log_probs
 
 RNG = np.random.default_rng(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel
-from sklearn_hashnlp.language._auto import auto_settings
+from sklearn_hashnlp.language._bundles import auto_settings
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.language.hsigmoid.small_models import SENTENCES, bytes_of
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from skorch.callbacks import Callback, GradientNormClipping
 
-from sklearn_hashnlp.language._batches import WindowDataset
+from sklearn_hashnlp.language._net import WindowDataset
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, losses, make
 
 
