@@ -71,7 +71,7 @@ def test_two_levels_are_bounded() -> None:
 
 
 @given(COUNTS, st.sampled_from([2, 3, 4, 7, "sqrt"]), st.sampled_from(["auto", "counts", "size"]), st.data())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_any_tree_is_a_tree(counts: list[int], arity: Any, balance: Any, data: st.DataObject) -> None:
     n_classes = len(counts)
     n_direct = data.draw(st.integers(0, n_classes))
