@@ -1,7 +1,5 @@
 """Clipping of sparse and dense gradients together, against torch's of dense ones."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

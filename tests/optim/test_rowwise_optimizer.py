@@ -1,7 +1,5 @@
 """The row-wise optimizers against plain loops and torch's own: steps, averages, gradients, states."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
@@ -70,12 +68,13 @@ FORMULAS = {
 
 
 @pytest.mark.usefixtures("_each_backend")
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("shape", [(), (3,), (20,), (2, 3)])
 def test_each_row_follows_the_formula_however_often_it_occurs(kind, shape):
     take_step, names, settings = FORMULAS[kind]
     table = torch.nn.Parameter(torch.ones(N_ROWS, *shape, dtype=torch.float64))
+    table.data[-2:] = torch.nan  # rows without a gradient are neither read nor written
     optimizer = kind([table], **settings)
-    expected = np.ones((N_ROWS, table[0].numel()))
+    expected = table.detach().clone().numpy().reshape(N_ROWS, -1)
     state = [np.zeros((N_ROWS, expected.shape[1] if name == "mean" else 1)) for name in names]
     for number in (1, 2, 5, 7, 3, 8):  # of 8 there is no row
         table.grad = gradient = some_rows(number, shape)
@@ -84,7 +83,6 @@ def test_each_row_follows_the_formula_however_often_it_occurs(kind, shape):
         numbers = np.hstack([*settings.values(), 0])
         take_step(expected, *state, np.empty((0, 1)), rows, values.reshape(len(rows), expected.shape[1]), *numbers)
     np.testing.assert_allclose(table.detach().numpy().reshape(N_ROWS, -1), expected, rtol=1e-11, atol=1e-12)
-    assert (expected[-2:] == 1).all()
     for name, part in zip(names, state, strict=True):
         np.testing.assert_allclose(optimizer.state[table][name].numpy().ravel(), part.ravel(), rtol=1e-11, atol=1e-12)
 

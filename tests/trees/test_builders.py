@@ -1,7 +1,5 @@
 """Builders of trees against recursion, every merge, and the reference implementations; their counts and names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, get_args
 

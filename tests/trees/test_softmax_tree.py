@@ -1,7 +1,5 @@
 """The tree: its laws, the reference implementation's example, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from fractions import Fraction
