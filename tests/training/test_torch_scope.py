@@ -1,7 +1,5 @@
 """The scope in which estimators run torch leaves nothing changed."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
 
