@@ -10,13 +10,8 @@ import torch
 from sklearn_hashnlp.nn import (
     FullSoftmax,
     HierarchicalSoftmax,
-    LSHEmbedding,
-    SentenceNetwork,
-    SGNNTransformer,
-    WordBatch,
 )
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.trees import complete_tree, random_tree
 
 TREE = complete_tree(9)
@@ -102,51 +97,3 @@ def test_targets_of_every_output_layer_may_be_small_integers():
     for layer in (FullSoftmax(4, 9), AdaptiveSoftmax(4, 9)):
         for dtype in (torch.uint8, torch.int32):
             assert torch.equal(layer(inputs, target.to(dtype))[0], layer(inputs, target)[0])
-
-
-@pytest.mark.parametrize(("optimizer", "lr"), [(RowwiseAdagrad, 0.1), (RowwiseAdam, 0.1), (RowwiseSGD, 1.0)])
-def test_an_optimizer_takes_sparse_and_dense_gradients_of_one_table_in_turn(optimizer, lr):
-    torch.manual_seed(0)
-    layer, inputs, target = HierarchicalSoftmax(TREE, 4, sparse=True), torch.randn(8, 4), torch.randint(0, 9, (8,))
-    steps = optimizer(layer.parameters(), lr=lr)
-    losses = []
-    for turn in range(20):
-        steps.zero_grad()
-        log_probs = layer.log_prob(inputs)
-        dense = torch.nn.functional.nll_loss(log_probs, target)
-        loss = dense if turn % 2 else layer(inputs, target).loss
-        loss.backward()
-        assert layer.weight.grad.is_sparse is not bool(turn % 2)
-        steps.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0] / 2
-
-
-@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam, RowwiseSGD])
-def test_an_optimizer_takes_a_table_without_columns(optimizer):
-    table = torch.nn.Embedding(5, 0, sparse=True)
-    table(torch.tensor([1, 3])).sum().backward()
-    optimizer(table.parameters()).step()
-    assert table.weight.shape == (5, 0)
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_sentence_networks_run_in_half_precision(dtype):
-    torch.manual_seed(0)
-    words = torch.tensor([[0, 1, 2], [2, -1, -1]])
-    batch = WordBatch(torch.randn(3, 40), words, (words >= 0).float())
-    network = SentenceNetwork(SGNNTransformer(40, 16, 1, 2, 32, pooling="mean"), projection_dim=8, context_weight=0.5)
-    network.common = torch.nn.functional.normalize(torch.ones(1, 8), dim=1)
-    expected = network(batch)
-    vectors = network.to(dtype)(batch)
-    assert vectors.dtype == torch.float32
-    assert network.transformer.encode_words(batch).dtype == dtype
-    torch.testing.assert_close(vectors, expected, atol=0.05, rtol=0)
-
-
-def test_hashed_tables_of_words_are_compiled_by_torch():
-    embedding, projections = LSHEmbedding(2, 3, 16), torch.randn(5, 40)
-    torch.nn.init.normal_(embedding.tables.weight)
-    torch.compiler.reset()
-    compiled = torch.compile(embedding, backend="eager")
-    torch.testing.assert_close(compiled(projections), embedding(projections))

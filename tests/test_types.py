@@ -72,7 +72,7 @@ def test_mypy_knows_parameters_and_results_in_a_file_of_a_user(tmp_path):
     (tmp_path / "user.py").write_text(USER_FILE)
     (tmp_path / "mypy.ini").write_text(CONFIGURATION)
     environment = os.environ | {"PYTHONPATH": str(Path(sklearn_hashnlp.__file__).parents[1])}
-    cache = Path(__file__).parents[2] / ".mypy_cache" / "user"  # kept: it saves most of the time
+    cache = Path(__file__).parents[1] / ".mypy_cache" / "user"  # kept: it saves most of the time
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(cache), "user.py"]
     answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True).stdout.splitlines()
     expected = {n: line.split("  # ")[1] for n, line in enumerate(USER_FILE.splitlines(), 1) if "  # " in line}

@@ -1,4 +1,4 @@
-"""Stories of people who mix language models."""
+"""Mixtures of language models on texts with subjects."""
 
 from __future__ import annotations
 

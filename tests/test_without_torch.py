@@ -39,7 +39,7 @@ sys.meta_path.insert(0, Absent)
 
 
 def run(code: str, *arguments: str, text: str | None = None) -> str:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     command = [sys.executable, "-c", BEGIN + code, *arguments]
     result = subprocess.run(command, capture_output=True, text=True, cwd=root, input=text)
     assert result.returncode == 0, result.stderr

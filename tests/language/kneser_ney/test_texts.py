@@ -1,9 +1,8 @@
-"""Stories of people who count n-grams, most of them used to KenLM."""
+"""Counted n-grams on texts: orders, discounts, rare n-grams, wide vocabularies."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_hashnlp import KneserNeyLanguageModel, load_model, save_model
@@ -62,22 +61,6 @@ def test_one_sentence_is_enough_for_a_model():
     assert model.predict(["to be or not"]).tolist() == ["to"]
     assert model.perplexity(["to be or not to be"]) < model.perplexity(["be to not or be to"])
     assert len(model.sample(5, random_state=0)) == 5
-
-
-def test_a_model_moves_between_machines_as_a_folder_and_between_toolkits_as_a_file(tmp_path, hashnlp):
-    (tmp_path / "train.txt").write_text("\n".join(TRAIN))
-    (tmp_path / "test.txt").write_text("\n".join(TEST))
-    counts = ("--model-type", "kneser-ney", "--order", 3)
-    trained = hashnlp(
-        "lm", "train", tmp_path / "train.txt", "-m", tmp_path / "lm", *counts, "--arpa", tmp_path / "lm.arpa"
-    )
-    assert trained.code == 0, trained.err
-    from_folder, from_file = (
-        hashnlp("lm", "score", "-m", tmp_path / name, tmp_path / "test.txt", "--perplexity", "--quiet").out
-        for name in ("lm", "lm.arpa")
-    )
-    assert from_folder == from_file
-    assert float(from_file) == pytest.approx(KneserNeyLanguageModel(order=3).fit(TRAIN).perplexity(TEST), abs=1e-3)
 
 
 def test_a_file_of_a_toolkit_is_saved_as_a_folder_which_loads_faster(tmp_path):
