@@ -232,3 +232,8 @@ def test_candidates_that_cannot_be_ranked(model, candidates, error, message):
         model.rank(candidates)
     with pytest.raises(NotFittedError):
         BigramModel().rank(candidates)
+
+
+def test_the_score_of_a_sentence_does_not_depend_on_those_before_it(model):
+    alone = model.score_samples(UNSEEN)  # its log-probabilities have more digits than those of a network
+    assert model.score_samples([*SENTENCES * 50, *UNSEEN])[-len(UNSEEN) :].tobytes() == alone.tobytes()

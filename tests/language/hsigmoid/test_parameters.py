@@ -1,4 +1,4 @@
-"""Learning rates, schedules and damping of the optimizer."""
+"""Parameters: "auto", rates and schedules of the optimizer, trees, values that are refused."""
 
 from __future__ import annotations
 
@@ -7,8 +7,48 @@ import pytest
 import torch
 from skorch.callbacks import Callback, GradientNormClipping
 
+from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp.language._auto import auto_settings
 from sklearn_hashnlp.language._batches import WindowDataset
-from tests.language.hsigmoid.small_models import SENTENCES, VALID, losses, make
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.training import EarlyStopping, Schedule
+from sklearn_hashnlp.trees import complete_tree, random_tree
+from tests.language.hsigmoid.small_models import SENTENCES, VALID, bytes_of, fitted, losses, make
+
+TINY = {"order": 3, "embedding_dim": 4, "hidden_size": 8, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("n_windows", "batch_size"), [(1, 32), (1300, 32), (6600, 64), (22_000, 128), (66_000, 512), (10**7, 512)]
+)
+def test_the_batch_size_grows_with_the_text(n_windows, batch_size):
+    assert auto_settings(HsigmoidLanguageModel(), n_windows, None)["batch_size"] == batch_size
+    assert auto_settings(HsigmoidLanguageModel(batch_size=7), n_windows, None)["batch_size"] == 7
+
+
+@pytest.mark.parametrize(("optimizer", "rate"), [("adagrad", 0.5), ("adam", 0.002), ("sgd", 0.25 * 32**0.5)])
+def test_auto_is_the_same_as_the_values_that_are_shown(optimizer, rate):
+    model = HsigmoidLanguageModel(**TINY, optimizer=optimizer).fit(SENTENCES)
+    shown = {name: getattr(model, f"{name}_") for name in ("batch_size", "learning_rate", "max_epochs")}
+    assert shown == {"batch_size": 32, "learning_rate": rate, "max_epochs": 5}
+    assert len(model.history_) == 5
+    assert bytes_of(model) == bytes_of(HsigmoidLanguageModel(**TINY, optimizer=optimizer, **shown).fit(SENTENCES))
+
+
+def test_later_calls_keep_the_batch_size_of_the_first(tmp_path):
+    model = HsigmoidLanguageModel(**TINY).partial_fit(SENTENCES)
+    save_model(model, tmp_path / "lm")
+    many = SENTENCES * 25
+    assert HsigmoidLanguageModel(**TINY).partial_fit(many).batch_size_ > 32
+    for each in (model, load_model(tmp_path / "lm")):
+        assert each.partial_fit(many).batch_size_ == 32
+
+
+def test_the_learning_rate_of_sgd_depends_on_the_words_of_a_batch():
+    model = HsigmoidLanguageModel(**TINY, optimizer="sgd", batch_size=10**5).fit(SENTENCES)
+    n_words = sum(len(sentence.split()) + 1 for sentence in SENTENCES)
+    assert model.learning_rate_ == pytest.approx(0.25 * n_words**0.5)
+    assert model.history_[-1]["train_loss"] < model.history_[0]["train_loss"]
 
 
 def rates_of(model, **options):
@@ -127,3 +167,50 @@ def test_weights_decay_and_biases_do_not(optimizer):
 def test_gradient_clipping_of_skorch_names_the_parameter():
     with pytest.raises(ValueError, match=r"GradientNormClipping cannot clip sparse gradients\. Set max_grad_norm"):
         make(callbacks=[GradientNormClipping(1.0)]).fit(SENTENCES)
+
+
+def test_a_tree_of_the_user():
+    tree = random_tree(9, random_state=3)
+    model = fitted(tree=tree)
+    assert model.net_.module_.output_layer.tree == tree
+    with pytest.raises(ValueError, match="the tree has 5 classes, and 9 words can be predicted"):
+        fitted(tree=complete_tree(5))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": 1}, "'order' parameter"),
+        ({"output": "nce"}, "'output' parameter"),
+        ({"tree": "oak"}, "'tree' parameter"),
+        ({"direct_connections": "dense"}, "'direct_connections' parameter"),
+        ({"direct_connections": ("hashed", 0)}, "'direct_connections' parameter"),
+        ({"direct_connections": ("hashed", 9, 9)}, "'direct_connections' parameter"),
+        ({"direct_connections": "hashed", "output": "softmax"}, "needs output='hsigmoid'"),
+        ({"regularization__dropout": 1.0}, "'dropout' parameter"),
+        ({"regularization__word_dropout": 1.0}, "'word_dropout' parameter"),
+        ({"regularization": "strong"}, "'regularization' parameter"),
+        ({"hidden_layer": "recurrent"}, "'hidden_layer' parameter"),
+        ({"hidden_layer": ("residual", 0)}, r"must be 'tanh', 'sigmoid', 'residual', or a tuple .* \('residual', 1\)"),
+        ({"hidden_layer": ("tanh", 2)}, "'hidden_layer' parameter"),
+        ({"hidden_layer": ()}, "'hidden_layer' parameter"),
+        ({"far_context": -1}, "'far_context' parameter"),
+        ({"output": "tied_softmax", "direct_connections": True}, r"output='tied_softmax'\) needs embedding='table'"),
+        ({"output": "tied_softmax", "embedding": "hash"}, r"output='tied_softmax'\) needs embedding='table'"),
+        ({"embedding": "tables"}, "'embedding' parameter"),
+        ({"embedding": ("sgnn", 0, 14)}, "'embedding' parameter"),
+        ({"embedding": ("sgnn", 80, 14.0)}, "'embedding' parameter"),
+        ({"embedding": ("hash", 80)}, "'embedding' parameter"),
+        ({"early_stopping": True}, "'early_stopping' parameter"),
+        ({"early_stopping": EarlyStopping()}, "has no accuracy to monitor"),
+        ({"checkpoint_dir": ("folder", "none")}, "must be a path, or a tuple of a path and 'all' or 'best'"),
+        ({"schedule": Schedule(average=True), "checkpoint_dir": "folder", "resume": True}, "an average of weights"),
+        ({"resume": True}, r"resume=True\) needs checkpoint_dir"),
+        ({"schedule__plateau": (0, 0.5)}, "The 'plateau' of"),
+        ({"callbacks": [3]}, "'callbacks' parameter"),
+        ({"vocabulary": {"a": 7}}, "vocabulary must give its 1 words the ids"),
+    ],
+)
+def test_parameters_that_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(**options)
