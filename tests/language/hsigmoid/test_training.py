@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 
-import joblib
 import numpy as np
 import pytest
 import torch
@@ -14,7 +13,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from torch.utils.tensorboard import SummaryWriter
 
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.training import EarlyStopping, StepLog, TimeLimit
+from sklearn_hashnlp.training import EarlyStopping, StepLog
 from sklearn_hashnlp.trees import random_tree
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
 
@@ -168,13 +167,6 @@ def test_partial_fit():
     assert bytes_of(early) == bytes_of(make().partial_fit(SENTENCES))
 
 
-def test_a_time_limit():
-    model = make(max_epochs=10_000, callbacks=[TimeLimit(0.2)]).fit(SENTENCES)
-    assert 0 < len(model.history_) < 10_000
-    model = make(callbacks=[TimeLimit(1e-9)]).fit(SENTENCES)
-    assert len(model.history_) == 1
-
-
 def test_batches_of_past_epochs_are_dropped():
     model = make().fit(SENTENCES)
     assert [bool(entry["batches"]) for entry in model.net_.history] == [False, False, True]
@@ -201,21 +193,11 @@ def test_callbacks_of_a_user():
 @pytest.mark.parametrize("options", [*VARIED, {"vocabulary": {"<s>": 0, "b": 1, "a": 2}}], ids=str)
 def test_copies(tmp_path, options):
     model = make(**options).fit(SENTENCES, X_valid=VALID)
-    joblib.dump(model, tmp_path / "model.joblib")
     save_model(model, tmp_path / "folder", training_state=True)
-    expected = bytes_of(model)
-    for other in (
-        pickle.loads(pickle.dumps(model)),
-        copy.deepcopy(model),
-        joblib.load(tmp_path / "model.joblib"),
-        load_model(tmp_path / "folder"),
-    ):
-        assert bytes_of(other) == expected
-        assert other.history_ == model.history_
-        assert other.vocabulary_ == model.vocabulary_
-        assert other.get_params()["order"] == 3
+    for other in (pickle.loads(pickle.dumps(model)), load_model(tmp_path / "folder")):
+        assert bytes_of(other) == bytes_of(model)
+        assert (other.history_, other.vocabulary_) == (model.history_, model.vocabulary_)
         after_more = bytes_of(other.partial_fit(VALID))
-        assert after_more != expected
     assert after_more == bytes_of(model.partial_fit(VALID))
 
 

@@ -12,7 +12,6 @@ from sklearn.model_selection import GridSearchCV
 
 from sklearn_hashnlp import (
     CacheLanguageModel,
-    HsigmoidLanguageModel,
     InterpolatedLanguageModel,
     KneserNeyLanguageModel,
     load_model,
@@ -172,12 +171,10 @@ def test_clones_of_mixtures_of_fitted_models_keep_these():
 @pytest.mark.parametrize(
     "make",
     [
-        mixture,
         lambda: mixture(frequency_bins=True),
-        lambda: InterpolatedLanguageModel([*counting(), network()]).fit(TRAIN),
         lambda: InterpolatedLanguageModel([mixture(), fitted_members()[0]], prefit=True, weights="equal").fit(),
     ],
-    ids=["prefit", "bins", "clones", "mixture in a mixture"],
+    ids=["bins", "mixture in a mixture"],
 )
 def test_copies_answer_alike(make, tmp_path):
     model = make()
@@ -224,9 +221,3 @@ def test_models_with_other_words_are_refused_when_they_are_loaded():
     first["estimator"]["state"]["words"][2] = "strange"
     with pytest.raises(ModelFormatError, match="strange"):
         decode_model(description, arrays)
-
-
-def test_a_network_alone_can_be_a_mixture():
-    one = HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, max_epochs=1, random_state=0)
-    model = InterpolatedLanguageModel([one]).fit(TRAIN)
-    assert model.weights_.tolist() == [1.0]

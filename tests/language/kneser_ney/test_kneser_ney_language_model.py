@@ -69,17 +69,6 @@ def test_unigrams_need_no_context():
     assert probs[0].sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("order", [1, 2, 4, 7])
-def test_a_loaded_model_is_the_saved_one(order, tmp_path):
-    model = KneserNeyLanguageModel(order=order).fit(SENTENCES)
-    save_model(model, tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
-    assert loaded.predict_proba(SENTENCES).tobytes() == model.predict_proba(SENTENCES).tobytes()
-    assert loaded.discounts_.tolist() == model.discounts_.tolist()
-    assert loaded.n_ngrams_ == model.n_ngrams_
-    assert loaded.vocabulary_ == model.vocabulary_
-
-
 def test_parameters_that_are_arrays_are_saved(tmp_path):
     discounts, counts = np.full((4, 3), 0.5), np.array([1, 1, 2])
     model = KneserNeyLanguageModel(order=4, discounts=discounts, min_ngram_counts=counts).fit(SENTENCES)
