@@ -1,4 +1,4 @@
-"""Ctrl-C during training, and callbacks that end it."""
+"""Trainings that end early: by Ctrl-C, by a callback, by an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from skorch.callbacks import Callback, EarlyStopping
 
 from sklearn_hashnlp import AugmentedTextClassifier, QuantizedSGNNClassifier
-from tests.contract.estimators import BITS, CASES, LABELS, TEXTS, answers, part_fit, refit
+from tests.contract.estimators import BITS, CASES, LABELS, TEXTS, answers, fitted, part_fit, refit
 
 ESTIMATORS = ["HashEmbeddingClassifier", "SGNNClassifier", "HsigmoidLanguageModel", "SGNNSentenceEncoder"]
 
@@ -38,6 +38,10 @@ class In(Callback):  # type: ignore[misc]
             self.end()
 
 
+def fail() -> None:
+    raise RuntimeError
+
+
 def interrupted(name: str, *callbacks: Callback) -> Any:
     """Return a model whose training Ctrl-C has ended."""
     model = CASES[name].make(max_epochs=50, callbacks=list(callbacks))
@@ -48,18 +52,6 @@ def interrupted(name: str, *callbacks: Callback) -> Any:
 
 def epochs(model: Any) -> list[int]:
     return [entry["epoch"] for entry in model.history_]
-
-
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_ctrl_c_stops_the_script_and_the_model_has_what_it_learned(name: str) -> None:
-    handler = signal.getsignal(signal.SIGINT)
-    model = interrupted(name, In(press_ctrl_c))
-    assert epochs(model) == [1]
-    assert signal.getsignal(signal.SIGINT) is handler
-    learned = answers(name, model)
-    part_fit(name, model.set_params(callbacks=None), slice(0, 40))
-    assert epochs(model) == [1, 2]
-    assert answers(name, model) != learned
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -122,25 +114,19 @@ def test_a_second_ctrl_c_stops_at_once(name: str) -> None:
         answers(name, model)
 
 
-def test_ctrl_c_leaves_a_pipeline_with_what_it_learned() -> None:
-    model = CASES["make_text_classifier"].make()
-    with pytest.raises(KeyboardInterrupt):
-        model.set_params(classifier__callbacks=[In(press_ctrl_c)]).fit(TEXTS, LABELS)
-    assert epochs(model[-1]) == [1]
-    assert model.predict(TEXTS[:3]).shape == (3,)
+OF_TEXTS = [("make_text_classifier", "classifier__callbacks"), ("TextClassifier", "callbacks")]
 
 
-def test_ctrl_c_leaves_a_text_classifier_with_what_it_learned() -> None:
-    model = CASES["TextClassifier"].make(max_epochs=50, callbacks=[In(press_ctrl_c)])
+@pytest.mark.parametrize(("name", "parameter"), OF_TEXTS)
+def test_ctrl_c_leaves_a_classifier_of_texts_with_what_it_learned(name: str, parameter: str) -> None:
+    model = CASES[name].make(**{parameter: [In(press_ctrl_c)]})
     with pytest.raises(KeyboardInterrupt):
         model.fit(TEXTS, LABELS)
-    assert epochs(model) == [1]
+    assert epochs(model[-1] if name == "make_text_classifier" else model) == [1]
     assert model.predict(TEXTS[:3]).shape == (3,)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter"), [("make_text_classifier", "classifier__callbacks"), ("TextClassifier", "callbacks")]
-)
+@pytest.mark.parametrize(("name", "parameter"), OF_TEXTS)
 def test_ctrl_c_leaves_an_augmented_classifier_with_what_it_learned(name: str, parameter: str) -> None:
     inner = CASES[name].make(**{parameter: [In(press_ctrl_c, epoch=1)]})
     model = AugmentedTextClassifier(inner, random_state=0)
@@ -181,10 +167,56 @@ def test_a_search_goes_on_after_early_stopping_and_stops_at_ctrl_c() -> None:
 
 
 def test_ctrl_c_is_not_lost_if_the_training_fails_afterwards() -> None:
-    def fail() -> None:
+    def press_and_fail() -> None:
         press_ctrl_c()
         raise ValueError("a fault of the callback")
 
     case = CASES["HashEmbeddingClassifier"]
     with pytest.raises(KeyboardInterrupt):  # a ValueError would be the score nan of one fold
-        GridSearchCV(case.make(callbacks=[In(fail, epoch=1)]), {"n_hashes": [1, 2]}, cv=2).fit(case.X, case.y)
+        GridSearchCV(case.make(callbacks=[In(press_and_fail, epoch=1)]), {"n_hashes": [1, 2]}, cv=2).fit(case.X, case.y)
+
+
+CLASSIFIERS = ESTIMATORS[:2]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_first_fit_that_fails_leaves_an_unfitted_model(name: str) -> None:
+    model = CASES[name].make(callbacks=[In(end=fail)])
+    with pytest.raises(RuntimeError):
+        refit(name, model)
+    with pytest.raises(NotFittedError):
+        answers(name, model)
+
+
+@pytest.mark.parametrize("when", ["batch", "end"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_history_has_no_epoch_of_a_partial_fit_that_failed(name: str, when: str) -> None:
+    model = CASES[name].make()
+    part_fit(name, model, slice(0, 40))
+    with pytest.raises(RuntimeError):
+        part_fit(name, model.set_params(callbacks=[In(**{when: fail})]), slice(0, 40))
+    part_fit(name, model.set_params(callbacks=None), slice(0, 40))
+    assert [entry["epoch"] for entry in model.history_] == [1, 2]
+    assert len(model.net_.history) == 2
+    assert all("train_loss" in entry for entry in model.history_)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_rows_of_another_width_with_wrong_labels_leave_the_classifier_as_it_was(name: str) -> None:
+    model, X = fitted(name), CASES[name].X
+    expected = answers(name, model)
+    with pytest.raises(ValueError, match="class"):
+        model.fit(X[:, :9], np.zeros(len(LABELS), dtype=np.int64))
+    assert model.n_features_in_ == X.shape[1]
+    assert answers(name, model) == expected
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :9])
+
+
+@pytest.mark.parametrize("name", [*CLASSIFIERS, "QuantizedSGNNClassifier"])
+def test_a_first_fit_with_wrong_labels_leaves_an_unfitted_classifier(name: str) -> None:
+    model = CASES[name].make()
+    with pytest.raises(ValueError, match="class"):
+        model.fit(BITS, np.zeros(len(LABELS), dtype=np.int64))
+    with pytest.raises(NotFittedError):
+        model.predict(BITS)
