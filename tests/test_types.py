@@ -11,17 +11,8 @@ import pytest
 import sklearn_hashnlp
 
 PUBLIC_FOLDERS = [
-    "classifiers",
-    "datasets",
-    "inspection",
-    "language",
-    "nn",
-    "optim",
-    "persistence",
-    "plotting",
-    "sentences",
-    "text",
-    "trees",
+    *("classifiers", "datasets", "inspection", "language", "nn", "optim", "persistence", "plotting"),
+    *("sentences", "text", "trees"),
 ]
 
 

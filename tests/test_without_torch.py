@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from sklearn_hashnlp import TextClassifier, load_model, save_model
 from tests.text_classifiers import text_classifier
@@ -88,42 +87,31 @@ def test_models_are_loaded_and_used_where_torch_is_absent(tmp_path: Path) -> Non
     assert run(LOAD, *folders).split() == ["torch"] * len(MODELS)
 
 
-FIT = """
-from sklearn_hashnlp import TextClassifier
+FURTHER = """
+from sklearn_hashnlp import TextClassifier, load_model, save_model
+from sklearn_hashnlp.cli import main
 texts, labels = ["a fine film", "so dull", "fine acting", "dull and long"] * 3, ["good", "bad"] * 6
 model = TextClassifier(random_state=0).fit(texts, labels)
 print(model.solver_, model.predict(["a fine actor"])[0], len(model.history_))
+first, second = sys.argv[1:]
+save_model(load_model(first), second, training_state=True)
+sys.stdout.reconfigure(line_buffering=True)
+for command in (["predict", "--model", first, first + "/texts.txt"], ["info", first]):
+    sys.argv = ["hashnlp", *command]
+    try:
+        main()
+    except SystemExit as error:
+        assert not error.code, error.code
 """
 
 
-def test_few_texts_are_trained_on_where_torch_is_absent() -> None:
-    assert run(FIT).split() == ["dual", "good", "1"]
-
-
-COMMAND = """
-from sklearn_hashnlp.cli import main
-sys.argv = ["hashnlp", *sys.argv[1:]]
-try:
-    main()
-except SystemExit as error:
-    assert not error.code, error.code
-"""
-
-
-@pytest.mark.parametrize("command", [["predict", "--model"], ["explain", "--model"], ["info"]], ids=lambda c: c[0])
-def test_the_command_line_where_torch_is_absent(command: list[str], tmp_path: Path) -> None:
-    save_model(TextClassifier(random_state=0).fit(TEXTS, LABELS), tmp_path / "model")
-    assert "good" in run(COMMAND, *command, str(tmp_path / "model"), text="a fine film\n")
-
-
-def test_further_training_after_a_detour_where_torch_is_absent(tmp_path: Path) -> None:
+def test_few_texts_are_trained_on_and_commands_run_where_torch_is_absent(tmp_path: Path) -> None:
     model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
     save_model(model, tmp_path / "first", training_state=True)
-    copy = "from sklearn_hashnlp import load_model, save_model\n"
-    copy += "save_model(load_model(sys.argv[1]), sys.argv[2], training_state=True)"
-    run(copy, str(tmp_path / "first"), str(tmp_path / "second"))
-    again = load_model(tmp_path / "second")
-    new = ["dull but fine"]
-    assert np.array_equal(
-        model.partial_fit(new, ["good"]).predict_proba(TEXTS), again.partial_fit(new, ["good"]).predict_proba(TEXTS)
-    )
+    (tmp_path / "first" / "texts.txt").write_text("a fine film\n", encoding="utf-8")
+    fitted, predicted, *info = run(FURTHER, str(tmp_path / "first"), str(tmp_path / "second")).splitlines()
+    assert (fitted, predicted) == ("dual good 1", "good")
+    assert any("good" in line for line in info)
+    again, new = load_model(tmp_path / "second"), ["dull but fine"]
+    expected = model.partial_fit(new, ["good"]).predict_proba(TEXTS)
+    assert np.array_equal(again.partial_fit(new, ["good"]).predict_proba(TEXTS), expected)
