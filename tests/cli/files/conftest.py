@@ -1,4 +1,4 @@
-"""A runner of commands in this process, and small models trained once."""
+"""A runner of commands for fixtures of any scope, and a small model of mails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from sklearn_hashnlp import make_text_classifier
 from sklearn_hashnlp.cli import app
 from sklearn_hashnlp.persistence import save_model
-from tests.cli.conftest import lm, model  # noqa: F401 - fixtures
 
 MAILS = [("spam", "win a prize now"), ("spam", "buy cheap pills"), ("ham", "see you at eight"), ("ham", "thanks, Anna")]
 
@@ -43,7 +42,7 @@ def hashnlp() -> Any:
 @pytest.fixture(scope="session")
 def spam(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a small model of ``MAILS``, a pipeline. Read only."""
-    folder = tmp_path_factory.mktemp("stories") / "spam"
+    folder = tmp_path_factory.mktemp("files") / "spam"
     pipeline = make_text_classifier(n_buckets=1000, n_embeddings=1000, max_epochs=20, random_state=0)
     save_model(pipeline.fit([text for _, text in MAILS] * 5, [label for label, _ in MAILS] * 5), folder)
     return folder

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.persistence import load_model
-from tests.stories.conftest import MAILS
+from tests.cli.files.conftest import MAILS
 
 SMALL = ["--buckets", 1000, "--dim", 4]
 COOKING = [
