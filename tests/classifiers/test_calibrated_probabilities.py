@@ -1,4 +1,4 @@
-"""Stories of people who decide by probabilities."""
+"""Calibrated probabilities: the mean probability of predicted labels is near the accuracy."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from sklearn_hashnlp import (
     SGNNClassifier,
     SGNNProjector,
     export_predictor,
-    load_model,
     make_text_classifier,
     quantize,
-    save_model,
 )
 from sklearn_hashnlp.training import EarlyStopping
 
@@ -83,13 +81,6 @@ def test_partial_fit_changes_the_temperature_by_rows_it_was_not_trained_on(model
     again.partial_fit(model[:-1].transform(TEST), Y_TEST)
     assert 0.5 < again.temperature_ / model[-1].temperature_ < 2
     assert again.set_params(calibrate=False).partial_fit(model[:-1].transform(TEST), Y_TEST).temperature_ > 0
-
-
-def test_a_saved_model_and_a_pickled_one_have_the_same_temperature(model, tmp_path):
-    save_model(model, tmp_path / "model")
-    for again in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
-        assert again[-1].temperature_ == model[-1].temperature_
-        assert again.predict_proba(TEST).tolist() == model.predict_proba(TEST).tolist()
 
 
 def test_the_temperature_is_fitted_on_validation_rows_if_there_are_any():

@@ -1,23 +1,17 @@
-"""Someone has texts and labels, and wants a classifier with a fit and a predict."""
+"""TextClassifier alone: the pipeline that it is, and a classifier among classifiers."""
 
 from __future__ import annotations
 
-import signal
-
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import VotingClassifier
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
-from skorch.callbacks import Callback
 
-from sklearn_hashnlp import AugmentedTextClassifier, TextClassifier, load_model, make_text_classifier, save_model
+from sklearn_hashnlp import AugmentedTextClassifier, TextClassifier, make_text_classifier
 from sklearn_hashnlp.plotting import TrainingHistoryDisplay
 from tests.text_classifiers import text_classifier
 
@@ -45,8 +39,9 @@ def test_fit_predict_and_score(fitted):
     np.testing.assert_allclose(fitted.predict_log_proba(TEXTS), np.log(fitted.predict_proba(TEXTS)))
 
 
-@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
-@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize(
+    ("features", "lowercase"), [("words", True), ("words+characters", False), ("characters", True)]
+)
 def test_it_is_the_pipeline(features, lowercase):
     options = SMALL | {"features": features, "lowercase": lowercase, "learning_rate": 0.1, "n_hashes": 2}
     texts = [text.title() for text in TEXTS]
@@ -62,13 +57,6 @@ def test_lowercase_false_tells_us_from_us():
     assert model.predict(["US", "us"]).tolist() == ["world", "home"]
 
 
-def test_a_grid_search_sets_its_parameters_by_their_names():
-    grid = {"features": ["words", "characters"], "n_buckets": [100, 1000], "learning_rate": [0.1]}
-    search = GridSearchCV(classifier(), grid, cv=2).fit(TEXTS, LABELS)
-    assert search.best_score_ > 0.9
-    assert search.best_estimator_.predict(["so dull"]).tolist() == ["bad"]
-
-
 def test_it_is_a_classifier_among_classifiers(tmp_path):
     assert is_classifier(classifier())
     assert cross_val_score(classifier(), TEXTS, LABELS, cv=3, scoring="roc_auc").mean() > 0.9
@@ -78,18 +66,6 @@ def test_it_is_a_classifier_among_classifiers(tmp_path):
     assert model.partial_fit(TEXTS, LABELS).score(TEXTS, LABELS) == 1
     joblib.dump(classifier().fit(TEXTS, LABELS), tmp_path / "model.joblib")
     assert joblib.load(tmp_path / "model.joblib").score(TEXTS, LABELS) == 1
-
-
-def test_it_is_saved_and_goes_on_learning(tmp_path):
-    fitted = classifier(loss="softmax").fit(TEXTS, LABELS)
-    save_model(fitted, tmp_path / "model", training_state=True)
-    loaded = load_model(tmp_path / "model")
-    assert loaded.get_params() == fitted.get_params()
-    assert loaded.predict_proba(TEXTS).tobytes() == fitted.predict_proba(TEXTS).tobytes()
-    copy = joblib.hash(fitted.predict_proba(TEXTS))
-    loaded.partial_fit(TEXTS, LABELS)
-    assert len(loaded.history_) == len(fitted.history_) + 1
-    assert joblib.hash(fitted.predict_proba(TEXTS)) == copy
 
 
 def test_it_keeps_learning_from_a_stream():
@@ -114,19 +90,6 @@ def test_warm_start_goes_on():
     assert warm.score(TEXTS, LABELS) == 1
 
 
-def test_rows_can_be_weighted_and_a_frame_of_one_column_is_texts():
-    frame = pd.DataFrame({"review": TEXTS + TEXTS})
-    weights = [1] * 24 + [0] * 24
-    wrong = ["bad" if label == "good" else "good" for label in LABELS]
-    assert classifier().fit(frame, LABELS + wrong, sample_weight=weights).score(TEXTS, LABELS) == 1
-
-
-def test_before_fit_it_says_so():
-    for method in ("predict", "predict_proba", "predict_log_proba", "predict_topk", "decision_function"):
-        with pytest.raises(NotFittedError, match="This TextClassifier instance is not fitted yet"):
-            getattr(classifier(), method)(TEXTS)
-
-
 def test_a_failed_fit_leaves_the_old_model(fitted):
     model = clone(fitted).fit(TEXTS, LABELS)
     before = model.predict_proba(TEXTS).tobytes()
@@ -135,28 +98,10 @@ def test_a_failed_fit_leaves_the_old_model(fitted):
     assert model.predict_proba(TEXTS).tobytes() == before
 
 
-def test_a_wrong_parameter_is_named():
-    for name, value in {
-        "features": "letters",
-        "lowercase": "yes",
-        "ngram_range": 3,
-        "loss": "log",
-        "n_jobs": "x",
-    }.items():
-        with pytest.raises(ValueError, match=f"The '{name}' parameter of TextClassifier must be"):
-            classifier(**{name: value}).fit(TEXTS, LABELS)
-
-
 @pytest.mark.parametrize("ngram_range", [(2, 1), (1, 2, 3), (0, 1), ("1", "2")])
 def test_a_wrong_ngram_range_is_said(ngram_range):
     with pytest.raises(ValueError, match="'ngram_range' parameter of TextClassifier must be a pair"):
         classifier(ngram_range=ngram_range).fit(TEXTS, LABELS)
-
-
-@pytest.mark.parametrize("features", ["words", "words+characters"])
-def test_it_works_where_transformers_return_frames(features):
-    with config_context(transform_output="pandas"):
-        assert classifier(features=features).fit(TEXTS, LABELS).score(TEXTS, LABELS) == 1
 
 
 def test_scikit_learns_checks_pass():
@@ -172,17 +117,3 @@ def test_its_learning_curve_can_be_drawn(fitted):
         TrainingHistoryDisplay.from_estimator(fitted)
     by_epochs = classifier(solver="sgd").fit(TEXTS, LABELS)
     assert TrainingHistoryDisplay.from_estimator(by_epochs, ax=Figure().subplots()).ax_ is not None
-
-
-class _PressesControlC(Callback):
-    def on_batch_end(self, net, **_):
-        if len(net.history) == 2:
-            signal.raise_signal(signal.SIGINT)
-
-
-def test_control_c_leaves_it_fitted_and_stops_the_script():
-    model = classifier(max_epochs=100, callbacks=[_PressesControlC()])
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(TEXTS, LABELS)
-    assert len(model.history_) == 1
-    assert model.score(TEXTS, LABELS) == 1

@@ -1,4 +1,4 @@
-"""User stories: pictures in which everything can be read, saved without further options."""
+"""Figures in which every text can be read, saved without further options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""User stories: small things that went wrong without a word, or with the wrong one."""
+"""Early stopping where a label occurs once, and where there are too few rows for it."""
 
 from __future__ import annotations
 

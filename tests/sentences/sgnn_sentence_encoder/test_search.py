@@ -1,4 +1,4 @@
-"""User stories: search by similarity, from Python and from the shell."""
+"""Search by similarity, and the weight of the context, which can be changed after training."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn import config_context
-from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
 
-from sklearn_hashnlp import SGNNClassifier, SGNNSentenceEncoder, load_model, save_model
-from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, SGNNWordProjector, project_words
+from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
 
 SMALL = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "width": 16, "n_tables": 2, "table_bits": 6}
 PARAGRAPHS = [
@@ -93,16 +89,3 @@ def test_an_encoder_of_one_part_says_that_the_other_was_not_trained() -> None:
 
 def test_few_sentences_are_not_emptied_of_what_they_have_in_common(encoder: SGNNSentenceEncoder) -> None:
     assert len(encoder.net_.module_.network.common) == 0
-
-
-@pytest.mark.parametrize("container", ["pandas", "polars"])
-def test_estimators_work_where_transformers_return_frames(container: str, encoder: SGNNSentenceEncoder) -> None:
-    pytest.importorskip(container)
-    words = {"featurizer": CharNgramFeaturizer(), "projector": SGNNProjector(n_projections=4, n_bits=8)}
-    expected = encoder.transform(["A cat"])
-    with config_context(transform_output=container):
-        fitted = clone(encoder).fit(PARAGRAPHS)
-        assert np.asarray(fitted.transform(["A cat"])).tobytes() == expected.tobytes()
-        assert type(project_words(["a cat"], **words).projections) is np.ndarray
-        pipeline = make_pipeline(SGNNWordProjector(**words), SGNNClassifier(max_epochs=1, random_state=0))
-        assert len(pipeline.fit(["a cat", "a dog"], [0, 1]).predict(["a cat"])) == 1
