@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -53,14 +51,6 @@ def test_a_word_never_seen_is_near_those_that_are_spelled_alike(model):
     assert sum(word.endswith("ed") for word in words) >= 3
 
 
-def test_words_never_seen_are_scored_and_sampled_after(model):
-    natural, strange = model.score_samples(["he started yesterday", "he started slowly"])
-    assert natural > strange
-    assert np.isfinite(model.perplexity(["he started yesterday", "unheard of words", ""]))
-    drawn = {tuple(words) for words in model.sample(20, random_state=0, start="he started")}
-    assert ("he", "started", "yesterday") in drawn
-
-
 def test_later_calls_bring_new_words():
     model = make(embedding="sgnn")
     for _ in range(6):
@@ -93,19 +83,6 @@ def test_a_later_training_keeps_the_hyperplanes_of_the_first(tmp_path):
     resumed = make(**options, max_epochs=2, resume=True).fit(SENTENCES)
     assert resumed._tokenizer.word_encoder == model._tokenizer.word_encoder == whole._tokenizer.word_encoder
     assert len(resumed.history_) == 3
-
-
-@pytest.mark.parametrize("embedding", [("sgnn", 80, 7), "hash"], ids=str)
-def test_a_net_of_other_projections_is_refused(embedding):
-    model = make(embedding="sgnn").fit(SENTENCES[:50])
-    with pytest.raises(ValueError, match=re.escape(f"another 'embedding' than {embedding!r}")):
-        model.set_params(embedding=embedding).partial_fit(SENTENCES[:50])
-
-
-def test_the_seed_draws_the_hyperplanes():
-    one, same, other = (fitted(max_epochs=1, random_state=seed) for seed in (0, 0, 1))
-    assert one._tokenizer.word_encoder == same._tokenizer.word_encoder != other._tokenizer.word_encoder
-    assert one.embeddings_.tobytes() == same.embeddings_.tobytes()
 
 
 def test_learning_rate_and_damping_depend_on_the_number_of_bits():

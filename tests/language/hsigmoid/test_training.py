@@ -14,11 +14,10 @@ from torch.utils.tensorboard import SummaryWriter
 
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, StepLog
-from sklearn_hashnlp.trees import random_tree
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
 
 
-@pytest.mark.parametrize("options", VARIED, ids=str)
+@pytest.mark.parametrize("options", VARIED[::2], ids=str)
 def test_the_same_seed_gives_the_same_bytes(options):
     before = torch.get_num_threads()
     try:
@@ -167,11 +166,6 @@ def test_partial_fit():
     assert bytes_of(early) == bytes_of(make().partial_fit(SENTENCES))
 
 
-def test_batches_of_past_epochs_are_dropped():
-    model = make().fit(SENTENCES)
-    assert [bool(entry["batches"]) for entry in model.net_.history] == [False, False, True]
-
-
 def test_tensorboard(tmp_path):
     model = make(callbacks=[TensorBoard(SummaryWriter(tmp_path))]).fit(SENTENCES, X_valid=VALID)
     events = EventAccumulator(str(tmp_path)).Reload()
@@ -199,11 +193,3 @@ def test_copies(tmp_path, options):
         assert (other.history_, other.vocabulary_) == (model.history_, model.vocabulary_)
         after_more = bytes_of(other.partial_fit(VALID))
     assert after_more == bytes_of(model.partial_fit(VALID))
-
-
-def test_a_tree_of_the_user_is_saved(tmp_path):
-    model = make(tree=random_tree(10, random_state=1)).fit(SENTENCES)
-    save_model(model, tmp_path / "folder")
-    loaded = load_model(tmp_path / "folder")
-    assert loaded.tree == model.tree
-    assert bytes_of(loaded) == bytes_of(model)

@@ -56,19 +56,6 @@ def test_no_text_is_an_error_and_a_fitted_model_stays():
     assert vars(model) == before
 
 
-def test_n_grams_that_are_longer_than_all_sentences_add_nothing():
-    short, long = (KneserNeyLanguageModel(order=order).fit(["a b", "b"]) for order in (4, 9))
-    assert long.n_ngrams_ == [*short.n_ngrams_, 0, 0, 0, 0, 0]
-    assert long.predict_proba(["a b a b", ""]) == pytest.approx(short.predict_proba(["a b a b", ""]))
-
-
-def test_unigrams_need_no_context():
-    model = KneserNeyLanguageModel(order=1).fit(SENTENCES)
-    probs = model.predict_proba(["a b c", "", "zzz"])
-    assert (probs == probs[0]).all()
-    assert probs[0].sum() == pytest.approx(1)
-
-
 def test_parameters_that_are_arrays_are_saved(tmp_path):
     discounts, counts = np.full((4, 3), 0.5), np.array([1, 1, 2])
     model = KneserNeyLanguageModel(order=4, discounts=discounts, min_ngram_counts=counts).fit(SENTENCES)
