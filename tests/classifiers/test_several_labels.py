@@ -1,4 +1,4 @@
-"""Texts with any number of labels each, as lists, as a matrix or as a frame."""
+"""Texts with any number of labels each, as lists, as a matrix or as a frame; labels of nullable types, missing ones."""
 
 from __future__ import annotations
 
@@ -142,3 +142,75 @@ def test_what_are_no_lists_of_labels_is_said(y, message):
 def test_a_loss_of_one_label_refuses_several_and_names_the_one_that_takes_them():
     with pytest.raises(ValueError, match=r"loss='softmax'\) takes one label per row, got several .* Set loss='ova'"):
         classifier(loss="softmax").fit(TEXTS, LISTS)
+
+
+FRAME = pd.DataFrame(MATRIX, columns=NAMES)
+LABELS = ["food", "food", "food", "tools", "other"] * 8
+
+
+@pytest.fixture(scope="module")
+def by_frame():
+    return classifier().fit(TEXTS, FRAME)
+
+
+def test_columns_of_a_frame_are_scored_by_their_names(by_frame):
+    assert by_frame.score(TEXTS, FRAME[NAMES[::-1]]) == by_frame.score(TEXTS, FRAME) == 1
+    with pytest.raises(ValueError, match=r"has the labels \['baking', 'cheese', 'tools'\], but y has the columns"):
+        by_frame.score(TEXTS, FRAME.rename(columns={"tools": "ovens"}))
+    with pytest.raises(ValueError, match="columns of a matrix in the same order"):
+        classifier().fit(TEXTS, FRAME).partial_fit(TEXTS, FRAME[NAMES[::-1]])
+
+
+def test_lists_and_matrices_are_scored_alike(by_frame):
+    assert by_frame.score(TEXTS, LISTS) == 1
+    assert by_frame.score(TEXTS[:2], [["baking"], ["cheese", "new"]]) == 0.5
+    by_lists = classifier().fit(TEXTS, LISTS)
+    assert by_lists.score(TEXTS, FRAME) == by_lists.score(TEXTS, MATRIX) == 1
+    with pytest.raises(ValueError, match="takes lists of labels or an indicator matrix"):
+        by_frame.score(TEXTS, LABELS)
+
+
+def test_lists_from_a_parquet_file_are_arrays(by_frame, tmp_path):
+    pd.DataFrame({"text": TEXTS, "topics": LISTS}).to_parquet(tmp_path / "recipes.parquet")
+    recipes = pd.read_parquet(tmp_path / "recipes.parquet")
+    model = classifier().fit(recipes["text"], recipes["topics"])
+    assert model.predict(TEXTS).tolist() == LISTS
+    assert model.score(recipes["text"], recipes["topics"]) == 1
+
+
+@pytest.mark.parametrize("kind", ["boolean", "int64[pyarrow]"])
+def test_frames_of_nullable_types_are_matrices(by_frame, kind):
+    model = classifier().fit(TEXTS, FRAME.astype(kind))
+    assert model.predict_proba(TEXTS).tobytes() == by_frame.predict_proba(TEXTS).tobytes()
+
+
+@pytest.mark.parametrize("kind", ["UInt8", "boolean", "int64[pyarrow]"])
+def test_labels_of_nullable_types_keep_their_kind(kind):
+    column = pd.Series([0, 1, 1, 1, 0] * 8, dtype=kind)
+    model = classifier().fit(TEXTS, column)
+    assert model.classes_.dtype.kind == model.predict(TEXTS).dtype.kind == column.dtype.kind
+    assert model.score(TEXTS, column) == 1
+    assert classifier().partial_fit(TEXTS, column, classes=column[:2]).classes_.dtype.kind == column.dtype.kind
+    with pytest.raises(ValueError, match=r"the label in row 3 of y is missing .* Drop such rows"):
+        classifier().fit(TEXTS, column.where(column.index != 3))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_a_missing_label_is_named_by_its_row(missing):
+    labels = [*LABELS[:3], missing, *LABELS[4:]]
+    for y in (
+        labels,
+        pd.Series(labels),
+        pd.Series(labels, dtype="string[pyarrow]"),
+        pd.Series(labels, dtype="category"),
+    ):
+        with pytest.raises(ValueError, match=r"the label in row 3 of y is missing .* Drop such rows"):
+            classifier().fit(TEXTS, y)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("model", [HashEmbeddingClassifier(), SGNNClassifier()])
+def test_a_frame_with_texts_needs_a_transformer(model, frame):
+    for columns in ({"text": TEXTS}, {"length": range(40), "text": TEXTS}):
+        with pytest.raises(ValueError, match=r"takes rows of numbers, got texts.* within a ColumnTransformer"):
+            model.fit(frame(columns), LABELS)

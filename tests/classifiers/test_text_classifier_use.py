@@ -68,17 +68,6 @@ def test_it_is_a_classifier_among_classifiers(tmp_path):
     assert joblib.load(tmp_path / "model.joblib").score(TEXTS, LABELS) == 1
 
 
-def test_it_keeps_learning_from_a_stream():
-    model = classifier()
-    for start in range(0, 24, 4):
-        model.partial_fit(TEXTS[start : start + 4], LABELS[start : start + 4], classes=["bad", "good", "new"])
-    assert model.score(TEXTS, LABELS) == 1
-    assert model.classes_.tolist() == ["bad", "good", "new"]
-    model.partial_fit(["a new thing"] * 40, ["new"] * 40)
-    model.set_params(learning_rate=0.5).partial_fit(["a new thing"] * 40, ["new"] * 40)
-    assert model.predict(["new thing"]).tolist() == ["new"]
-
-
 def test_warm_start_goes_on():
     warm = classifier(features="words", warm_start=True).fit(TEXTS, LABELS)
     n_epochs = len(warm.history_)

@@ -59,16 +59,6 @@ def uninformative_words(texts, labels):
     return [word for word in frequent if abs(shares[word] - labels.mean()) < 0.05]
 
 
-@pytest.mark.parametrize("options", [{}, {"features": "words"}, {"variant": "standard", "features": "words"}], ids=str)
-def test_unknown_words(options, marked):
-    texts, labels = marked
-    model = text_classifier(random_state=0, **options).fit(texts, labels)
-    if "features" in options:
-        assert model.predict_proba(["zzqx vvkw"])[0, 1] == pytest.approx(labels.mean(), abs=0.03)
-    else:  # some of their characters are known
-        assert model.predict_proba(["猫 犬"])[0, 1] == pytest.approx(labels.mean(), abs=0.15)
-
-
 def test_further_texts_change_the_shares(marked):
     texts, labels = marked
     model = TextClassifier(random_state=0).fit(texts[:600], labels[:600])

@@ -74,12 +74,6 @@ def test_an_answer_does_not_depend_on_the_rows_around_it(name, method):
         assert all(map(agree, rows, expected)), size
 
 
-def test_a_cache_remembers_the_sentences_before():
-    model = fitted("CacheLanguageModel")
-    one, again = model.score_samples(["a b c", "a b c"])
-    assert again > one == model.score_samples(["a b c"])[0]
-
-
 def _of_other_numbers(X):
     dense = X.toarray() if issparse(X) else np.asarray(X)
     others = {
