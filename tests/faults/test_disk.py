@@ -158,9 +158,3 @@ def test_hashnlp_train_on_a_full_disk_keeps_the_old_model(tmp_path: Path) -> Non
     assert result.exit_code == 1
     assert result.stderr == f"hashnlp: {tmp_path / 'model'}: the model cannot be saved there (File too large)\n"
     assert contents(tmp_path) == before
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-def test_results_in_a_device_are_refused() -> None:
-    with pytest.raises(ValueError, match="/dev/full must be a file"):
-        ResultsFile("/dev/full")

@@ -82,7 +82,7 @@ def test_clusters_of_words_stand_beside_frequent_words():
     assert 30 + 20 < tree.arities[0] <= 30 + 30
 
 
-@pytest.mark.parametrize("n_words", [*range(1, 20), 50])
+@pytest.mark.parametrize("n_words", [1, 2, 3, 4, 9, 50])
 def test_any_number_of_words_has_clusters(n_words):
     counts = np.arange(n_words, 0, -1)
     tree = word_clusters(counts, RNG.normal(size=(n_words, 3)).astype(np.float32), seed=0)

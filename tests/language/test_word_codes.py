@@ -35,13 +35,6 @@ def test_a_code_is_the_hash_and_the_packed_bits(words, n_projections, n_bits, se
         assert not bits[:, n:].any()
 
 
-def test_a_code_does_not_depend_on_the_words_beside_it():
-    words = [f"word{number}" for number in range(300)]
-    together = ProjectionEncoder(80, 14, 0).encode(words)
-    for index in (0, 17, 299):
-        np.testing.assert_array_equal(ProjectionEncoder(80, 14, 0).encode([words[index]]), together[index : index + 1])
-
-
 def test_special_tokens_within_are_unknown_words():
     for words in (HashEncoder(), ProjectionEncoder(2, 5, 0)):
         codes = encode_with_special_tokens(words, ["a", "<s>", "</s>"], DEFAULT_TOKENS)

@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 from sklearn_hashnlp.training import EarlyStopping
 from sklearn_hashnlp.training._early_stopping import UndoLog
 

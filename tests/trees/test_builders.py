@@ -19,7 +19,7 @@ from sklearn_hashnlp.trees import (
     tree_from_nested,
     two_level_tree,
 )
-from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
+from sklearn_hashnlp.trees._tree_builders import ClassTree, class_tree
 
 from ..oracles.trees import balanced_lists, complete_path, huffman_cost, least_cost, merged_neighbors
 from .strategies import COUNTS

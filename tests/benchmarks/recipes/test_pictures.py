@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from benchmarks.commands.registry import RECIPES
 from benchmarks.commands.report import make_plots
 from benchmarks.recipes.accuracy_distribution import draw_accuracies
-from tests.stories.test_pictures import assert_readable
+from tests.plotting.readable import assert_readable
 
 
 def quick_results(recipes: list[str], names: list[str]) -> list[dict[str, Any]]:
