@@ -11,9 +11,6 @@ __all__ = [
     "QuantizedSGNNClassifier",
     "SGNNClassifier",
     "TextClassifier",
-    "Trial",
-    "TunedModel",
-    "TuningResult",
     "export_predictor",
     "from_fasttext",
     "make_text_classifier",
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
     from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
     from sklearn_hashnlp.classifiers.merging._merge import merge
-    from sklearn_hashnlp.classifiers.tuning._result import Trial, TunedModel, TuningResult
     from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import tune_text_classifier
 else:
     from sklearn_hashnlp._lazy import lazy_names
@@ -51,7 +47,6 @@ else:
             "_quantized_sgnn_classifier": ["QuantizedSGNNClassifier", "quantize"],
             "_sgnn_classifier": ["SGNNClassifier"],
             "_text_classifier": ["TextClassifier"],
-            "tuning._result": ["Trial", "TunedModel", "TuningResult"],
             "tuning._tune_text_classifier": ["tune_text_classifier"],
         },
     )
