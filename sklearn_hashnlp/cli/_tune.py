@@ -279,10 +279,7 @@ def _show_result(screen: Screen, result: TuningResult, best: TunedModel, model: 
             "n_trials": n_trials,
             "n_failed": sum("error" in trial.user_attrs for trial in result.study.trials),
             "trials": str(trials),
-            "front": [
-                {"params": one.params, "precision": one.precision, "score": one.score, "bytes": one.size}
-                for one in front
-            ],
+            "front": [one._asdict() for one in front],
         }
         screen.show_json(document)
     elif screen.quiet:

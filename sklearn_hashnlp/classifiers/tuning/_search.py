@@ -1,27 +1,32 @@
-"""The trials of a search: draw parameters, train and score them, within a time and a size."""
+"""The trials of a search, within a time and a size, and the journal file by which a later run continues."""
 
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import joblib
 import numpy as np
 import optuna
 from numpy.typing import NDArray
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 from sklearn.base import clone
 
 from sklearn_hashnlp._clock import clock
+from sklearn_hashnlp._posix import lock_file
 from sklearn_hashnlp._sklearn import index_rows
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
-from sklearn_hashnlp.classifiers.tuning._journal import make_study
 from sklearn_hashnlp.classifiers.tuning._result import PRECISIONS, SearchedPrecision, TunedModel, folder_size
 from sklearn_hashnlp.classifiers.tuning._search_space import SearchSpace, identity
 from sklearn_hashnlp.persistence import load_model, save_model
@@ -56,8 +61,10 @@ class Search:
         while (n_trials := len(_finished_trials(self.study))) != max_trials:
             if n_trials == _MAX_FAILED and not complete_trials(self.study):
                 return
+            if not self._has_time(len(self.splits)):
+                return
             values = first[n_trials] if n_trials < len(first) else self._draw()
-            if values is None or not self._has_time(len(self.splits)):
+            if values is None:
                 return
             self.study.enqueue_trial(values)
             trial = self.study.ask({name: self.space.distributions[name] for name in values})
@@ -65,7 +72,8 @@ class Search:
                 finished = self.study.tell(trial, self._score(trial))
             except optuna.TrialPruned:
                 finished = self.study.tell(trial, state=TrialState.PRUNED)
-            if self.journal is not None:
+            was_stopped_by_time = finished.state is TrialState.PRUNED and not self._has_time(1)
+            if self.journal is not None and not was_stopped_by_time:
                 self.journal.add_trial(finished)
             if callback is not None:
                 callback(self.study, finished)
@@ -177,3 +185,39 @@ def _finished_trials(study: optuna.Study) -> list[FrozenTrial]:
 
 def _seconds_per_fold(trial: FrozenTrial) -> float:
     return float(trial.user_attrs["seconds"]) / max(len(trial.intermediate_values), 1)
+
+
+@contextmanager
+def open_journal(path: str | os.PathLike[str] | None, search: Any) -> Iterator[optuna.Study | None]:
+    """Open the study of a search in a journal file, which is locked meanwhile; create them if they do not exist."""
+    if path is None:
+        yield None
+        return
+    with Path(path).open("a+b") as file:
+        try:
+            lock_file(file)
+        except BlockingIOError:
+            raise BlockingIOError(
+                f"Another search is writing to {path}; wait until it has finished, or choose another file."
+            ) from None
+        file.seek(0)
+        content = file.read()
+        if content and not content.startswith(b'{"op_code"'):
+            raise ValueError(f"{path} is not a journal of optuna. Choose another file.")
+        file.truncate(content.rfind(b"\n") + 1)  # the last line may be incomplete
+        try:
+            storage = JournalStorage(JournalFileBackend(os.fspath(path)))
+            study = make_study(study_name=joblib.hash(search), storage=storage, load_if_exists=True)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is not a journal of optuna: {error!r}. Choose another file.") from error
+        yield study
+
+
+def make_study(**options: Any) -> optuna.Study:
+    """Create a study that maximizes and prunes by the median, without a line in optuna's log."""
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        return optuna.create_study(direction="maximize", **options)
+    finally:
+        optuna.logging.set_verbosity(verbosity)

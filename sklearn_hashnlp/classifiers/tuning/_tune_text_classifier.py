@@ -145,15 +145,14 @@ def tune_text_classifier(
     """
     started = time.monotonic()
     check_optuna(_CALLER)
-    from sklearn_hashnlp.classifiers.tuning._journal import make_study, open_journal
-    from sklearn_hashnlp.classifiers.tuning._search import Search, was_stopped_for_size
+    from sklearn_hashnlp.classifiers.tuning._search import Search, make_study, open_journal, was_stopped_for_size
     from sklearn_hashnlp.classifiers.tuning._search_space import SearchSpace
 
     limits = {"max_time": max_time, "max_trials": max_trials, "max_size": max_size, "random_state": random_state}
     validate_parameter_constraints(_CONSTRAINTS, limits, caller_name=_CALLER)
     if trials_file is not None and random_state is None:
         raise ValueError(f"{_CALLER} needs a random_state with trials_file, to continue the same search.")
-    seed = int(np.random.default_rng().integers(2**32)) if random_state is None else random_state
+    seed = int(np.random.default_rng().integers(2**32)) if random_state is None else int(random_state)
     if not isinstance(estimator, TextClassifier | None):
         raise TypeError(f"{_CALLER} needs a TextClassifier as estimator, got {type(estimator).__name__}.")
     estimator = TextClassifier() if estimator is None else clone(estimator)

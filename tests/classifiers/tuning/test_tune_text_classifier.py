@@ -132,7 +132,7 @@ def test_a_file_that_is_in_use_or_not_a_journal_is_refused(tmp_path):
         lock_file(file)
         with pytest.raises(BlockingIOError, match="Another search is writing"):
             _tune(max_trials=1, trials_file=path)
-    for content in ("notes\n", "no", '{"format": 1}\n', '{"op_code":99}\n'):
+    for content in ("notes\n", "no", '{"format": 1}\n', '{"op_code":0}\n'):
         path.write_text(content)
         with pytest.raises(ValueError, match="is not a journal of optuna"):
             _tune(max_trials=1, trials_file=path)
