@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -71,8 +72,9 @@ def search(rows: Rows, seed: int, seconds: float) -> dict[str, Any]:
         train = [str(folder / "train.csv"), "--seed", str(seed)]
         _, _ = run("train", *train, "--model", str(folder / "default"))
         best, wall = run("tune", *train, "--model", str(folder / "best"), "--time", str(seconds))
-        again = ("--trials", best["trials"], "--max-size", MAX_SIZE, "--time", str(seconds))
-        small, small_wall = run("tune", *train, "--model", str(folder / "small"), *again)
+        shutil.copy(best["trials"], folder / "small.trials.jsonl")
+        limits = ("--max-size", MAX_SIZE, "--time", str(seconds))
+        small, small_wall = run("tune", *train, "--model", str(folder / "small"), *limits)
         models = {model: load_model(folder / model) for model in ("default", "best", "small")}
         return {
             "seed": seed,

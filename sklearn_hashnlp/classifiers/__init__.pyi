@@ -8,7 +8,6 @@ from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.merging._merge import merge
-from sklearn_hashnlp.classifiers.tuning._result import Trial, TunedModel, TuningResult
 from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import tune_text_classifier
 
 __all__ = [
@@ -18,9 +17,6 @@ __all__ = [
     "QuantizedSGNNClassifier",
     "SGNNClassifier",
     "TextClassifier",
-    "Trial",
-    "TunedModel",
-    "TuningResult",
     "export_predictor",
     "from_fasttext",
     "make_text_classifier",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from sklearn_hashnlp.classifiers import TuningResult
+    from sklearn_hashnlp.classifiers.tuning._result import TuningResult
 
 
 class SizeAccuracyDisplay:
@@ -100,7 +100,7 @@ class SizeAccuracyDisplay:
         Parameters
         ----------
         result : TuningResult
-            What :func:`~sklearn_hashnlp.classifiers.tune_text_classifier` returned. Its first trial, the parameters of
+            The result of :func:`~sklearn_hashnlp.classifiers.tune_text_classifier`. Its first trial, the parameters of
             the estimator as they are, is the model to compare with.
         name : str, default=None
             Name in the legend.
@@ -114,8 +114,8 @@ class SizeAccuracyDisplay:
         SizeAccuracyDisplay
             The drawn display.
         """
-        models = result.models()
-        first = next((model for model in models if model.trial.number == 0), None)
+        models = result.models
+        first = next((model for model in models if model.number == 0), None)
         display = cls(
             [model.size for model in models],
             [model.score for model in models],
@@ -134,9 +134,9 @@ class SizeAccuracyDisplay:
         ndarray of shape (n_front,) of int64
             The indices by ascending size.
         """
-        order = np.lexsort((-self.scores, self.sizes))
-        before = np.concatenate([[-np.inf], np.maximum.accumulate(self.scores[order])[:-1]])
-        return np.asarray(order[self.scores[order] > before], dtype=np.int64)
+        from sklearn_hashnlp.classifiers.tuning._result import pareto_front
+
+        return pareto_front(self.sizes, self.scores)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> SizeAccuracyDisplay:
         """Draw the plot.

@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from sklearn_hashnlp.classifiers import Trial, TuningResult
+from sklearn_hashnlp.classifiers.tuning._result import TunedModel, TuningResult
 from sklearn_hashnlp.plotting import SizeAccuracyDisplay
 from sklearn_hashnlp.plotting._size_accuracy import format_bytes
 
 
 def test_models_of_a_search_are_drawn_with_front_limit_and_default():
-    trials = [
-        Trial(0, {}, {"float32": [0.9], "int8": [0.8]}, {"float32": 4_000_000, "int8": 1_000_000}),
-        Trial(1, {"features": "words"}, {"float32": [0.7], "int8": [0.85]}, {"float32": 900_000, "int8": 300_000}),
-        Trial(2, {}, {"float32": [0.99]}, {"float32": 10}, status="stopped"),
+    models = [
+        TunedModel(0, {}, "float32", 0.9, 4_000_000),
+        TunedModel(0, {}, "int8", 0.8, 1_000_000),
+        TunedModel(1, {"features": "words"}, "float32", 0.7, 900_000),
+        TunedModel(1, {"features": "words"}, "int8", 0.85, 300_000),
     ]
-    result = TuningResult(trials, max_size=2_000_000)
+    result = TuningResult(None, models, None, max_size=2_000_000)
     display = SizeAccuracyDisplay.from_tuning_result(result, ax=Figure().subplots())
     assert display.line_.get_xdata().tolist() == [300_000, 4_000_000]
     assert display.line_.get_ydata().tolist() == [0.85, 0.9]
@@ -30,11 +31,9 @@ def test_models_of_a_search_are_drawn_with_front_limit_and_default():
 
 
 def test_another_score_has_its_name_and_is_no_share():
-    trial = Trial(0, {}, {"float32": [-0.7]}, {"float32": 1000})
+    result = TuningResult(None, [TunedModel(0, {}, "float32", -0.7, 1000)], None)
     axes = [
-        SizeAccuracyDisplay.from_tuning_result(
-            TuningResult([trial]), score_name="log loss", ax=Figure().subplots()
-        ).ax_,
+        SizeAccuracyDisplay.from_tuning_result(result, score_name="log loss", ax=Figure().subplots()).ax_,
         SizeAccuracyDisplay([1000], [0.7]).plot(ax=Figure().subplots()).ax_,
     ]
     for ax in axes:
