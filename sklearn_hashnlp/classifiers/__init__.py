@@ -15,7 +15,7 @@ __all__ = [
     "TunedModel",
     "TuningResult",
     "export_predictor",
-    "from_fasttext",
+    "load_fasttext",
     "make_text_classifier",
     "merge",
     "quantize",
@@ -24,8 +24,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers._augmented_text_classifier import AugmentedTextClassifier
-    from sklearn_hashnlp.classifiers._from_fasttext import from_fasttext
     from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
+    from sklearn_hashnlp.classifiers._load_fasttext import load_fasttext
     from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
     from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
     from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
@@ -44,8 +44,8 @@ else:
             "_augmented_text_classifier": ["AugmentedTextClassifier"],
             "export._export_predictor": ["export_predictor"],
             "hash_embedding._embedding_tables": ["EmbeddingTables"],
-            "_from_fasttext": ["from_fasttext"],
             "_hash_embedding_classifier": ["HashEmbeddingClassifier"],
+            "_load_fasttext": ["load_fasttext"],
             "_make_text_classifier": ["make_text_classifier"],
             "merging._merge": ["merge"],
             "_quantized_sgnn_classifier": ["QuantizedSGNNClassifier", "quantize"],
