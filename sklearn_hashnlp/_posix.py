@@ -74,6 +74,15 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def available_memory() -> int | None:
+    """Return the bytes of memory that a process can still take without swapping; None if the system does not say."""
+    with suppress(OSError, ValueError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        values = dict(line.split(":", 1) for line in lines)
+        return 1024 * int(values["MemAvailable"].split()[0]) if "MemAvailable" in values else None
+    return None
+
+
 def call_after_fork(function: Callable[[], None]) -> None:
     """Have a function called in each process that is forked from this one, where processes can fork."""
     if hasattr(os, "register_at_fork"):

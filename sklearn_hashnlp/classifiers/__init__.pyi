@@ -1,6 +1,6 @@
 from sklearn_hashnlp.classifiers._augmented_text_classifier import AugmentedTextClassifier
-from sklearn_hashnlp.classifiers._from_fasttext import from_fasttext
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers._load_fasttext import load_fasttext
 from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
 from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
@@ -18,7 +18,7 @@ __all__ = [
     "SGNNClassifier",
     "TextClassifier",
     "export_predictor",
-    "from_fasttext",
+    "load_fasttext",
     "make_text_classifier",
     "merge",
     "quantize",

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from sklearn_hashnlp.nn import HierarchicalSoftmax
 
-LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid"]
+LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid", "fasttext_ova"]
 LossChoice: TypeAlias = Literal["auto", "softmax", "ova", "hinge", "hsigmoid"]
+
+_TABLE_LIMIT, _TABLE_STEPS = 8, 32  # of fastText's table of the sigmoid: the largest score, and its steps of 1/32
 
 
 class Loss(ABC):
@@ -88,7 +90,7 @@ class SoftmaxLoss(Loss):
 class OneVsRestLoss(Loss):
     """Binary cross-entropy of each class against all others, summed: log(1 + exp(-y_c s_c)), y_c being 1 or -1."""
 
-    name = "ova"
+    name: ClassVar[LossName] = "ova"
     takes_several_labels = True
     link = "log_sigmoid"
 
@@ -98,6 +100,29 @@ class OneVsRestLoss(Loss):
 
         indicators = _indicators(scores, targets)
         return functional.binary_cross_entropy_with_logits(scores, indicators, reduction="none").sum(dim=1)
+
+
+class FastTextLoss(OneVsRestLoss):
+    """The one-vs-rest loss of models that fastText trained, with its probabilities: of each label by itself.
+
+    fastText reads sigmoids from a table in steps of up to 0.008. Labels that have the same probability there are told
+    apart by a millionth of the exact sigmoid.
+    """
+
+    name = "fasttext_ova"
+    takes_several_labels = False
+    has_temperature = False
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the probability of each class by itself; rows do not sum to one."""
+        steps = expit(np.floor(np.clip(scores, -_TABLE_LIMIT, _TABLE_LIMIT) * _TABLE_STEPS) / _TABLE_STEPS)
+        table = np.where(np.abs(scores) > _TABLE_LIMIT, scores > 0, steps)
+        return np.asarray(table + 1e-6 * (expit(scores) - table))
+
+    def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the logarithms of these probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.probabilities(scores)))
 
 
 class SquaredHingeLoss(Loss):
@@ -134,9 +159,9 @@ class TreeLoss(Loss):
 
 
 LOSSES: Final[dict[LossName, type[Loss]]] = {
-    loss.name: loss for loss in (SoftmaxLoss, OneVsRestLoss, SquaredHingeLoss, TreeLoss)
+    loss.name: loss for loss in (SoftmaxLoss, OneVsRestLoss, SquaredHingeLoss, TreeLoss, FastTextLoss)
 }
-"""All losses by name."""
+"""All losses by name; the last is not a parameter, but the loss of models that were loaded."""
 
 
 def takes_several_labels(name: str | None) -> bool:

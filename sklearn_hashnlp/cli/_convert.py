@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,9 +20,9 @@ Convert a supervised model of fastText, .bin or .ftz, to a model folder.
   hashnlp predict --model spam new.txt --proba
   hashnlp test more.csv --model spam
 
-The folder has fastText's labels and probabilities, and quantized models stay as small as they are; fastText itself is \
-not needed. --pipeline writes a vectorizer and a HashEmbeddingClassifier instead, which can be trained further in \
-Python; quantized numbers are then stored as numbers, and a model of one-vs-all has other probabilities.
+The folder predicts fastText's labels and probabilities; fastText itself is not needed. load_model reads it in Python \
+as a pipeline that can be trained further. The numbers of a quantized model take four bytes each; --precision int8 \
+stores one byte.
 """
 
 
@@ -30,42 +30,36 @@ Python; quantized numbers are then stored as numbers, and a model of one-vs-all 
 def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="fastText's file, .bin or .ftz.", show_default=False)],
     model: ModelFolder,
-    pipeline: Annotated[
-        bool, typer.Option("--pipeline", help="Write a pipeline that can be trained further with partial_fit.")
-    ] = False,
     precision: SavedPrecision = Precision.float32,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Convert a model; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
-    from sklearn_hashnlp.persistence import load_fasttext, save_model
+    from sklearn_hashnlp.classifiers._load_fasttext import fasttext_pipeline
+    from sklearn_hashnlp.persistence import save_model
+    from sklearn_hashnlp.persistence._fasttext_file import read_fasttext
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
     check_replaceable(model)
-    read = load_fasttext(file)
-    converted: Any = read
-    if pipeline:
-        from sklearn_hashnlp.classifiers import from_fasttext
-
-        converted = from_fasttext(read, exact=False)
-    card = {"Converted from fastText": {"file": file.name} | read.arguments_}
-    save_model(converted, model, precision=precision.value, card=card)
+    content = read_fasttext(file)
+    labels, n_words = sorted(content.labels.tolist()), content.dictionary.n_words
+    card = {"Converted from fastText": {"file": file.name} | content.arguments}
+    save_model(fasttext_pipeline(content), model, precision=precision.value, card=card)
     n_bytes = sum(path.stat().st_size for path in model.iterdir() if path.is_file())
     if as_json:
         screen.show_json(
             {
                 "model": str(model),
-                "loss": read.loss_,
-                "labels": read.classes_.tolist(),
-                "n_words": read.n_words_,
+                "loss": content.arguments["loss"],
+                "labels": labels,
+                "n_words": n_words,
                 "bytes_before": file.stat().st_size,
                 "bytes": n_bytes,
             }
         )
         return
     screen.show(
-        f"Wrote {model}: {counted(len(read.classes_), 'label')}, {counted(read.n_words_, 'word')}, "
-        f"{counted(n_bytes, 'byte')}"
+        f"Wrote {model}: {counted(len(labels), 'label')}, {counted(n_words, 'word')}, {counted(n_bytes, 'byte')}"
     )
     screen.note(f"Predict labels with: hashnlp predict --model {shlex.quote(str(model))}")

@@ -28,7 +28,7 @@ written into the folder, as training.json. Of a model that was saved in Python t
 
 _PARAMETERS = (
     *("features", "lowercase", "loss", "learning_rate", "max_epochs", "embedding_dim", "random_state"),
-    *("dim", "wordNgrams", "minn", "maxn", "bucket", "epoch", "ws", "minCount"),  # of fastText
+    *("word_ngrams", "min_n", "max_n", "bucket"),  # of models of fastText
 )
 _FIGURES = ("accuracy", "balanced_accuracy", "macro_f1", "precision_at_1", "recall_at_1", "micro_f1")
 
@@ -77,7 +77,10 @@ def describe_model(model: Any, folder: Path) -> dict[str, Any]:
     parameters = estimator.get_params(deep=False)
     if not hasattr(model, "steps"):
         parameters |= {name: value for name, value in model.get_params(deep=False).items() if value is not None}
-    parameters |= getattr(estimator, "arguments_", {})  # of fastText
+    vectorizer = model.steps[0][1] if hasattr(model, "steps") else model
+    n_words = len(getattr(estimator, "vocabulary_", ())) or getattr(vectorizer, "n_words_", 0)
+    if n_words and vectorizer is not model:
+        parameters |= vectorizer.get_params(deep=False)
     parameters = {name: value for name, value in parameters.items() if isinstance(value, str | int | float)}
     # With --valid, a callback of hashnlp train stops, not the estimator.
     parameters |= {name: report.pop(name) for name in ("early_stopping",) if name in report}
@@ -92,7 +95,7 @@ def describe_model(model: Any, folder: Path) -> dict[str, Any]:
         "estimator": type(estimator).__name__,
         "date": report.pop("date", saved.isoformat(timespec="seconds")),
         "n_parameters": getattr(estimator, "n_parameters_", None),
-        "n_words": len(getattr(estimator, "vocabulary_", ())) or getattr(estimator, "n_words_", 0),
+        "n_words": n_words,
         "n_ngrams": list(getattr(estimator, "n_ngrams_", ())),
         "bytes": sum(files.values()),
         "files": files,

@@ -35,7 +35,6 @@ class _FullClassifier:
         self.classes_ = model.classes_
         self.multilabel = is_multilabel(model)
         self.predict_proba = model.predict_proba
-        self.ranking = getattr(model, "_ranking", None)  # where equal probabilities have an order of their own
 
 
 class _LightClassifier:

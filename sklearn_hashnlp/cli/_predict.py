@@ -152,8 +152,6 @@ def ranked_labels(classifier: Any, texts: list[str], top: int | None, threshold:
     probabilities = classifier.predict_proba(texts)
     max_labels = top or (1 if threshold is None else len(labels))
     min_probability = 0.0 if threshold is None else threshold
-    ranking = getattr(classifier, "ranking", None)
-    indices = (-probabilities).argsort(axis=1, kind="stable") if ranking is None else ranking(probabilities)
-    best = indices[:, :max_labels]
+    best = (-probabilities).argsort(axis=1, kind="stable")[:, :max_labels]
     for row, columns in zip(probabilities.tolist(), best.tolist(), strict=True):
         yield [(labels[column], row[column]) for column in columns if row[column] >= min_probability]

@@ -12,10 +12,9 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 import sklearn_hashnlp as hashnlp
-from sklearn_hashnlp.classifiers import from_fasttext
+from sklearn_hashnlp.classifiers import load_fasttext
 from sklearn_hashnlp.inspection import explain
 from sklearn_hashnlp.language import Regularization
-from sklearn_hashnlp.persistence import load_fasttext
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.training import EarlyStopping
 
@@ -112,16 +111,13 @@ def _fasttext_models() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "model.bin")
         file.write_bytes(_fasttext_file())
-        model = load_fasttext(file)
-        hashnlp.save_model(model, Path(folder, "saved"))
+        pipeline = load_fasttext(file)
+        hashnlp.save_model(pipeline, Path(folder, "saved"))
         loaded = hashnlp.load_model(Path(folder, "saved"))
-    for asked in (model, loaded):
+    for asked in (pipeline, loaded):
         asked.predict_proba(_TEXTS)
-        asked.predict_topk(_TEXTS, k=1)
-        asked.word_vectors(["film"])
-    pipeline = from_fasttext(model)
-    pipeline.predict_proba(_TEXTS)
     rows = pipeline[:-1].transform(_TEXTS)
+    pipeline[-1].document_vectors(pipeline[0].transform_words(["film"]))
     pipeline[-1].partial_fit(rows, _LABELS).predict_proba(rows)
 
 

@@ -14,11 +14,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import check_fitted
-from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier, from_fasttext
+from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier
 from sklearn_hashnlp.inspection._contributions import Contributions, check_explainable, contributions
 from sklearn_hashnlp.inspection._explanation import MAX_SHOWN_LABELS, Explanation, shortened
 from sklearn_hashnlp.inspection._text_columns import Feature, Row, text_features
-from sklearn_hashnlp.persistence import FastTextModel
 
 _MAX_DIFFERENCE = 1e-4  # between a score and the sum of its contributions, relative to scores above 1
 
@@ -37,9 +36,9 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     ----------
     model : estimator
         Fitted classifier of strings: a :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a
-        :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`, a
-        :class:`~sklearn_hashnlp.persistence.FastTextModel`, or a :class:`~sklearn.pipeline.Pipeline` of a vectorizer
-        and a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or a linear classifier of scikit-learn.
+        :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`, or a :class:`~sklearn.pipeline.Pipeline` of a
+        vectorizer and a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` (such as
+        :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns) or a linear classifier of scikit-learn.
         Vectorizers may be from :mod:`sklearn_hashnlp.text` or scikit-learn, and unions of them, followed by steps that
         keep columns separate, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such as ``GridSearchCV``
         over these, and a ``CalibratedClassifierCV`` of a single classifier; its uncalibrated scores are explained.
@@ -163,8 +162,6 @@ def _unwrapped(model: Any) -> Any:
             model = model.estimator
         elif hasattr(model, "best_estimator_"):  # a GridSearchCV or another search
             model = model.best_estimator_
-        elif isinstance(model, FastTextModel):
-            model = from_fasttext(model, exact=False)  # the scores are the same
         elif isinstance(model, AugmentedTextClassifier):
             check_fitted(model, "estimator_")
             model = model.estimator_

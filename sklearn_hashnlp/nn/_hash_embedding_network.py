@@ -143,17 +143,22 @@ class HashEmbeddingNetwork(nn.Module):
         return outputs
 
     def linear_model(self) -> LinearModel | None:
-        """Return the arrays of a linear network, which share its memory; None if the network is not linear."""
-        bag, head = self.bag, self.head
-        is_median = bag.aggregation == "median" and bag.importance is not None
-        if len(head) != 1 or is_median or is_traced():
+        """Return the arrays of a linear network, which share its memory; None if kernels cannot compute its scores."""
+        layer = self.head[0]
+        if len(self.head) != 1 or type(layer) is not nn.Linear:
             return None
-        layer = head[0]
-        if type(layer) is not nn.Linear or any(
-            part._forward_hooks or part._forward_pre_hooks for part in (self, bag, head, layer)
-        ):
+        return self._arrays(layer.weight, layer.bias, (self, self.bag, self.head, layer))
+
+    def bag_model(self) -> LinearModel | None:
+        """Return the arrays of the bag and a layer without outputs; None if kernels cannot compute its vectors."""
+        return self._arrays(torch.empty(0, self.bag.output_dim), torch.empty(0), (self.bag,))
+
+    def _arrays(self, weight: Tensor, bias: Tensor, modules: Sequence[nn.Module]) -> LinearModel | None:
+        bag = self.bag
+        pool, importance = bag.pool, bag.importance
+        is_median = bag.aggregation == "median" and importance is not None
+        if is_median or is_traced() or any(one._forward_hooks or one._forward_pre_hooks for one in modules):
             return None
-        pool, importance, weight, bias = bag.pool, bag.importance, layer.weight, layer.bias
         tensors = (pool, weight, bias) if importance is None else (pool, weight, bias, importance)
         if not all(
             one.dtype == torch.float32 and one.device.type == "cpu" and one.is_contiguous() and type(one.data) is Tensor

@@ -393,8 +393,18 @@ class HierarchicalSoftmax(nn.Module):
             log_probs, classes = self._search(inputs, features, k)
         return unflatten_rows(log_probs, input.shape[:-1]), unflatten_rows(classes, input.shape[:-1])
 
-    def _search(self, inputs: Tensor, features: Tensor | None, k: int) -> tuple[Tensor, Tensor]:
-        log_probs = torch.empty((len(inputs), k), dtype=inputs.dtype, device=inputs.device)
+    def topk_with_bound(self, inputs: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """Return the k most probable classes with k + 1 log-probabilities; no other class exceeds the last."""
+        if len(self.node_up) and runs_compiled(inputs, self.weight):
+            return self._search(inputs, None, k, with_bound=True)
+        log_probs = self._log_prob(inputs, None)
+        best, classes = nn.functional.pad(log_probs, (0, 1), value=-torch.inf).topk(k + 1, dim=1)
+        return best.clamp_min(torch.finfo(torch.float32).min), classes[:, :k]
+
+    def _search(
+        self, inputs: Tensor, features: Tensor | None, k: int, *, with_bound: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        log_probs = torch.empty((len(inputs), k + with_bound), dtype=inputs.dtype, device=inputs.device)
         classes = torch.empty((len(inputs), k), dtype=torch.int64, device=inputs.device)
         rows, columns, scorer = self._search_arrays(inputs, features)
         best, best_classes = log_probs.numpy(), classes.numpy()

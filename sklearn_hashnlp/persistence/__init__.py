@@ -1,4 +1,4 @@
-"""Save and load models without pickles, word vectors, and fastText's models."""
+"""Save and load models without pickles, and word vectors."""
 
 from sklearn_hashnlp._lazy import lazy_names
 

@@ -1,10 +1,12 @@
-"""Reading of fastText's .bin and .ftz files: the arguments, the dictionary, and the two matrices."""
+"""Reading of fastText's .bin and .ftz files: the arguments, the dictionary and the two matrices."""
 
 from __future__ import annotations
 
 import math
+import mmap
 import os
 import struct
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -12,76 +14,50 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels.strings._fasttext_entries import fasttext_entries
+from sklearn_hashnlp._posix import available_memory
 from sklearn_hashnlp.persistence._values import ModelFormatError, is_finite
-from sklearn_hashnlp.text._fasttext_dictionary import FastTextDictionary
+from sklearn_hashnlp.text._fasttext_dictionary import LABEL_PREFIX, FastTextDictionary
 
+# The parts of a file in their order, in the formats of struct; all numbers are little-endian.
+HEADER: Final = "ii"  # the magic number and the version
+ARGUMENTS: Final = "12id"  # the values of ARGUMENT_NAMES
+SIZES: Final = "iiiqq"  # entries, words, labels, tokens, and pruned n-grams or -1
+ENTRY: Final = np.dtype([("count", "<i8"), ("kind", "u1")])  # follows the name of an entry and a NUL
+DENSE: Final = "qq"  # rows and columns; the values follow as float32
+QUANTIZED: Final = "?qqi"  # whether norms follow, rows, columns and codes; one byte for each code follows
+CENTROIDS: Final = "4i"  # columns, parts, columns of a part, columns of the last part; float32 follows
+
+MAGIC: Final = 793712314
+NEWEST_VERSION: Final = 12
+ARGUMENT_NAMES: Final = (
+    *("dim", "ws", "epoch", "minCount", "neg", "wordNgrams", "loss", "model", "bucket", "minn", "maxn"),
+    *("lrUpdateRate", "t"),
+)
 LOSSES: Final = {1: "hs", 2: "ns", 3: "softmax", 4: "ova"}
-_MODELS: Final = {1: "cbow", 2: "skipgram", 3: "supervised"}
-_MAGIC, _NEWEST = 793712314, 12
-_ARGUMENTS = ("dim", "ws", "epoch", "minCount", "neg", "wordNgrams", "loss", "model", "bucket", "minn", "maxn")
-_WORD, _LABEL = 0, 1  # types of entries
-_MAX_OUTPUT, _MAX_GROWTH = 2**28, 100  # of a quantized matrix: bytes, or times the size of the file
-_N_CENTROIDS = 256
-MAX_COUNT = 10**15  # of a label; fastText's tree takes it for infinity
+MODELS: Final = {1: "cbow", 2: "skipgram", 3: "supervised"}
+WORD: Final = 0  # kinds of entries
+LABEL: Final = 1
+N_CENTROIDS: Final = 256
 
-
-@dataclass(frozen=True)
-class Quantized:
-    """A matrix of which each row is a list of codes: of a centroid for each part, and of its norm."""
-
-    codes: NDArray[np.uint8]  # (n_rows, n_parts)
-    centroids: NDArray[np.float32]  # (256, n_columns): those of all parts, side by side
-    part: int  # columns of a part; the last may have fewer
-    norm_codes: NDArray[np.uint8] | None  # (n_rows,)
-    norms: NDArray[np.float32] | None  # (256,)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return len(self.codes), self.centroids.shape[1]
-
-    def check(self) -> None:
-        """Raise a ValueError unless the arrays belong together."""
-        n_columns = self.centroids.shape[1]
-        if self.centroids.shape[0] != _N_CENTROIDS or self.part < 1 or self.codes.ndim != 2:
-            raise ValueError("a quantized matrix has no 256 centroids, or no parts")
-        if self.codes.shape[1] != -(-n_columns // self.part):
-            raise ValueError(f"a quantized matrix has {self.codes.shape[1]} codes in a row for {n_columns} columns")
-        if (self.norm_codes is None) != (self.norms is None):
-            raise ValueError("a quantized matrix has half of the arrays of its norms")
-        if self.norm_codes is None or self.norms is None:
-            return
-        if len(self.norm_codes) != len(self.codes) or len(self.norms) != _N_CENTROIDS:
-            raise ValueError("a quantized matrix has not as many norms as rows")
-
-    def dense(self) -> NDArray[np.float32]:
-        """Compute the matrix."""
-        n_rows, n_columns = self.shape
-        rows = np.empty((n_rows, n_columns), dtype=np.float32)
-        for at, codes in enumerate(self.codes.T):
-            columns = slice(at * self.part, min((at + 1) * self.part, n_columns))
-            rows[:, columns] = self.centroids[codes, columns]
-        if self.norms is not None and self.norm_codes is not None:
-            with np.errstate(over="ignore"):  # an infinite score is an error of its own
-                rows *= self.norms[self.norm_codes][:, None]
-        return rows
+_MAX_COUNT = 10**15  # of a label; fastText's tree takes it for infinity
+_MAX_BYTES = 2**28  # of labels, and of a quantized matrix if it is 100 times larger than the file
+_MAX_GROWTH = 100
 
 
 @dataclass(frozen=True)
 class FastTextFile:
-    """The content of a file of a supervised model."""
+    """The content of a file of a supervised model; a quantized matrix is computed from its codes."""
 
-    arguments: dict[str, Any]  # of fastText's training, by fastText's names
-    loss: str
+    arguments: dict[str, Any]  # by fastText's names
     dictionary: FastTextDictionary
-    label_counts: NDArray[np.int64]
-    inputs: NDArray[np.float32] | Quantized
-    output: NDArray[np.float32]
+    labels: NDArray[np.str_]  # (n_labels,): in the order of the file, without prefix
+    label_counts: NDArray[np.int64]  # (n_labels,)
+    inputs: NDArray[np.float32]  # (n_rows, dim)
+    output: NDArray[np.float32]  # (n_labels, dim)
 
 
 def read_fasttext(path: str | os.PathLike[str]) -> FastTextFile:
-    """Read a file of a supervised model; every size is compared with that of the file before memory is taken."""
+    """Read a file of a supervised model; each size is compared with the size of the file before memory is taken."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(
@@ -96,44 +72,27 @@ def read_fasttext(path: str | os.PathLike[str]) -> FastTextFile:
                 raise
             raise ModelFormatError(f"{path} is damaged or not a model of fastText: {error}.") from error
         except MemoryError as error:
-            raise ModelFormatError(f"{path} does not fit into memory, or is damaged.") from error
+            raise ModelFormatError(f"{path} does not fit into memory, or is damaged. {error}") from error
 
 
 class _Reader:
-    """Numbers and arrays of a file, of which no more is read than there is."""
+    """Numbers and arrays of a file; never reads beyond its end."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self.path = path
         self._file = file
-        self.left = os.fstat(file.fileno()).st_size
-
-    def take(self, n: int, what: str) -> bytes:
-        """Read some bytes."""
-        self._check(n, what)
-        data = self._file.read(n)
-        if len(data) < n:
-            raise EOFError(f"it ends within its {what}")
-        self.left -= n
-        return data
+        self.size = self.left = os.fstat(file.fileno()).st_size
 
     def _check(self, n: int, what: str) -> None:
         if not 0 <= n <= self.left:
             raise EOFError(f"its {what} would take {n:,} bytes, and {self.left:,} are left")
 
-    def entries(self, n: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
-        """Read the entries of a dictionary, whose size stands nowhere: names, where they begin, counts and types."""
-        start = self._file.tell()
-        content = np.memmap(self._file, dtype=np.uint8, mode="r")
-        names, offsets, counts, types, end = fasttext_entries(content, start, n)
-        if end < 0:
-            raise EOFError("it ends within its dictionary")
-        self._file.seek(end)
-        self.left -= end - start
-        return names, offsets, counts, types
-
     def numbers(self, form: str, what: str) -> tuple[Any, ...]:
         """Read numbers of a format of :mod:`struct`."""
-        return struct.unpack(f"<{form}", self.take(struct.calcsize(f"<{form}"), what))
+        n = struct.calcsize(f"<{form}")
+        self._check(n, what)
+        self.left -= n
+        return struct.unpack(f"<{form}", self._file.read(n))
 
     def array(self, dtype: str, shape: tuple[int, ...], what: str) -> NDArray[Any]:
         """Read an array of finite numbers."""
@@ -148,24 +107,55 @@ class _Reader:
             raise ValueError(f"its {what} has infinite values or NaN")
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 
-    def flag(self, what: str) -> bool:
-        """Read a truth value."""
-        return self.take(1, what) != b"\0"
+    def entries(self, n: int) -> tuple[list[bytes], NDArray[Any]]:
+        """Read the names of the entries of a dictionary, and their counts and kinds."""
+        names, tails, at = [], [], self.size - self.left
+        with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            for _ in range(n):
+                end = content.find(b"\0", at)
+                if end < 0 or end + 1 + ENTRY.itemsize > self.size:
+                    raise EOFError("it ends within its dictionary")
+                names.append(content[at:end])
+                at = end + 1 + ENTRY.itemsize
+                tails.append(content[end + 1 : at])
+        self._file.seek(at)
+        self.left = self.size - at
+        return names, np.frombuffer(b"".join(tails), dtype=ENTRY)
 
 
 def _read_model(reader: _Reader) -> FastTextFile:
+    arguments = _read_arguments(reader)
+    dictionary, names, label_counts = _read_dictionary(reader, arguments)
+    is_quantized = reader.numbers("?", "matrices")[0]
+    if not is_quantized and dictionary.pruned is not None:
+        raise ValueError("its dictionary was pruned, but its input matrix was not quantized")
+    inputs = _read_matrix(reader, "input matrix", is_quantized)
+    output = _read_matrix(reader, "output matrix", reader.numbers("?", "output matrix")[0] and is_quantized)
+    if output.shape[0] != len(label_counts):
+        raise ValueError(f"its output matrix has {output.shape[0]} rows for {len(label_counts)} labels")
+    dim = arguments["dim"]
+    if inputs.shape[1] != dim or output.shape[1] != dim:
+        raise ValueError(
+            f"its matrices have {inputs.shape[1]} and {output.shape[1]} columns, and its dimension is {dim}"
+        )
+    dictionary.check(inputs.shape[0])
+    return FastTextFile(arguments, dictionary, names, label_counts, inputs, output)
+
+
+def _read_arguments(reader: _Reader) -> dict[str, Any]:
     path = reader.path
-    if reader.left < 8 or (head := reader.numbers("ii", "header"))[0] != _MAGIC:
+    if reader.left < struct.calcsize(HEADER) or (head := reader.numbers(HEADER, "header"))[0] != MAGIC:
         raise ModelFormatError(
             f"{path} is not a model of fastText: expected a .bin or .ftz file. A .vec file, of word vectors, is read "
             "by load_word_vectors, and a model of this package by load_model."
         )
     version = head[1]
-    if version > _NEWEST:
-        raise ModelFormatError(f"{path} has version {version} of fastText's format; the newest known one is {_NEWEST}.")
-    *values, threshold = reader.numbers("12id", "arguments")
-    arguments: dict[str, Any] = dict(zip((*_ARGUMENTS, "lrUpdateRate"), values, strict=True))
-    loss, model = LOSSES.get(arguments["loss"]), _MODELS.get(arguments["model"])
+    if version > NEWEST_VERSION:
+        raise ModelFormatError(
+            f"{path} has version {version} of fastText's format; the newest known one is {NEWEST_VERSION}."
+        )
+    arguments: dict[str, Any] = dict(zip(ARGUMENT_NAMES, reader.numbers(ARGUMENTS, "arguments"), strict=True))
+    loss, model = LOSSES.get(arguments["loss"]), MODELS.get(arguments["model"])
     if loss is None or model is None:
         raise ValueError(f"its loss is {arguments['loss']} and its model {arguments['model']}, which fastText lacks")
     if model != "supervised":
@@ -176,85 +166,84 @@ def _read_model(reader: _Reader) -> FastTextFile:
         )
     if arguments["dim"] < 1:
         raise ValueError(f"its vectors have {arguments['dim']} dimensions")
-    arguments |= {"loss": loss, "model": model, "t": threshold, "version": version}
-    if version == 11:  # whose supervised models had no character n-grams
+    if version == 11:  # supervised models of this version had no character n-grams
         arguments["maxn"] = 0
-    dictionary, label_counts = _read_dictionary(reader, arguments)
-    is_quantized = reader.flag("matrices")
-    if not is_quantized and dictionary.pruned is not None:
-        raise ValueError("its dictionary was pruned, but its input matrix was not quantized")
-    inputs = _read_quantized(reader, "input matrix") if is_quantized else _read_dense(reader, "input matrix")
-    quantized_output = reader.flag("output matrix") and is_quantized
-    stored = _read_quantized(reader, "output matrix") if quantized_output else _read_dense(reader, "output matrix")
-    if stored.shape[0] != len(label_counts):
-        raise ValueError(f"its output matrix has {stored.shape[0]} rows for {len(label_counts)} labels")
-    if inputs.shape[1] != arguments["dim"] or stored.shape[1] != arguments["dim"]:
-        raise ValueError(
-            f"its matrices have {inputs.shape[1]} and {stored.shape[1]} columns, and its dimension is "
-            f"{arguments['dim']}"
-        )
-    dictionary.check(inputs.shape[0])
-    n_bytes = 4 * stored.shape[0] * stored.shape[1]
-    if n_bytes > max(_MAX_OUTPUT, _MAX_GROWTH * path.stat().st_size):
-        raise ValueError(f"its output matrix would take {n_bytes:,} bytes")
-    output = stored.dense() if isinstance(stored, Quantized) else stored
-    return FastTextFile(arguments, loss, dictionary, label_counts, inputs, output)
+    return arguments | {"loss": loss, "model": model, "version": version}
 
 
-def _read_dictionary(reader: _Reader, arguments: dict[str, Any]) -> tuple[FastTextDictionary, NDArray[np.int64]]:
-    n_entries, n_words, n_labels, _, n_pruned = reader.numbers("iiiqq", "dictionary")
+def _read_dictionary(
+    reader: _Reader, arguments: dict[str, Any]
+) -> tuple[FastTextDictionary, NDArray[np.str_], NDArray[np.int64]]:
+    """Return the dictionary, and the names and the counts of the labels."""
+    n_entries, n_words, n_labels, _, n_pruned = reader.numbers(SIZES, "dictionary")
     if n_words < 0 or n_labels < 1 or n_entries != n_words + n_labels or n_entries * 10 > reader.left:
         raise ValueError(f"its dictionary has {n_entries} entries, {n_words} words and {n_labels} labels")
-    names, offsets, counts, types = reader.entries(n_entries)
-    if (types[:n_words] != _WORD).any() or (types[n_words:] != _LABEL).any():
+    entries, tails = reader.entries(n_entries)
+    if (tails["kind"][:n_words] != WORD).any() or (tails["kind"][n_words:] != LABEL).any():
         raise ValueError("its dictionary has words among the labels, or types that are unknown")
-    label_counts = counts[n_words:].copy()
-    if (label_counts < 0).any() or (label_counts >= MAX_COUNT).any():
+    label_counts = tails["count"][n_words:].astype(np.int64)
+    if (label_counts < 0).any() or (label_counts >= _MAX_COUNT).any():
         raise ValueError("a label has a count that is negative or too large")
-    pruned = None
-    if n_pruned >= 0:
-        pruned = reader.array("<i4", (n_pruned, 2), "index of pruned n-grams")
-    dictionary = FastTextDictionary(
-        names,
-        offsets,
+    dictionary = FastTextDictionary.of_entries(
+        entries,
         n_words,
         bucket=arguments["bucket"],
         word_ngrams=arguments["wordNgrams"],
         min_n=arguments["minn"],
         max_n=arguments["maxn"],
-        pruned=pruned,
+        pruned=reader.array("<i4", (n_pruned, 2), "index of pruned n-grams") if n_pruned >= 0 else None,
     )
-    return dictionary, label_counts
+    labels = [label.removeprefix(LABEL_PREFIX) for label in dictionary.entries(n_words, n_entries)]
+    name, repeats = Counter(labels).most_common(1)[0]
+    if repeats > 1:
+        raise ValueError(f"two labels have the name {name!r}")
+    n_bytes = 4 * n_labels * max(map(len, labels))  # numpy's strings are as wide as the longest
+    if n_bytes > _MAX_BYTES:
+        raise ValueError(f"an array of its {n_labels:,} labels, some very long, would take {n_bytes:,} bytes")
+    return dictionary, np.array(labels), label_counts
 
 
-def _read_dense(reader: _Reader, what: str) -> NDArray[np.float32]:
-    shape = reader.numbers("qq", what)
-    return reader.array("<f4", shape, what)
-
-
-def _read_quantized(reader: _Reader, what: str) -> Quantized:
-    has_norms, n_rows, n_columns, n_codes = reader.numbers("?qqi", what)
+def _read_matrix(reader: _Reader, what: str, is_quantized: bool) -> NDArray[np.float32]:
+    if not is_quantized:
+        return reader.array("<f4", reader.numbers(DENSE, what), what)
+    has_norms, n_rows, n_columns, n_codes = reader.numbers(QUANTIZED, what)
     codes = reader.array("u1", (n_codes,), what)
-    n_parts, part, centroids = _read_centroids(reader, n_columns, what)
+    part, centroids = _read_centroids(reader, n_columns, what)
+    n_parts = len(range(0, n_columns, part))
     if n_rows < 0 or n_codes != n_rows * n_parts:
         raise ValueError(f"its {what} has {n_codes} codes for {n_rows} rows of {n_parts}")
     norm_codes = norms = None
     if has_norms:
-        norm_codes = reader.array("u1", (n_rows,), what)
-        norms = _read_centroids(reader, 1, what)[2][:, 0]
-    return Quantized(codes.reshape(n_rows, n_parts), centroids, part, norm_codes, norms)
+        norm_codes, norms = reader.array("u1", (n_rows,), what), _read_centroids(reader, 1, what)[1]
+    _check_memory(4 * n_rows * n_columns, reader.size, what)
+    matrix = np.empty((n_rows, n_columns), dtype=np.float32)
+    for start, part_codes in zip(range(0, n_columns, part), codes.reshape(n_rows, n_parts).T, strict=True):
+        matrix[:, start : start + part] = centroids[part_codes, start : start + part]
+    if norms is not None:
+        with np.errstate(over="ignore"):
+            matrix *= norms[norm_codes]
+        if not is_finite(matrix):
+            raise ValueError(f"its {what} has infinite values")
+    return matrix
 
 
-def _read_centroids(reader: _Reader, n_columns: int, what: str) -> tuple[int, int, NDArray[np.float32]]:
-    """Return the number of parts, the columns of each, and the centroids of all parts side by side."""
-    width, n_parts, part, last = reader.numbers("4i", what)
+def _read_centroids(reader: _Reader, n_columns: int, what: str) -> tuple[int, NDArray[np.float32]]:
+    """Return the columns of a part, and the centroids of all parts side by side, shape (256, n_columns)."""
+    width, n_parts, part, last = reader.numbers(CENTROIDS, what)
     if width < 1 or width != n_columns or part < 1 or n_parts != -(-width // part) or last != (width - 1) % part + 1:
         raise ValueError(f"its {what} has {n_parts} parts of {part} columns for {n_columns}")
-    stored = reader.array("<f4", (_N_CENTROIDS * width,), what)
-    centroids = np.empty((_N_CENTROIDS, width), dtype=np.float32)
-    for at in range(n_parts):
-        columns = slice(at * part, min((at + 1) * part, width))
-        size = columns.stop - columns.start
-        start = at * _N_CENTROIDS * part
-        centroids[:, columns] = stored[start : start + _N_CENTROIDS * size].reshape(_N_CENTROIDS, size)
-    return n_parts, part, centroids
+    stored = reader.array("<f4", (N_CENTROIDS * width,), what)
+    ends = range(N_CENTROIDS * part, len(stored), N_CENTROIDS * part)
+    return part, np.hstack([values.reshape(N_CENTROIDS, -1) for values in np.split(stored, ends)])
+
+
+def _check_memory(n_bytes: int, file_size: int, what: str) -> None:
+    """Raise an error if a quantized matrix is too large for the file, or for the memory."""
+    if n_bytes > max(_MAX_BYTES, _MAX_GROWTH * file_size):
+        raise ValueError(f"its {what} would take {n_bytes:,} bytes")
+    free = available_memory()
+    if free is not None and n_bytes > free:
+        raise MemoryError(
+            f"Its {what} is quantized and takes {n_bytes / 1e9:.1f} GB as float32; {free / 1e9:.1f} GB are free. Free "
+            "memory, or prune the model by fastText's quantize with a cutoff."
+        )

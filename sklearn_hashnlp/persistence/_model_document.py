@@ -45,7 +45,6 @@ ALLOWED_CLASSES: dict[str, str] = {
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
     "EarlyStopping": "sklearn_hashnlp.training",
     "EmbeddingTables": "sklearn_hashnlp.classifiers",
-    "FastTextModel": "sklearn_hashnlp.persistence",
     "FastTextVectorizer": "sklearn_hashnlp.text",
     "FeatureUnion": "sklearn.pipeline",
     "FrequentNgramVectorizer": "sklearn_hashnlp.text",

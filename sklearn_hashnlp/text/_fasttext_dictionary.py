@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._fasttext_rows import (
     FastTextTables,
     bucket_table,
-    fasttext_rows,
     hash_table,
     with_subwords,
 )
-from sklearn_hashnlp.text._documents import as_documents, in_chunks, pack, plain_texts
 
 LABEL_PREFIX = "__label__"
 MAX_BUCKET = 2**31 - 1
 MAX_LENGTH = 1000  # of n-grams: the time of a text is in proportion
-_CHUNK = 2**21  # characters of the texts that are packed at once
+
+_NAMES, _OFFSETS, _PRUNED = "dictionary.names", "dictionary.offsets", "dictionary.pruned"  # in model folders
+_INTEGERS = ("n_words", "bucket", "word_ngrams", "min_n", "max_n")
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,35 @@ class FastTextDictionary:
     label_prefix: str = LABEL_PREFIX
 
     @classmethod
-    def of_words(cls, words: Iterable[bytes], **settings: Any) -> FastTextDictionary:
-        """Build a dictionary of words, without labels."""
-        words = list(words)
-        offsets = np.cumsum([0, *map(len, words)], dtype=np.int64)
-        return cls(_bytes_array(b"".join(words)), offsets, len(words), **settings)
+    def of_entries(cls, entries: Sequence[bytes], n_words: int, **settings: Any) -> Self:
+        """Build a dictionary of words, and of the labels that follow them."""
+        offsets = np.cumsum([0, *map(len, entries)], dtype=np.int64)
+        return cls(bytes_array(b"".join(entries)), offsets, n_words, **settings)
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        """Build a dictionary from the values and arrays that :meth:`to_state` returned, and check it."""
+        if not isinstance(values["label_prefix"], str):
+            raise TypeError(f"the prefix of labels is {values['label_prefix']!r}")
+        pruned = None
+        if _PRUNED in arrays:
+            pruned = _typed(arrays, _PRUNED, np.int32, 2)
+            if pruned.shape[1] != 2:
+                raise ValueError("the buckets that were kept are not pairs")
+        integers = {name: values[name] for name in _INTEGERS}
+        for name, value in integers.items():
+            if type(value) is not int or not -(2**31) <= value < 2**31:
+                raise TypeError(f"{name} is {value!r}")
+        names, offsets = _typed(arrays, _NAMES, np.uint8, 1), _typed(arrays, _OFFSETS, np.int64, 1)
+        dictionary = cls(names, offsets, **integers, pruned=pruned, label_prefix=values["label_prefix"])
+        dictionary.check(MAX_BUCKET)
+        return dictionary
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return JSON values and arrays for a model folder."""
+        values = {name: getattr(self, name) for name in (*_INTEGERS, "label_prefix")}
+        pruned = {} if self.pruned is None else {_PRUNED: self.pruned}
+        return values, {_NAMES: self.names, _OFFSETS: self.offsets, **pruned}
 
     @property
     def hashes_ngrams(self) -> bool:
@@ -92,7 +115,7 @@ class FastTextDictionary:
             self.word_ngrams,
             self.min_n,
             self.max_n,
-            _bytes_array(self.label_prefix.encode() or b" "),  # which no word begins with
+            bytes_array(self.label_prefix.encode() or b" "),  # which no word begins with
             subwords=np.empty(0, dtype=np.int32),
             subword_ends=np.empty(0, dtype=np.int64),
         )
@@ -103,30 +126,21 @@ class FastTextDictionary:
         blob, ends = self.names.tobytes(), self.offsets.tolist()
         return [blob[ends[i] : ends[i + 1]].decode("utf-8", "surrogateescape") for i in range(start, stop)]
 
-    def rows(self, text: NDArray[np.uint8], offsets: NDArray[np.int64], documents: slice) -> Ragged:
-        """Find the rows of some documents of a buffer, in which a byte follows each."""
-        return fasttext_rows(self.tables, text, offsets, documents)
-
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "tables"}  # made anew in a moment
 
 
-def _bytes_array(content: bytes) -> NDArray[np.uint8]:
-    """Return an array that can be written to, as all others are: kernels are compiled once for each kind."""
+def bytes_array(content: bytes) -> NDArray[np.uint8]:
+    """Return bytes as a writable array, as all others are: kernels are compiled once for each kind."""
     return np.frombuffer(content, dtype=np.uint8).copy()
 
 
-def packed_documents(X: Any, *, caller: str) -> Iterator[Ragged]:
-    """Yield documents in UTF-8, a byte after each, in several buffers if they are many."""
-    for first, chunk in in_chunks(as_documents(X, caller=caller), n_characters=_CHUNK):
-        for texts in pack(
-            plain_texts(chunk, first=first, caller=caller),
-            lowercase=False,
-            preprocess=None,
-            check_surrogates=partial(refuse_surrogates, first=first, caller=caller),
-            max_characters=2 * _CHUNK,
-        ):
-            yield texts.rows
+def _typed(arrays: dict[str, NDArray[Any]], name: str, dtype: Any, n_dimensions: int) -> NDArray[Any]:
+    """Return an array of a folder, which must have a type and a number of dimensions."""
+    array = arrays[name]
+    if array.dtype != dtype or array.ndim != n_dimensions:
+        raise ValueError(f"the array {name!r} is of {array.dtype} with {array.ndim} dimensions")
+    return np.require(array, requirements=["C", "W"])  # kernels are compiled once for each kind of array
 
 
 def refuse_surrogates(index: int, text: str, *, first: int, caller: str) -> None:

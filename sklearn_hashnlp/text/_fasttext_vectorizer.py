@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, fit_context
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, fit_context, in_configured_sparse_interface
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._fasttext_rows import END_OF_LINE
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes
+from sklearn_hashnlp.kernels.ngrams._fasttext_rows import END_OF_LINE, fasttext_rows
 from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, plain_texts
 from sklearn_hashnlp.text._fasttext_dictionary import (
@@ -20,11 +24,13 @@ from sklearn_hashnlp.text._fasttext_dictionary import (
     MAX_BUCKET,
     MAX_LENGTH,
     FastTextDictionary,
+    bytes_array,
     refuse_surrogates,
 )
-from sklearn_hashnlp.text._fasttext_state import dictionary_of_state, dictionary_to_state
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
+
+_BLANK = re.compile(r"[ \t\n\v\f\r\0]")  # the characters that separate words
 
 
 class FastTextVectorizer(TextVectorizer):
@@ -32,8 +38,8 @@ class FastTextVectorizer(TextVectorizer):
 
     ``fit`` builds fastText's dictionary of words; each has a column, the most frequent first. Word n-grams and
     character n-grams are hashed to ``bucket`` further columns, by fastText's hash functions.
-    :func:`~sklearn_hashnlp.classifiers.from_fasttext` makes the vectorizer of a trained model. For a new classifier
-    take :class:`HashingNgramVectorizer`, which needs no dictionary, or ``make_text_classifier``.
+    :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns the fitted vectorizer of a model of fastText. For a new
+    classifier use :class:`HashingNgramVectorizer`, which needs no dictionary, or ``make_text_classifier``.
 
     Parameters
     ----------
@@ -47,7 +53,7 @@ class FastTextVectorizer(TextVectorizer):
     min_count : int, default=1
         Words that occur less often in ``fit`` are not in the dictionary (``minCount``).
     label_prefix : str, default="__label__"
-        Words that begin with it are labels in fastText's files, and are left out.
+        Words that begin with it are labels in fastText's files, and are excluded.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         The type of the values.
     n_jobs : int or None, default=None
@@ -63,12 +69,12 @@ class FastTextVectorizer(TextVectorizer):
     See Also
     --------
     HashingNgramVectorizer : Counts of hashed n-grams without a dictionary.
-    sklearn_hashnlp.classifiers.from_fasttext : Convert a model of fastText to a pipeline.
+    sklearn_hashnlp.classifiers.load_fasttext : Load a model of fastText as a pipeline.
 
     Notes
     -----
-    Words end at spaces, tabs, line breaks and NUL; the token ``</s>`` is added to each text, and one in a text ends it.
-    Words have no lowercase and keep their punctuation.
+    Words are separated by spaces, tabs, line breaks and NUL. They are not converted to lowercase and keep their
+    punctuation. The token ``</s>`` is added to each text; a text that contains it ends there.
 
     References
     ----------
@@ -159,8 +165,9 @@ class FastTextVectorizer(TextVectorizer):
             raise ValueError(
                 f"{caller}: no word occurs {self.min_count} times. Check the texts and min_count={self.min_count!r}."
             )
-        dictionary = FastTextDictionary.of_words(
+        dictionary = FastTextDictionary.of_entries(
             words,
+            len(words),
             bucket=int(self.bucket),
             word_ngrams=int(self.word_ngrams),
             min_n=int(self.min_n),
@@ -173,9 +180,58 @@ class FastTextVectorizer(TextVectorizer):
             )
         return self._set_dictionary(dictionary)
 
+    def transform_words(self, words: Iterable[str]) -> Any:
+        """Count the columns of single words: the word itself, if it is in the dictionary, and its character n-grams.
+
+        The mean of their vectors is fastText's ``get_word_vector``, see
+        :meth:`HashEmbeddingClassifier.document_vectors
+        <sklearn_hashnlp.classifiers.HashEmbeddingClassifier.document_vectors>`.
+
+        Parameters
+        ----------
+        words : iterable of str
+            Words without whitespace. Lone surrogates, as in ``words_``, stand for bytes that are not UTF-8.
+
+        Returns
+        -------
+        sparse matrix of shape (n_words, n_features)
+            The counts, CSR with sorted columns. In contrast to ``transform``, ``</s>`` is not added.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        ValueError
+            If ``words`` is a single string, or a word is not a ``str``, is empty or contains whitespace.
+
+        Examples
+        --------
+        >>> from sklearn_hashnlp.text import FastTextVectorizer
+        >>> vectorizer = FastTextVectorizer().fit(["a pan and a pot", "a knife"])
+        >>> vectorizer.transform_words(["pan", "fork"]).toarray()
+        array([[0., 0., 1., 0., 0., 0.],
+               [0., 0., 0., 0., 0., 0.]], dtype=float32)
+        """
+        check_is_fitted(self)
+        caller = f"{type(self).__name__}.transform_words"
+        if isinstance(words, str):
+            raise ValueError(f"{caller} takes a list of words, got a single string. Wrap it in a list: [word].")
+        words = list(words)
+        for word in words:
+            if not isinstance(word, str) or not word or _BLANK.search(word):
+                raise ValueError(f"{caller} takes words without whitespace, got {word!r}. Use transform for texts.")
+        encoded = [word.encode("utf-8", "surrogateescape") + b" " for word in words]
+        text, offsets = bytes_array(b"".join(encoded)), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        tables = self._dictionary.tables._replace(word_ngrams=1)
+        rows = fasttext_rows(tables, text, offsets, slice(0, len(words)), end_of_line=False)
+        dtype = np.dtype(self.dtype).type
+        columns, counts, indptr = count_hashes(rows, n_features=self.n_features_, dtype=dtype)
+        matrix = csr_matrix((counts, columns, indptr), shape=(len(words), self.n_features_))
+        return in_configured_sparse_interface(matrix)
+
     @property
     def words_(self) -> list[str]:
-        """The words of the dictionary, in the order of their columns."""
+        """The words of the dictionary, in the order of their columns; lone surrogates for bytes that are not UTF-8."""
         check_is_fitted(self)
         return self._dictionary.entries(0, self.n_words_)
 
@@ -187,7 +243,7 @@ class FastTextVectorizer(TextVectorizer):
 
     def _hash_texts(self, texts: Texts) -> Ragged:
         values, offsets = texts.rows
-        return self._dictionary.rows(values, offsets, slice(0, len(offsets) - 1))
+        return fasttext_rows(self._dictionary.tables, values, offsets, slice(0, len(offsets) - 1))
 
     def _set_dictionary(self, dictionary: FastTextDictionary) -> Self:
         """Set the fitted attributes."""
@@ -197,12 +253,10 @@ class FastTextVectorizer(TextVectorizer):
         return self
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return dictionary_to_state(self._dictionary)
+        return self._dictionary.to_state()
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        dictionary = dictionary_of_state(values, arrays)
-        dictionary.check(MAX_BUCKET)
-        self._set_dictionary(dictionary)
+        self._set_dictionary(FastTextDictionary.from_state(values, arrays))
 
 
 def _words(text: str, index: int, first: int, caller: str) -> list[bytes]:

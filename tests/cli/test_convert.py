@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp import load_model
-from sklearn_hashnlp.persistence import FastTextModel, load_fasttext
+from sklearn_hashnlp.classifiers import load_fasttext
 from tests.persistence.fasttext_models import DATA
 
 STORED = json.loads((DATA / "predictions.json").read_text(encoding="utf-8"))
@@ -29,12 +29,11 @@ def test_the_folder_predicts_what_fasttext_printed(hashnlp: Any, tmp_path: Path,
         label, probability = line.split("\t")
         assert label == best[0]
         assert abs(float(probability) - best[1]) < 1e-4
-    assert isinstance(load_model(folder), FastTextModel)
 
 
-def test_a_pipeline_is_trained_further(hashnlp: Any, tmp_path: Path) -> None:
+def test_a_converted_model_is_trained_further(hashnlp: Any, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    report = hashnlp("convert", DATA / "hs.bin", "--model", folder, "--pipeline", "--json").json
+    report = hashnlp("convert", DATA / "hs.bin", "--model", folder, "--json").json
     model = load_model(folder)
     assert model.predict(["how to bake bread"]) == load_fasttext(DATA / "hs.bin").predict(["how to bake bread"])
     X = model[:-1].transform(["how to bake bread"])
@@ -48,11 +47,11 @@ def test_the_folder_is_described(hashnlp: Any, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     assert hashnlp("convert", DATA / "pruned.ftz", "--model", folder, "--quiet").err == ""
     described = hashnlp("info", folder, "--json").json
-    assert described["model"] == "FastTextModel"
+    assert (described["model"], described["estimator"]) == ("Pipeline", "HashEmbeddingClassifier")
     assert list(described["labels"]) == ["baking", "equipment", "sauce"]
     assert "Converted from fastText" in (folder / "README.md").read_text(encoding="utf-8")
-    assert described["n_words"] == load_fasttext(DATA / "pruned.ftz").n_words_
-    assert (described["parameters"]["loss"], described["parameters"]["wordNgrams"]) == ("softmax", 2)
+    assert described["n_words"] == load_fasttext(DATA / "pruned.ftz")[0].n_words_
+    assert (described["parameters"]["loss"], described["parameters"]["word_ngrams"]) == ("softmax", 2)
 
 
 def test_what_is_no_model_of_fasttext_is_refused(hashnlp: Any, data: Path, tmp_path: Path) -> None:

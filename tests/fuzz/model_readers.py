@@ -22,7 +22,7 @@ from tests.fuzz.readers import Reader, read_input
 PACKAGE = Path(sklearn_hashnlp.__file__).parent
 _COMMON = ["TextClassifier", "TextClassifier, int8", "HashEmbeddingClassifier", "SGNNClassifier"]
 _COMMON += ["QuantizedSGNNClassifier", "LogisticRegression", "ColumnTransformer", "HsigmoidLanguageModel"]
-_COMMON += ["InterpolatedLanguageModel", "FastTextModel"]
+_COMMON += ["InterpolatedLanguageModel", "fastText"]
 
 
 @cache

@@ -28,10 +28,10 @@ from sklearn_hashnlp import (
     SGNNSentenceEncoder,
     TextClassifier,
 )
-from sklearn_hashnlp.classifiers import quantize
+from sklearn_hashnlp.classifiers import load_fasttext, quantize
 from sklearn_hashnlp.cli._light_classifier import load_predictor
 from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
-from sklearn_hashnlp.persistence import load_fasttext, save_model
+from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.text import FrequentNgramVectorizer
 from tests.fuzz.mutation import mutate_json
@@ -123,7 +123,7 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "HsigmoidLanguageModel": _hsigmoid,
     "InterpolatedLanguageModel": _counts,
     "SGNNSentenceEncoder": _encoder,
-    "FastTextModel": _fasttext,
+    "fastText": _fasttext,
 }
 
 

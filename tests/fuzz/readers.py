@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sklearn_hashnlp.classifiers import load_fasttext
 from sklearn_hashnlp.datasets import load_labelled
 from sklearn_hashnlp.language import KneserNeyLanguageModel
-from sklearn_hashnlp.persistence import load_fasttext, load_word_vectors
+from sklearn_hashnlp.persistence import load_word_vectors
 from tests.oracles.fasttext import write as write_fasttext
 from tests.persistence.fasttext_models import kept_buckets, random_model
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.classifiers import from_fasttext
+from sklearn_hashnlp.classifiers import load_fasttext
 from sklearn_hashnlp.inspection import NgramInverter, collision_report, explain
 from sklearn_hashnlp.inspection._text_columns import TextColumns
-from sklearn_hashnlp.persistence import load_fasttext
 from sklearn_hashnlp.text import FastTextVectorizer
 from tests.oracles.fasttext import write
 from tests.persistence.fasttext_models import DATA, TEXTS, kept_buckets, random_model
@@ -67,7 +66,7 @@ def test_features_are_what_a_model_counts(tmp_path: Path, pruned: bool) -> None:
     kept = {"pruned": kept_buckets(**options), "quantized": "i"} if pruned else {}
     model = random_model(**options, **kept)  # type: ignore[arg-type]
     (tmp_path / "model.bin").write_bytes(write(model))
-    vectorizer = from_fasttext(load_fasttext(tmp_path / "model.bin"))[0]
+    vectorizer = load_fasttext(tmp_path / "model.bin")[0]
     for text in TEXTS:
         assert counts_of_features(vectorizer, text) == counts_of_row(vectorizer, text)
 
@@ -90,7 +89,7 @@ def test_ngrams_have_their_places_in_the_text() -> None:
 
 
 def test_ngrams_of_columns_and_of_labels() -> None:
-    model = from_fasttext(load_fasttext(DATA / "softmax.bin"))
+    model = load_fasttext(DATA / "softmax.bin")
     inverter = NgramInverter(model).fit(["how to bake bread", "which pan for bread"])
     column = int(inverter.columns_of("bread")[0])
     assert inverter.get_feature_names_out([column]) == ["bread"]

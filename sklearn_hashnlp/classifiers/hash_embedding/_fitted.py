@@ -15,7 +15,7 @@ from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns, evidence_shares
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, is_linear
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import plain_rows, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import document_vectors, plain_rows, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
@@ -54,6 +54,46 @@ class FittedHashEmbedding(NetClassifier):
     def _loss(self) -> Loss:  # type: ignore[override]
         held = self._held()
         return held.loss if isinstance(held, LinearFit) else held.criterion_
+
+    def document_vectors(self, X: Any) -> NDArray[np.float32]:
+        """Compute the vector of each row: the embeddings of its columns, combined and divided by ``normalize``.
+
+        For a model of :func:`load_fasttext` these are fastText's sentence vectors and, for rows of
+        :meth:`FastTextVectorizer.transform_words <sklearn_hashnlp.text.FastTextVectorizer.transform_words>`, its word
+        vectors.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of float32 of shape (n_samples, width)
+            The vectors, of ``embedding_dim`` columns (times ``n_hashes`` for ``aggregation="concat"``, and ``n_hashes``
+            more with ``append_weight``); zeros for a row without known columns.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is not as in ``fit``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+        >>> model = HashEmbeddingClassifier(variant="standard", embedding_dim=4, random_state=0)
+        >>> model.fit(np.eye(3), ["a", "b", "c"]).document_vectors(np.eye(3)).shape
+        (3, 4)
+        """
+        check_fitted(self, "classes_")
+        rows, model = self._rows(X), self._linear_model()
+        if model is not None:
+            return document_vectors(model, rows)
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        with plain_torch(self._net.device_type):
+            return self._net.document_vectors(rows)
 
     def _held(self) -> SparseNet | LinearFit:
         net: SparseNet | None = self.__dict__.get("_net")

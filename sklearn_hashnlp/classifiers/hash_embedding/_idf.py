@@ -107,7 +107,7 @@ def evidence_shares(
     are an extrapolation. Without inverse document frequencies nothing is known of its columns but that they occurred.
     """
     if not known.spec.has_importance:
-        return (known.evidence(rows) >= 0).astype(np.float64)
+        return (known.evidence(rows, common=0.0, enough=0.0) >= 0).astype(np.float64)  # to the first known column
     if divisor is None:
         return (np.diff(rows.indptr) > 0).astype(np.float64)
     evidence = known.evidence(rows, common=1 / divisor, enough=enough)

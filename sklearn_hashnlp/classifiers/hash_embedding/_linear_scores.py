@@ -43,6 +43,13 @@ def score_rows(
     return scores, labels, all(finite)
 
 
+def document_vectors(model: LinearModel, rows: SparseRows) -> NDArray[np.float32]:
+    """Return the vectors of rows that the linear layer reads, shape (n_rows, output_dim)."""
+    width = model.spec.output_dim  # the scores of a layer that returns its input
+    identity = model._replace(weight=np.eye(width, dtype=np.float32), bias=np.zeros(width, dtype=np.float32))
+    return score_rows(identity, rows)[0].astype(np.float32)
+
+
 def map_row_blocks(work: Callable[[slice], None], n_rows: int, n_values: int) -> None:
     """Call a function for blocks of rows, on all processors if there are enough values."""
     n_threads = 1 if n_values < 2 * _MIN_VALUES else min(_n_processors(), n_values // _MIN_VALUES)

@@ -18,7 +18,7 @@ from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
 from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
@@ -99,11 +99,13 @@ class SparseNet(ClassifierNet):
         with torch.inference_mode():
             for block in self._document_vectors(rows):
                 hidden = head(block)
-                result = head.softmax.topk(hidden, min(k + 1, head.softmax.n_classes))
-                best, indices = (tensor.cpu().numpy() for tensor in result)
+                best, indices = (tensor.cpu().numpy() for tensor in head.softmax.topk_with_bound(hidden, k))
                 # Ties in float32 are broken by the order of classes, as by argsort over all scores.
-                close = ~(np.diff(best, axis=1) < _TIE_TOLERANCE * best[:, 1:]).all(axis=1)
-                best, indices = best[:, :k].astype(np.float32), indices[:, :k].copy()
+                close = _are_close(best)
+                if close.any() and k < head.softmax.n_classes:  # by the bound: perhaps not by the next class
+                    best[close] = head.softmax.topk(hidden[torch.from_numpy(close).to(hidden.device)], k + 1)[0].cpu()
+                    close = _are_close(best)
+                best, indices = best[:, :k].astype(np.float32), indices.copy()
                 if close.any():
                     scores = head.softmax.log_prob(hidden[torch.from_numpy(close).to(hidden.device)])
                     scores = scores.float().cpu().numpy()
@@ -113,7 +115,16 @@ class SparseNet(ClassifierNet):
                 classes.append(indices)
         return np.concatenate(log_probs).astype(np.float64), np.concatenate(classes)
 
+    def document_vectors(self, rows: SparseRows) -> NDArray[np.float32]:
+        """Compute the vectors that the head reads, shape (n_rows, output_dim)."""
+        vectors = torch.cat(list(self._document_vectors(rows)))
+        return np.asarray(vectors.float().cpu().numpy())
+
     def _document_vectors(self, rows: SparseRows) -> Iterator[Tensor]:
+        model = self.module_.bag_model()
+        if model is not None:
+            yield from torch.split(torch.from_numpy(document_vectors(model, rows)).double(), PREDICT_ROWS)
+            return
         rows = SparseDataset.of(rows)
         documents: list[Tensor] = []
         n_documents = 0
@@ -156,6 +167,11 @@ class SparseNet(ClassifierNet):
             self._set_training(True)
             return CompiledStep(self.module_, self.optimizer_, self.step_scale).steps(batches)
         return super().training_steps(batches)
+
+
+def _are_close(log_probs: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows of descending log-probabilities have two that may be equal in float32."""
+    return np.asarray(~(np.diff(log_probs, axis=1) < _TIE_TOLERANCE * log_probs[:, 1:]).all(axis=1))
 
 
 def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None) -> SparseNet:

@@ -75,7 +75,10 @@ def fasttext_rows(
     *,
     end_of_line: bool = True,
 ) -> Ragged:  # of int32
-    """Find the rows of some documents, in the order and as often as fastText adds them up."""
+    """Find the rows of some documents, in the order and as often as fastText adds them up.
+
+    Without ``end_of_line`` the token of the end counts only in documents that have no other token.
+    """
     ends = np.zeros(documents.stop - documents.start + 1, dtype=np.int64)
     rows = _find_rows(tables, text, offsets, documents.start, documents.stop, end_of_line, ends)
     return Ragged(rows, ends)
@@ -266,14 +269,15 @@ def _split(
     """Return where tokens begin and end, their hashes and their number; a token that ends the line is left out."""
     mask = np.uint32(len(slots) - 1)
     n = 0
+    at, stop = np.uint64(at), np.uint64(stop)  # unsigned indices spare the loops a test for negative ones
     while True:
         while at < stop and _is_blank(text[at]):
-            at += 1
+            at += np.uint64(1)
         start = at
         state = _OFFSET_BASIS
         while at < stop and not _is_blank(text[at]):
             state = _mix(state, text[at])
-            at += 1
+            at += np.uint64(1)
         if start == stop or (at - start == len(_END) and _starts_with(text, start, at, _END)):
             return spans, hashes, n
         if n == len(hashes):
@@ -320,14 +324,15 @@ def _find_rows(
                 rows[n_rows] = entry
                 n_rows += 1
             if entry >= 0 and len(tables.subword_ends) > 0:
-                for at in range(tables.subword_ends[entry], tables.subword_ends[entry + 1]):
-                    if n_rows == len(rows):
-                        rows = _grown(rows)
-                    rows[n_rows] = tables.subwords[at]
-                    n_rows += 1
+                subwords = tables.subwords[tables.subword_ends[entry] : tables.subword_ends[entry + 1]]
+                while n_rows + len(subwords) > len(rows):
+                    rows = _grown(rows)
+                for i in range(len(subwords)):
+                    rows[n_rows + i] = subwords[i]
+                n_rows += len(subwords)
             elif tables.max_n > 0:
                 rows, n_rows = _add_subwords(tables, text, start, stop, rows, n_rows)
-        if end_of_line and end_entry < tables.n_words:
+        if (end_of_line or n_tokens == 0) and end_entry < tables.n_words:
             if n_hashes == len(hashes):
                 hashes = _grown(hashes)
                 spans = np.empty((len(hashes), 2), dtype=np.int64)
@@ -341,4 +346,4 @@ def _find_rows(
         if tables.word_ngrams > 1:
             rows, n_rows = _add_word_ngrams(tables, hashes, n_hashes, rows, n_rows)
         ends[document - first + 1] = n_rows
-    return rows[:n_rows].copy()
+    return rows[:n_rows]

@@ -13,6 +13,7 @@ from sklearn_hashnlp.kernels.embeddings._hash_ids import mix_id, slot_of
 from sklearn_hashnlp.kernels.trees._features import NODE_STEP
 
 _STEP = np.uint64(NODE_STEP)
+_LARGEST = np.finfo(np.float32).max
 
 
 class TreeScorer(NamedTuple):
@@ -33,7 +34,7 @@ def search_best(
     inputs: NDArray[Any],  # (rows, in_features)
     features: NDArray[np.int64],  # (rows, n_features)
     scorer: TreeScorer,
-    log_probs: NDArray[Any],  # (rows, k): filled, descending
+    log_probs: NDArray[Any],  # (rows, k), or (rows, k + 1): filled, descending; the last is a bound for other classes
     classes: NDArray[np.int64],  # (rows, k): filled
 ) -> None:
     """Find the k most probable classes of each row by best-first search."""
@@ -49,7 +50,9 @@ def search_best(
             if item < 0:
                 log_probs[row, n_found], classes[row, n_found] = key, ~item
                 n_found += 1
-                if n_found == log_probs.shape[1]:
+                if n_found == classes.shape[1]:
+                    if n_found < log_probs.shape[1]:
+                        log_probs[row, n_found] = keys[0] if size > 0 else -_LARGEST
                     break
                 continue
             first = scorer.offsets[item]
