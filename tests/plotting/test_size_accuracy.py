@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from sklearn_hashnlp.classifiers.tuning._result import TunedModel, TuningResult
 from sklearn_hashnlp.plotting import SizeAccuracyDisplay
-from sklearn_hashnlp.plotting._size_accuracy import format_bytes
 
 
 def test_models_of_a_search_are_drawn_with_front_limit_and_default():
@@ -30,7 +29,7 @@ def test_models_of_a_search_are_drawn_with_front_limit_and_default():
     assert "1 MB" in [tick.get_text() for tick in display.ax_.get_xticklabels()]
 
 
-def test_another_score_has_its_name_and_is_no_share():
+def test_a_score_other_than_accuracy_has_its_name_and_no_percent_sign():
     result = TuningResult(None, [TunedModel(0, {}, "float32", -0.7, 1000)], None)
     axes = [
         SizeAccuracyDisplay.from_tuning_result(result, score_name="log loss", ax=Figure().subplots()).ax_,
@@ -42,7 +41,7 @@ def test_another_score_has_its_name_and_is_no_share():
     assert ["%" in ax.get_yticklabels()[0].get_text() for ax in axes] == [False, True]
 
 
-def test_the_front_is_that_of_brute_force():
+def test_the_front_equals_brute_force():
     generator = np.random.default_rng(0)
     for _ in range(30):
         sizes, scores = generator.integers(1, 6, 8), generator.integers(0, 6, 8)
@@ -58,13 +57,6 @@ def test_the_front_is_that_of_brute_force():
         assert (np.diff(sizes[front]) > 0).all()
 
 
-def test_a_plot_without_limit_and_reference():
-    display = SizeAccuracyDisplay([10.0], [0.5], name="one").plot(ax=Figure().subplots(), line_kw={"color": "red"})
-    assert display.reference_ is None
-    assert display.line_.get_color() == "red"
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["one"]
-
-
 @pytest.mark.parametrize(
     ("sizes", "scores", "message"),
     [
@@ -77,7 +69,3 @@ def test_a_plot_without_limit_and_reference():
 def test_wrong_values_are_refused(sizes, scores, message):
     with pytest.raises(ValueError, match=message):
         SizeAccuracyDisplay(sizes, scores).plot(ax=Figure().subplots())
-
-
-def test_bytes_have_decimal_units():
-    assert [format_bytes(size) for size in (5, 1500, 2e6, 3.25e9)] == ["5 B", "1.5 kB", "2 MB", "3.25 GB"]
