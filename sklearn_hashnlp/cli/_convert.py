@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, ModelFolder, Precision, Quiet, SavedPrecision
+from sklearn_hashnlp.cli._options import ModelFolder, Precision, SavedPrecision
 from sklearn_hashnlp.cli._screen import Screen, counted
 
 HELP = """\
@@ -30,15 +30,13 @@ Python; quantized numbers are then stored as numbers, and a model of one-vs-all 
 def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="fastText's file, .bin or .ftz.", show_default=False)],
     model: ModelFolder,
+    screen: Screen,
     pipeline: Annotated[
         bool, typer.Option("--pipeline", help="Write a pipeline that can be trained further with partial_fit.")
     ] = False,
     precision: SavedPrecision = Precision.float32,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Convert a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     from sklearn_hashnlp.persistence import load_fasttext, save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
@@ -52,7 +50,7 @@ def convert(
     card = {"Converted from fastText": {"file": file.name} | read.arguments_}
     save_model(converted, model, precision=precision.value, card=card)
     n_bytes = sum(path.stat().st_size for path in model.iterdir() if path.is_file())
-    if as_json:
+    if screen.as_json:
         screen.show_json(
             {
                 "model": str(model),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import statistics
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -16,8 +14,8 @@ from rich.table import Table
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ComputeDevice, Device, Jobs, Json, Quiet, Seed
-from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
+from sklearn_hashnlp.cli._options import ComputeDevice, Device, Jobs, Seed
+from sklearn_hashnlp.cli._screen import Screen, command_name
 
 HELP = """\
 Train a classifier that predicts the module of a Python docstring, on text that is on your machine.
@@ -45,7 +43,6 @@ _MODELS = {  # the same features side by side; keys are those of the JSON
 _EXAMPLE = "Return the names of all members of the archive, and extract one of them."
 # Colors for the kinds of models, line styles for the features.
 _STYLES = [(color, style) for style in ("--", "-") for color in ("#1f5fa8", "#dd8452")]
-_NOTE_SECONDS = 1.5
 
 
 class _Split(NamedTuple):
@@ -68,28 +65,25 @@ _Runs = dict[str, dict[int, list[_Run]]]
 
 @reporting_errors
 def demo(
+    screen: Screen,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Output folder.")] = Path(
         "hashnlp-demo"
     ),
     seed: Seed = 0,
     device: ComputeDevice = Device.cpu,
     n_jobs: Jobs = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Run the demo; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     folder, plot = output / "model", output / "demo.png"
     options: dict[str, Any] = {"seed": seed, "device": device, "n_jobs": n_jobs}
-    with _elapsed_notes(screen, "Loading torch, and compiling on the first run"):
-        from sklearn_hashnlp.cli._pipelines import predict_proba, train_model
-        from sklearn_hashnlp.datasets import load_stdlib_docstrings
-        from sklearn_hashnlp.persistence import load_model, save_model
-        from sklearn_hashnlp.persistence._model_folder import check_replaceable
+    screen.note("Loading libraries, and on the first run compiling functions ...", style="dim")
+    from sklearn_hashnlp.cli._pipelines import predict_proba, train_model
+    from sklearn_hashnlp.datasets import load_stdlib_docstrings
+    from sklearn_hashnlp.persistence import load_model, save_model
+    from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-        check_replaceable(folder)
-        texts, labels = load_stdlib_docstrings(return_X_y=True)
-        _make_model(_SAVED, **options).fit(["a text", "another"], ["a", "b"])
+    check_replaceable(folder)
+    texts, labels = load_stdlib_docstrings(return_X_y=True)
     split = _split(texts, labels, 0)
     n_train, n_test = len(split.train_texts), len(split.test_texts)
     screen.note(
@@ -124,7 +118,7 @@ def demo(
         plotted = False
 
     results = {name: _summary(of_model[n_train]) for name, of_model in runs.items()}
-    if as_json:
+    if screen.as_json:
         screen.show_json(
             {
                 "n_train": n_train,
@@ -171,28 +165,23 @@ def _compare(screen: Screen, texts: list[str], labels: Any, options: dict[str, A
     from sklearn.model_selection import train_test_split
 
     runs: _Runs = {name: {} for name in _MODELS}
-    total = _N_SPLITS * len(_TRAIN_SIZES) * len(_MODELS)
-    done = 0
-    with screen.progress() as progress, _elapsed_notes(screen, "Comparing models", hidden=not progress.disable) as note:
-        update = add_bar(progress, "Comparing models")
-        for number in range(_N_SPLITS):
+    cells = list(itertools.product(range(_N_SPLITS), _TRAIN_SIZES, _MODELS))
+    screen.note("Comparing models ...", style="dim")
+    with screen.bar("Comparing models") as update:
+        for done, (number, train_size, name) in enumerate(cells, start=1):
             split = _split(texts, labels, number)
-            for train_size in _TRAIN_SIZES:
-                few, few_labels = split.train_texts, split.train_labels
-                if train_size < 1:
-                    few, _, few_labels, _ = train_test_split(
-                        few, few_labels, train_size=train_size, stratify=few_labels, random_state=number
-                    )
-                for name in _MODELS:
-                    model = _make_model(name, **options | {"seed": options["seed"] + number})
-                    started = clock()
-                    model.fit(few, few_labels)
-                    seconds = clock() - started
-                    accuracy = float(model.score(split.test_texts, split.test_labels))
-                    runs[name].setdefault(len(few), []).append(_Run(accuracy, seconds))
-                    done += 1
-                    update(done, total)
-                    note(f"{done} of {total} trained; {name}, {len(few):,} texts: accuracy {accuracy:.1%}")
+            few, few_labels = split.train_texts, split.train_labels
+            if train_size < 1:
+                few, _, few_labels, _ = train_test_split(
+                    few, few_labels, train_size=train_size, stratify=few_labels, random_state=number
+                )
+            model = _make_model(name, **options | {"seed": options["seed"] + number})
+            started = clock()
+            model.fit(few, few_labels)
+            seconds = clock() - started
+            accuracy = float(model.score(split.test_texts, split.test_labels))
+            runs[name].setdefault(len(few), []).append(_Run(accuracy, seconds))
+            update(done, len(cells))
     return runs
 
 
@@ -286,27 +275,4 @@ def _show_results(screen: Screen, results: dict[str, dict[str, float]], folder: 
     if plot is not None:
         screen.show(f"Plot saved in   {plot}")
     command = f"{command_name()} predict --model {shlex.quote(str(folder))} --top 3 --proba"
-    screen.show("\nNext, predict the module of a sentence of your own:")
-    screen.show(f'  echo "{_EXAMPLE}" | {command}', style="bold")
-
-
-@contextmanager
-def _elapsed_notes(screen: Screen, task: str, *, hidden: bool = False) -> Iterator[Callable[[str], None]]:
-    """Print a note at least every two seconds: the task, and the last message passed to the yielded function."""
-    started, finished, messages = time.perf_counter(), threading.Event(), ["..."]
-
-    def report() -> None:
-        while not finished.wait(_NOTE_SECONDS):
-            screen.note(f"{task}, {time.perf_counter() - started:.0f} s: {messages[-1]}", style="dim")
-
-    if hidden:  # a progress bar shows the same
-        yield messages.append
-        return
-    screen.note(f"{task} ...", style="dim")
-    thread = threading.Thread(target=report, daemon=True)
-    thread.start()
-    try:
-        yield messages.append
-    finally:
-        finished.set()
-        thread.join()
+    screen.next_step("predict the module of another sentence", f'echo "{_EXAMPLE}" | {command}')

@@ -11,18 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import (
-    Delimiter,
-    Errors,
-    FormatOfTexts,
-    Json,
-    LabelPrefix,
-    ModelFolder,
-    Quiet,
-    Quoted,
-    ReadErrors,
-    TextColumn,
-)
+from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
 from sklearn_hashnlp.cli._prediction_output import open_output
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._text_formats import TextSource
@@ -59,10 +48,9 @@ hr {{ border: none; border-top: 1px solid rgba(128, 128, 128, 0.5); margin: 1.5e
 @reporting_errors
 def explain(
     model: ModelFolder,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.", show_default=False),
-    ] = None,
+    reading: TextOptions,
+    screen: Screen,
+    file: TextFile = None,
     labels: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,26 +68,9 @@ def explain(
         Path | None,
         typer.Option(metavar="FILE", help="Page to write; texts are printed with --json only.", show_default=False),
     ] = None,
-    file_format: FormatOfTexts = None,
-    text_column: TextColumn = None,
-    delimiter: Delimiter = None,
-    quoted: Quoted = True,
-    label_prefix: LabelPrefix = "__label__",
-    errors: ReadErrors = Errors.strict,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Explain predictions; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
-    source = TextSource.of(
-        file,
-        None if file_format is None else file_format.value,
-        text_column=text_column,
-        delimiter=delimiter,
-        quoted=quoted,
-        label_prefix=label_prefix,
-        errors=errors,
-    )
+    source = TextSource(file, reading)
     from sklearn_hashnlp.persistence._folder_files import check_model_folder
 
     check_model_folder(model)  # before torch is loaded

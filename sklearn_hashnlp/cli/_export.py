@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, ModelFolder, Precision, Quiet, SavedPrecision
+from sklearn_hashnlp.cli._options import ModelFolder, Precision, SavedPrecision
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
 
@@ -42,6 +42,7 @@ with --compare also the number of texts, one per line, whose predicted label doe
 @reporting_errors
 def export(
     model: ModelFolder,
+    screen: Screen,
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="File to write, such as model.py, or folder.", show_default=False)
     ],
@@ -54,11 +55,8 @@ def export(
         ),
     ] = None,
     precision: SavedPrecision = Precision.float32,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Export a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     from sklearn_hashnlp.persistence._folder_files import check_model_folder
 
     check_text_file(compare)  # before torch is loaded
@@ -80,7 +78,7 @@ def export(
         parts, predict = quantized[-1].size_report(), quantized.predict
     same, total = _compare(screen, pipeline, predict, compare) if compare is not None else (None, None)
 
-    if as_json:
+    if screen.as_json:
         report: dict[str, Any] = {"file": str(file), "bytes": size, "parts": [part._asdict() for part in parts]}
         screen.show_json(report | {"same_labels": same, "n_texts": total})
         return
@@ -92,8 +90,7 @@ def export(
     if same is not None and total is not None:
         screen.show(f"Same predicted label for {same:,} of {counted(total, 'text')}")
     screen.show(f"Wrote {file}: {size:,} bytes")
-    screen.note("\nNext, wherever Python and numpy are installed:")
-    screen.note(f'  python {shlex.quote(str(file))} "some text"', style="bold")
+    screen.next_step("wherever Python and numpy are installed", f'python {shlex.quote(str(file))} "some text"')
 
 
 def _compare(screen: Screen, pipeline: Any, predict: Callable[[list[str]], Any], texts: Path) -> tuple[int, int]:

@@ -10,7 +10,6 @@ import typer
 from rich.table import Table
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli._training_report import read_report
 
@@ -35,17 +34,16 @@ _FIGURES = ("accuracy", "balanced_accuracy", "macro_f1", "precision_at_1", "reca
 
 @reporting_errors
 def info(
+    screen: Screen,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the model.", show_default=False)],
     top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most frequent labels.")] = 20,
-    as_json: Json = False,
-    quiet: Quiet = False,  # noqa: ARG001 - an option of every command; there are no hints here
 ) -> None:
     """Describe a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=False)
+    screen = Screen(as_json=screen.as_json, quiet=False)  # with --quiet, too: there are no hints here
     from sklearn_hashnlp.persistence import load_model
 
     description = describe_model(load_model(folder), folder)
-    if as_json:
+    if screen.as_json:
         screen.show_json(description)
         return
     table = Table(box=None, pad_edge=False, show_header=False)

@@ -1,12 +1,20 @@
-"""Options that several commands share."""
+"""Options that several commands share, alone and in groups."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class OptionGroup:
+    """Options that commands share: a command takes the group as one argument, and the group is made from its options.
+
+    :func:`~sklearn_hashnlp.cli._errors.reporting_errors` puts the parameters of the constructor among the options.
+    """
 
 
 class Device(StrEnum):
@@ -44,41 +52,12 @@ class Errors(Enum):
     skip = "skip"
 
 
-class Features(StrEnum):
-    """N-grams that represent a text."""
-
-    auto = "auto"
-    words = "words"
-    words_and_characters = "words+characters"
-    characters = "characters"
-
-
-class Loss(StrEnum):
-    """Losses of the classifiers."""
-
-    softmax = "softmax"
-    ova = "ova"
-    hinge = "hinge"
-    hsigmoid = "hsigmoid"
-
-
 class Precision(StrEnum):
     """Precision of the tables of a saved model."""
 
     float32 = "float32"
     float16 = "float16"
     int8 = "int8"
-
-
-LabelledFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA",
-        help="Labeled texts: .csv or .tsv with a header, .jsonl or fastText's .txt; also compressed as .gz, .bz2, .xz, "
-        ".zip.",
-        show_default=False,
-    ),
-]
 
 
 def _check_n_jobs(n_jobs: int | None) -> int | None:
@@ -95,6 +74,19 @@ def _read_delimiter(delimiter: str | None) -> str | None:
     return delimiter
 
 
+LabelledFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Labeled texts: .csv or .tsv with a header, .jsonl or fastText's .txt; also compressed as .gz, .bz2, .xz, "
+        ".zip.",
+        show_default=False,
+    ),
+]
+TextFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.", show_default=False),
+]
 ModelFolder = Annotated[
     Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.", show_default=False)
 ]
@@ -124,35 +116,26 @@ Delimiter = Annotated[
     ),
 ]
 LabelPrefix = Annotated[
-    str, typer.Option(metavar="TEXT", help="Beginning of the words that are labels, in fastText's format.")
+    str, typer.Option(metavar="TEXT", help="Prefix of the words that are labels, in fastText's format.")
 ]
 LabelSeparator = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="Characters between several labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
+        help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
         show_default=False,
     ),
 ]
 ReadErrors = Annotated[
     Errors,
     typer.Option(
-        help="Bytes that are not UTF-8: stop with an error, or replace them by U+FFFD; skip leaves out rows with such "
+        help="Bytes that are not UTF-8: stop with an error, or replace them by U+FFFD; skip excludes rows with such "
         "bytes, and all others that cannot be read."
     ),
 ]
 Quoted = Annotated[bool, typer.Option("--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model.")]
 ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto uses a GPU if there is one.")]
-TextFeatures = Annotated[
-    Features,
-    typer.Option(
-        "--features",
-        help="Words and pairs of words, character n-grams within words (for misspelled or inflected words, or for "
-        "language identification), or both, which takes longer; auto: both if texts are few or many words are new, "
-        "else words.",
-    ),
-]
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -173,6 +156,32 @@ SavedPrecision = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no hints.")]
+
+
+@dataclass(frozen=True)
+class LabelledOptions(OptionGroup):
+    """How a labeled file is read."""
+
+    file_format: Format = None
+    text_column: TextColumn = None
+    label_column: LabelColumn = None
+    delimiter: Delimiter = None
+    quoted: Quoted = True
+    label_prefix: LabelPrefix = "__label__"
+    label_separator: LabelSeparator = None
+    errors: ReadErrors = Errors.strict
+
+
+@dataclass(frozen=True)
+class TextOptions(OptionGroup):
+    """How a file of texts is read."""
+
+    file_format: FormatOfTexts = None
+    text_column: TextColumn = None
+    delimiter: Delimiter = None
+    quoted: Quoted = True
+    label_prefix: LabelPrefix = "__label__"
+    errors: ReadErrors = Errors.strict
 
 
 def check_device(device: Device) -> None:

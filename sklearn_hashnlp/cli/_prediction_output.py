@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
+from sklearn_hashnlp.cli._options import TextOptions
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.reading._text_formats import Text
 
@@ -82,6 +83,19 @@ class Writer:
 
     def _line(self, text: Text, prediction: Prediction) -> str:
         raise NotImplementedError
+
+
+def make_writer(
+    stream: IO[str], written: str, read: str, options: TextOptions, as_json: bool, *, lists: bool, proba: bool
+) -> Writer:
+    """Return the writer of a format; ``read`` is the format of the texts."""
+    if written == "jsonl" or as_json:
+        return JsonWriter(stream, lists=lists, with_rows=written == "jsonl")
+    if written == "lines":
+        return LabelWriter(stream, proba=proba)
+    as_read = written == read  # another format has its own delimiter and quotes
+    delimiter = options.delimiter if options.delimiter and as_read else {"csv": ",", "tsv": "\t"}[written]
+    return TableWriter(stream, delimiter=delimiter, quoted=options.quoted or not as_read)
 
 
 class LabelWriter(Writer):

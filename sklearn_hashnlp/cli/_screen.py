@@ -16,13 +16,15 @@ from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from sklearn_hashnlp.cli._options import Json, OptionGroup, Quiet
+
 _MAX_WIDTH = 10_000  # of tables in files and pipes
 
 
-class Screen:
+class Screen(OptionGroup):
     """Print results on stdout and everything else on stderr."""
 
-    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+    def __init__(self, *, as_json: Json = False, quiet: Quiet = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
         # Labels and paths are printed as they are: [bold] and :smile: in them are no markup.
@@ -38,6 +40,12 @@ class Screen:
     def note(self, text: str, *, style: str | None = None) -> None:
         """Print a note on stderr."""
         self._notes.print(text, style=style)
+
+    def next_step(self, purpose: str, *commands: str) -> None:
+        """Print the next commands of a user as notes that can be pasted."""
+        self.note(f"\nNext, {purpose}:")
+        for command in commands:
+            self.note(f"  {command}", style="bold")
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
@@ -70,6 +78,17 @@ class Screen:
         # By default, rich redirects stdout to the console of the bar, which is stderr.
         return Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
 
+    @contextmanager
+    def bar(self, description: str) -> Iterator[Callable[..., None]]:
+        """Show a progress bar; yield the function that updates it with what is done, the total and a description."""
+        with self.progress() as progress:
+            task = progress.add_task(description, total=None)
+
+            def update(done: int, total: int, text: str | None = None) -> None:
+                progress.update(task, completed=done, total=total, description=text)
+
+            yield update
+
 
 class _NoteHandler(logging.Handler):
     """Print what is logged, such as that functions are compiled, as notes."""
@@ -85,16 +104,6 @@ class _NoteHandler(logging.Handler):
 def counted(number: int, noun: str) -> str:
     """Format a number of things: ``1 text``, ``2,000 texts``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def add_bar(progress: Progress, description: str) -> Callable[[int, int], None]:
-    """Add a progress bar; return the function that updates it."""
-    task = progress.add_task(description, total=None)
-
-    def update(done: int, total: int) -> None:
-        progress.update(task, completed=done, total=total)
-
-    return update
 
 
 def command_name() -> str:

@@ -6,6 +6,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,21 +14,7 @@ import typer
 from rich.table import Table
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import (
-    Delimiter,
-    Errors,
-    Format,
-    Json,
-    LabelColumn,
-    LabelledFile,
-    LabelPrefix,
-    LabelSeparator,
-    ModelFolder,
-    Quiet,
-    Quoted,
-    ReadErrors,
-    TextColumn,
-)
+from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli._training_report import read_report
 
@@ -66,6 +53,8 @@ _THRESHOLD = 0.5
 def evaluate(
     data: LabelledFile,
     model: ModelFolder,
+    reading: LabelledOptions,
+    screen: Screen,
     top: Annotated[
         int | None,
         typer.Option("--top", "-k", metavar="K", min=1, help="Print precision and recall at K.", show_default=False),
@@ -78,19 +67,8 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    file_format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    delimiter: Delimiter = None,
-    quoted: Quoted = True,
-    label_prefix: LabelPrefix = "__label__",
-    label_separator: LabelSeparator = None,
-    errors: ReadErrors = Errors.strict,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Test a classifier; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     if wrong is not None and wrong.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         raise typer.BadParameter(f"--wrong: expected a name in .csv, .tsv or .jsonl, got {str(wrong)!r}.")
     from sklearn_hashnlp.persistence._folder_files import check_model_folder
@@ -102,23 +80,13 @@ def evaluate(
     from sklearn_hashnlp.datasets._labelled import find_format
 
     classifier = load_classifier(model)
-    table = find_format(data, None if file_format is None else file_format.value) != "fasttext"
+    table = find_format(data, reading.file_format) != "fasttext"
+    label_separator = reading.label_separator
     if label_separator is None and table:
         label_separator = read_report(model).get("label_separator")
         if label_separator is not None:
             screen.note(f"Labels are separated by {label_separator!r}, as in training.")
-    data_read = read_labelled(
-        screen,
-        data,
-        file_format=file_format,
-        text_column=text_column,
-        label_column=label_column,
-        delimiter=delimiter,
-        quoted=quoted,
-        label_prefix=label_prefix,
-        label_separator=label_separator,
-        errors=errors.value,
-    )
+    data_read = read_labelled(screen, data, **vars(replace(reading, label_separator=label_separator)))
     classes = classifier.classes_.astype(str)
     true = label_lists(data_read.labels)
     note_unknown_labels(screen, str(data), true, set(classes.tolist()), separable=table and label_separator is None)
@@ -138,16 +106,16 @@ def evaluate(
     if wrong is not None:
         n_wrong = write_wrong(wrong, data_read, true, predicted, probabilities.max(axis=1))
         screen.note(f"Wrote {n_wrong:,} of {counted(len(true), 'text')} to {wrong}")
-    if as_json:
+    if screen.as_json:
         screen.show_json(report)
-    elif quiet and not top:
+    elif screen.quiet and not top:
         print(f"{report['precision_at_1'] if several else report['accuracy']:.4f}")
     else:
         if at:  # tabs, as fastText's: a console of rich would write spaces
             print(f"N\t{report['n_labeled'] if several else report['n_texts']}")
             for k in at:
                 print(f"P@{k}\t{report[f'precision_at_{k}']:.4f}\nR@{k}\t{report[f'recall_at_{k}']:.4f}")
-        if quiet:
+        if screen.quiet:
             return
         if at:
             print()

@@ -10,7 +10,6 @@ import typer
 
 from sklearn_hashnlp._clock import compile_seconds
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, counted
 
 HELP = """\
@@ -34,14 +33,12 @@ machine code for its own processor if there is some, otherwise portable code; on
 
 @reporting_errors
 def warmup(
+    screen: Screen,
     portable: Annotated[
         bool, typer.Option("--portable", help="Compile for every processor of this architecture.")
     ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Compile; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     if portable:
         _compile_for_all_processors()
     from sklearn_hashnlp.kernels._cache import KernelCache
@@ -62,7 +59,7 @@ def warmup(
         raise KernelCache.failure
     n_compiled, seconds = compilations.n - n_before, compile_seconds()
     sizes = [file.stat().st_size for file in folder.glob("*.nbc")]
-    if as_json:
+    if screen.as_json:
         result = {"folder": str(folder), "portable": portable, "n_compiled": n_compiled, "seconds": round(seconds, 3)}
         screen.show_json(result | {"n_files": len(sizes), "bytes": sum(sizes)})
         return

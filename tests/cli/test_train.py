@@ -77,9 +77,9 @@ def test_the_saved_model_is_a_text_classifier(hashnlp: Any, data: Path, rows: An
 
 
 def test_options_reach_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> None:
-    options = ["--features", "words+characters", "--seed", 3, "--epochs", 2, "--n-jobs", 2, "--no-lowercase"]
-    options += ["--ngrams", 3, "--dim", 8, "--buckets", 50, "--loss", "hinge", "--learning-rate", 0.1]
-    options += ["--class-weight", "good=2", "--class-weight", "bad=0.5", "--early-stopping"]
+    options = ["--features", "words+characters", "--seed", 3, "--epochs", 2, "--n-jobs", 2, "--set", "lowercase=False"]
+    options += ["--set", "ngram_range=(1, 3)", "--set", "embedding_dim=8", "--buckets", 50, "--set", "loss=hinge"]
+    options += ["--learning-rate", 0.1, "--set", "class_weight={'good': 2, 'bad': 0.5}", "--early-stopping"]
     assert hashnlp("train", data, "-m", tmp_path / "m", *options).code == 0
     expected = TextClassifier(
         features="words+characters",
@@ -92,7 +92,7 @@ def test_options_reach_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> No
         n_buckets=50,
         loss="hinge",
         learning_rate=0.1,
-        class_weight={"good": 2.0, "bad": 0.5},
+        class_weight={"good": 2, "bad": 0.5},
         early_stopping="valid_acc",
     )
     assert repr(load_model(tmp_path / "m").get_params()) == repr(expected.get_params())
@@ -102,7 +102,7 @@ def test_options_reach_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("stream", [[], ["--stream"]])
 def test_labels_like_numbers_have_weights(hashnlp: Any, tmp_path: Path, stream: list[str]) -> None:
     (tmp_path / "films.csv").write_text("label,text\n" + "0,dull film\n1,fine film\n" * 6, encoding="utf-8")
-    options = ["--class-weight", "0=1", "--class-weight", "1=3", *stream]
+    options = ["--set", "class_weight={'0': 1, '1': 3}", *stream]
     result = hashnlp("train", tmp_path / "films.csv", "-m", tmp_path / "m", *options)
     assert result.code == 0, result.err
     assert load_model(tmp_path / "m").class_weight == {"0": 1, "1": 3}
@@ -134,12 +134,9 @@ def test_quiet_prints_only_the_validation_accuracy(hashnlp: Any, data: Path, tmp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--sgnn", "--dim", 4], "--sgnn has no --dim"),
-        (["--sgnn", "--loss", "hinge"], "--sgnn has no --loss hinge"),
-        (["--ngrams", 3, "--features", "characters"], "--features characters has none"),
-        (["--learning-rate", 0], "above 0"),
-        (["--class-weight", "spam"], "LABEL=WEIGHT"),
-        (["--class-weight", "spam=-1"], "LABEL=WEIGHT"),
+        (["--sgnn", "--buckets", 4], "--sgnn has no --buckets"),
+        (["--sgnn", "--set", "classifier__loss=hinge"], "The 'loss' parameter of SGNNClassifier"),
+        (["--learning-rate", 0], "The 'learning_rate' parameter of TextClassifier must be a float in the range (0.0"),
         (["--seed", 2**32], "4294967295"),
         (["--n-jobs", 0], "got 0"),
         (["--device", "cuda"], "no CUDA device"),

@@ -49,7 +49,17 @@ def test_the_perplexities_of_a_default_training_are_below_the_number_of_words_fr
 
 def test_a_language_model_that_diverges_is_an_error_and_the_old_one_stays(hashnlp, tmp_path):
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
-    command = ("lm", "train", tmp_path / "text.txt", "--model", tmp_path / "lm", "--hidden-size", 8, "--batch-size", 8)
+    command = (
+        "lm",
+        "train",
+        tmp_path / "text.txt",
+        "--model",
+        tmp_path / "lm",
+        "--set",
+        "hidden_size=8",
+        "--set",
+        "batch_size=8",
+    )
     assert hashnlp(*command, "--epochs", 1).code == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "lm").iterdir()}
     result = hashnlp(

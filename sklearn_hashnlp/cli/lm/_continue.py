@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, MaxLength, SampleSeed
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
@@ -33,6 +32,7 @@ each is a list of words.
 @reporting_errors
 def continue_lines(
     model: LanguageModelFolder,
+    screen: Screen,
     file: Annotated[
         Path | None,
         typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.", show_default=False),
@@ -42,11 +42,8 @@ def continue_lines(
     ] = 1,
     max_length: MaxLength = 100,
     seed: SampleSeed = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Continue sentences; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     check_text_file(file)  # before torch is loaded
     from sklearn.utils import check_random_state
 
@@ -59,7 +56,7 @@ def continue_lines(
     with line_batches(screen, file, action="Continuing", unit="beginning of a sentence") as batches:
         for line in (line for lines in batches for line in lines):
             for words in language_model.sample(samples, random_state, start=lowercase(line), max_length=max_length):
-                if as_json:
+                if screen.as_json:
                     screen.show_json(words)
                 else:
                     print(" ".join(words))

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
+from sklearn_hashnlp.cli._options import ModelFolder
 from sklearn_hashnlp.cli._screen import Screen, command_name
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def mix(
         typer.Argument(metavar="DIR...", help="Folders of the models to mix, or ARPA files.", show_default=False),
     ],
     model: ModelFolder,
+    screen: Screen,
     valid: Annotated[
         Path, typer.Option(metavar="FILE", help="Validation sentences, one per line.", show_default=False)
     ],
@@ -58,11 +59,8 @@ def mix(
     context_length: Annotated[
         int | None, typer.Option(min=1, max=8, help="Words of these contexts. Default: 2.", show_default=False)
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Mix language models; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     if train is None and (cache is not None or bins):
         raise typer.BadParameter(f"{'--bins' if bins else '--cache'} needs --train, the sentences of the training.")
     if train is not None and cache is None and not bins:
@@ -126,5 +124,5 @@ def _show_results(
     table.add_row("mixture", "", f"{perplexity:.2f}", style="bold")
     screen.show(table)
     screen.show(f"Saved in {folder}")
-    screen.note("\nNext, compute its perplexity on test sentences:")
-    screen.note(f"  {command_name()} lm score --model {shlex.quote(str(folder))} FILE --perplexity", style="bold")
+    command = f"{command_name()} lm score --model {shlex.quote(str(folder))} FILE --perplexity"
+    screen.next_step("compute its perplexity on test sentences", command)

@@ -9,101 +9,6 @@ from typing import Annotated
 import typer
 
 
-class ModelType(StrEnum):
-    """Kind of language model."""
-
-    network = "network"
-    kneser_ney = "kneser-ney"
-
-
-class OutputLayer(StrEnum):
-    """Output layer of the network."""
-
-    hsigmoid = "hsigmoid"
-    softmax = "softmax"
-    adaptive = "adaptive"
-
-
-class TreeKind(StrEnum):
-    """Tree of the hierarchical softmax."""
-
-    huffman = "huffman"
-    learned = "learned"
-    cluster = "cluster"
-    binary_cluster = "binary_cluster"
-    complete = "complete"
-    balanced = "balanced"
-    random = "random"
-    two_level = "two_level"
-
-
-class DirectConnections(StrEnum):
-    """Inputs of the output layer besides the hidden layer."""
-
-    none = "none"
-    dense = "dense"
-    hashed = "hashed"
-
-
-class Architecture(StrEnum):
-    """Layers between the word embeddings and the output layer."""
-
-    plain = "plain"
-    modern = "modern"
-
-
-class Activation(StrEnum):
-    """Activation function of the hidden layer."""
-
-    tanh = "tanh"
-    sigmoid = "sigmoid"
-
-
-class Init(StrEnum):
-    """Initialization of the weights."""
-
-    default = "default"
-    uniform = "uniform"
-    reference = "reference"
-
-
-class Embedding(StrEnum):
-    """Word embedding."""
-
-    table = "table"
-    hash = "hash"
-    sgnn = "sgnn"
-
-
-class Padding(StrEnum):
-    """Padding of contexts at the beginning of a sentence."""
-
-    full = "full"
-    reference = "reference"
-
-
-class Optimizer(StrEnum):
-    """Optimizer."""
-
-    adagrad = "adagrad"
-    adam = "adam"
-    sgd = "sgd"
-
-
-class Schedule(StrEnum):
-    """Learning rate schedule."""
-
-    constant = "constant"
-    linear = "linear"
-
-
-class Keep(StrEnum):
-    """Epochs that are kept in the checkpoint folder."""
-
-    best = "best"
-    all = "all"
-
-
 class Search(StrEnum):
     """Search for the most probable word."""
 
@@ -111,6 +16,16 @@ class Search(StrEnum):
     greedy = "greedy"
 
 
+SentenceFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="Sentences, one per line, UTF-8; also .gz, .bz2, .xz, .zip.", show_default=False
+    ),
+]
+Prompts = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.", show_default=False),
+]
 LanguageModelFolder = Annotated[
     Path,
     typer.Option(

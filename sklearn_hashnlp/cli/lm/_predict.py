@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
@@ -41,6 +40,7 @@ hashnlp lm test counts how many predicted words are right; hashnlp lm continue w
 @reporting_errors
 def predict(
     model: LanguageModelFolder,
+    screen: Screen,
     file: Annotated[
         Path | None,
         typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.", show_default=False),
@@ -51,13 +51,10 @@ def predict(
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each word.")] = False,
     search: WordSearch = Search.exact,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Predict next words; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     check_search(search, top)
-    if search is Search.greedy and (proba or as_json):
+    if search is Search.greedy and (proba or screen.as_json):
         raise typer.BadParameter("probabilities need exact search; leave out --search greedy.")
     check_text_file(file)  # before torch is loaded
     from sklearn_hashnlp.cli.lm._loading import load_language_model, predict_words
@@ -71,7 +68,7 @@ def predict(
             if search is Search.greedy:
                 sys.stdout.writelines(f"{word}\n" for word in predict_words(language_model, contexts, search))
             else:
-                sys.stdout.writelines(_output_lines(language_model, contexts, top, proba=proba, as_json=as_json))
+                sys.stdout.writelines(_output_lines(language_model, contexts, top, proba=proba, as_json=screen.as_json))
             sys.stdout.flush()
 
 

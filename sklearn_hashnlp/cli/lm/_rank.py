@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
@@ -31,15 +30,13 @@ sentences, as hashnlp lm score does. Each sentence is read alone, also by a mixt
 @reporting_errors
 def rank(
     model: LanguageModelFolder,
+    screen: Screen,
     file: Annotated[
         Path | None,
         typer.Argument(metavar="FILE", help="Candidates, one per line. Default: stdin.", show_default=False),
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Rank sentences; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     check_text_file(file)  # before torch is loaded
     from sklearn_hashnlp.cli.lm._loading import load_language_model
     from sklearn_hashnlp.cli.lm._lowercase import Lowercase
@@ -53,7 +50,7 @@ def rank(
         raise ValueError(f"{name} has no sentences; expected one per line, words separated by spaces.")
     indices, scores = language_model.rank([lowercase(line) for line in candidates])
     for index, score in zip(indices.tolist(), scores.tolist(), strict=True):
-        if as_json:
+        if screen.as_json:
             value = score if math.isfinite(score) else None  # JSON has no infinity
             print(json.dumps({"mean_log_probability": value, "sentence": candidates[index]}))
         else:

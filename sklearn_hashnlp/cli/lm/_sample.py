@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, MaxLength, SampleSeed
 
@@ -27,15 +26,13 @@ Unknown words are <unk>. With --json each line is a list of words.
 @reporting_errors
 def sample(
     model: LanguageModelFolder,
+    screen: Screen,
     samples: Annotated[int, typer.Option("--samples", "-n", metavar="N", min=1, help="Number of sentences.")] = 1,
     start: Annotated[str, typer.Option(metavar="WORDS", help="First words of each sentence.", show_default=False)] = "",
     max_length: MaxLength = 100,
     seed: SampleSeed = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Sample sentences; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     from sklearn_hashnlp.cli.lm._loading import load_language_model
     from sklearn_hashnlp.cli.lm._lowercase import Lowercase
 
@@ -46,7 +43,7 @@ def sample(
         token = language_model._tokenizer.special_tokens.unknown
         screen.note(f"Not in the vocabulary of the model, and replaced by {token}: {', '.join(map(repr, unknown))}")
     for words in language_model.sample(samples, random_state=seed, start=start, max_length=max_length):
-        if as_json:
+        if screen.as_json:
             screen.show_json(words)
         else:
             print(" ".join(words))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
@@ -43,6 +42,7 @@ among 100 words has perplexity 100. Compare only models with the same vocabulary
 @reporting_errors
 def score(
     model: LanguageModelFolder,
+    screen: Screen,
     file: Annotated[
         Path | None,
         typer.Argument(metavar="FILE", help="Sentences, one per line. Default: stdin.", show_default=False),
@@ -50,11 +50,8 @@ def score(
     perplexity: Annotated[
         bool, typer.Option("--perplexity", "-p", help="Print only the perplexity of all sentences.")
     ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Score sentences; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     check_text_file(file)  # before torch is loaded
     from sklearn_hashnlp.cli.lm._loading import load_language_model
     from sklearn_hashnlp.cli.lm._lowercase import Lowercase
@@ -67,7 +64,7 @@ def score(
             if language_model._reads_across_sentences():
                 batches = iter([[line for lines in batches for line in lines]])
             for lines in batches:
-                sys.stdout.writelines(_output_lines(language_model, lowercase, lines, as_json=as_json))
+                sys.stdout.writelines(_output_lines(language_model, lowercase, lines, as_json=screen.as_json))
                 sys.stdout.flush()
             return
         sentences = [lowercase(line) for lines in batches for line in lines if line.strip()]
@@ -76,7 +73,7 @@ def score(
         raise ValueError(f"{name} has no sentences; expected one per line, words separated by spaces.")
     mean = language_model.score(sentences)
     value = math.exp(min(-mean, 700.0))
-    if as_json:
+    if screen.as_json:
         screen.show_json({"perplexity": value, "mean_log_probability": mean})
     else:
         print(format_perplexity(-mean, 4))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, line_batches
@@ -48,6 +47,7 @@ with "predicted" (with --top a list), "true" and "hit", and the last object has 
 @reporting_errors
 def evaluate(
     model: LanguageModelFolder,
+    screen: Screen,
     file: Annotated[
         Path | None,
         typer.Argument(metavar="FILE", help="Lines as for training. Default: stdin.", show_default=False),
@@ -69,11 +69,8 @@ def evaluate(
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Lines per batch.")] = BATCH_SIZE,
     summary: Annotated[bool, typer.Option("--summary", help="Print only the hit rate.")] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Test a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     check_search(search, top)
     check_text_file(file)  # before torch is loaded
     from sklearn_hashnlp.cli.lm._loading import load_language_model
@@ -90,19 +87,20 @@ def evaluate(
             predictions = _predictions(language_model, contexts, search, top)
             outputs = []
             for line, line_windows in zip(lines, windows, strict=True):
-                if not line.strip() and not as_json:
+                if not line.strip() and not screen.as_json:
                     outputs.append("\n")
                 for _, end in line_windows:
                     predicted, true = next(predictions), text.words[end]
                     hit = (true if true in language_model.vocabulary_ else unknown) in predicted
                     n_hits, n_words = n_hits + hit, n_words + 1
-                    outputs.append(_output_line(predicted, true, hit=hit, as_list=top is not None, as_json=as_json))
+                    line_of_word = _output_line(predicted, true, hit, as_list=top is not None, as_json=screen.as_json)
+                    outputs.append(line_of_word)
             if not summary:
                 sys.stdout.writelines(outputs)
                 sys.stdout.flush()
             text.forget()
     rate = n_hits / n_words if n_words else None
-    if as_json:
+    if screen.as_json:
         screen.show_json({"hit_rate": rate, "n_hits": n_hits, "n_words": n_words})
     elif rate is not None:
         results = Screen(as_json=False, quiet=False)  # the hit rate is no hint
@@ -175,7 +173,7 @@ def _parts(contexts: Iterable[list[str]]) -> Iterator[list[list[str]]]:
         yield part
 
 
-def _output_line(predicted: Sequence[str], true: str, *, hit: bool, as_list: bool, as_json: bool) -> str:
+def _output_line(predicted: Sequence[str], true: str, hit: bool, *, as_list: bool, as_json: bool) -> str:
     if as_json:
         words = list(predicted) if as_list else predicted[0]
         return json.dumps({"predicted": words, "true": true, "hit": hit}) + "\n"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from sklearn_hashnlp.cli._screen import Screen, add_bar
+from sklearn_hashnlp.cli._screen import Screen
 
 BATCH_SIZE = 2000
 _CHUNK_BYTES = 2**20
@@ -46,7 +46,7 @@ def open_lines(
     """Open a file, with a progress bar, or stdin; ``errors`` as in ``bytes.decode``, None where it is no option."""
     if bar is None:
         bar = not sys.stdout.isatty()  # no bar where results appear on the same terminal
-    with screen.progress() if bar and not is_stdin(file) else nullcontext() as progress:
+    with screen.bar(f"{action} {file.name}") if bar and file and not is_stdin(file) else nullcontext() as update:
         if file is None or is_stdin(file):
             if sys.stdin.isatty():
                 screen.note(f"Type one {unit} per line; end with Ctrl-D.", style="dim")
@@ -55,7 +55,6 @@ def open_lines(
         else:
             from sklearn_hashnlp.datasets._lines import read_lines
 
-            update = None if progress is None else add_bar(progress, f"{action} {file.name}")
             yield Lines(read_lines(file, update, errors), str(file), lambda: True)
 
 
@@ -82,9 +81,7 @@ class LineStream:
         self._errors = errors
 
     def __iter__(self) -> Iterator[str]:
-        rest: list[
-            bytes
-        ] = []  # chunks of an unfinished line, joined once: adding each to the last copies them all again
+        rest: list[bytes] = []  # chunks of an unfinished line, joined once
         number = 0
         read = self._stream.read1 if isinstance(self._stream, io.BufferedReader) else self._stream.read
         while chunk := read(_CHUNK_BYTES):

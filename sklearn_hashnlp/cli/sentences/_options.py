@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-
-class ParagraphKind(StrEnum):
-    """Kind of paragraph of a text file: a line, or lines up to a blank one."""
-
-    line = "line"
-    block = "block"
 
 
 def _read_weight(value: str | None) -> Any:
@@ -44,4 +36,16 @@ ContextWeight = Annotated[
         callback=_read_weight,
     ),
 ]
-Threads = Annotated[int, typer.Option(min=1, help="Number of threads.")]
+Threads = Annotated[int, typer.Option("--n-jobs", "-j", min=1, help="Number of threads.")]
+
+
+def read_vectors(path: Path, expected: str) -> Any:
+    """Open a saved array without reading all of it; raise an error for another file."""
+    import numpy as np
+
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is no file; expected {expected}.")
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a NumPy array; expected {expected}.") from error

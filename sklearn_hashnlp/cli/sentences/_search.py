@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.reading._lines import check_text_file, is_stdin, line_batches
-from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
+from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads, read_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,10 +38,13 @@ For many searches compute the vectors once: hashnlp sentences embed -m encoder t
 with --vectors vectors.npy.
 """
 
+_SAVED = "the vectors of hashnlp sentences embed --output"
+
 
 @reporting_errors
 def search(
     model: EncoderFolder,
+    screen: Screen,
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The texts to search, one per line.", show_default=False)
     ],
@@ -58,30 +60,27 @@ def search(
         ),
     ] = None,
     context_weight: ContextWeight = None,
-    threads: Threads = 1,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    n_jobs: Threads = 1,
 ) -> None:
     """Search texts; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     if is_stdin(file):
         raise typer.BadParameter("FILE: expected a file to search; stdin is for queries.")
     check_text_file(file)  # before torch is loaded
-    if vectors is not None and not vectors.is_file():
-        raise FileNotFoundError(f"{vectors} is no file; expected the vectors of hashnlp sentences embed --output.")
+    if vectors is not None:
+        read_vectors(vectors, _SAVED)
     from sklearn_hashnlp.cli.sentences._loading import load_encoder
 
-    encoder = load_encoder(model, context_weight=context_weight, n_jobs=threads)
+    encoder = load_encoder(model, context_weight=context_weight, n_jobs=n_jobs)
     with screen.warnings_as_notes():
         index = _Index.read(screen, encoder, file, vectors)
         if queries:
-            sys.stdout.writelines(index.results(queries, top, as_json=as_json, with_query=len(queries) > 1))
+            sys.stdout.writelines(index.results(queries, top, as_json=screen.as_json, with_query=len(queries) > 1))
             return
         with line_batches(screen, None, action="Searching", unit="query") as batches:
             for lines in batches:
                 asked = [line for line in lines if line.strip()]
                 if asked:
-                    sys.stdout.writelines(index.results(asked, top, as_json=as_json, with_query=True))
+                    sys.stdout.writelines(index.results(asked, top, as_json=screen.as_json, with_query=True))
                     sys.stdout.flush()
 
 
@@ -138,10 +137,7 @@ def _read_vectors(path: Path, n_lines: int, n_columns: int) -> NDArray[np.float3
     """Read saved vectors, and check that they are of this file and encoder."""
     import numpy as np
 
-    try:
-        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise ValueError(f"{path} is not a NumPy array; expected one of hashnlp sentences embed --output.") from error
+    vectors = read_vectors(path, _SAVED)
     if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or vectors.shape != (n_lines, n_columns):
         shape = getattr(vectors, "shape", "another shape")
         raise ValueError(

@@ -170,7 +170,7 @@ def test_blank_lines_and_empty_input(hashnlp: Any, lm: Path) -> None:
 
 
 def test_every_saved_epoch_predicts(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    arguments = ["--order", 3, "--epochs", 2, "--checkpoint-dir", tmp_path / "p", "--keep", "all"]
+    arguments = ["--order", 3, "--epochs", 2, "--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')"]
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments).code == 0
     for number in (1, 2):
         folder = tmp_path / "p" / f"epoch-{number:05d}"
