@@ -28,7 +28,7 @@ Python; quantized numbers are then stored as numbers, and a model of one-vs-all 
 
 @reporting_errors
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="fastText's file, .bin or .ftz.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="fastText's file, .bin or .ftz.")],
     model: ModelFolder,
     screen: Screen,
     pipeline: Annotated[

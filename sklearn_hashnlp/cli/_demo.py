@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from rich.table import Table
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Jobs, Seed
-from sklearn_hashnlp.cli._screen import Screen, command_name
+from sklearn_hashnlp.cli._screen import Screen, command_name, plain_table
 
 HELP = """\
 Train a classifier that predicts the module of a Python docstring, on text that is on your machine.
@@ -149,10 +148,7 @@ def _make_model(name: str, *, seed: int, device: Device, n_jobs: int | None) -> 
     characters = name.endswith("characters")
     if name.startswith("hash embedding"):
         return _pipelines.make_model(
-            seed=seed,
-            device=device.value,
-            n_jobs=n_jobs,
-            features="words+characters" if characters else "words",
+            seed=seed, device=device.value, n_jobs=n_jobs, features="words+characters" if characters else "words"
         )
     vectorizers = [TfidfVectorizer(ngram_range=(1, 2))]
     if characters:
@@ -260,9 +256,7 @@ def draw_plot(
 
 def _show_results(screen: Screen, results: dict[str, dict[str, float]], folder: Path, plot: Path | None) -> None:
     screen.note("")
-    table = Table("model", box=None, pad_edge=False, header_style="dim")
-    table.add_column("test accuracy", justify="right")
-    table.add_column("training time", justify="right")
+    table = plain_table("model", ">test accuracy", ">training time")
     for name, row in results.items():
         accuracy = f"{row['accuracy']:.4f} ± {row['standard_deviation']:.4f}"
         table.add_row(name, accuracy, f"{row['seconds']:.1f} s", style="bold" if name == _SAVED else None)

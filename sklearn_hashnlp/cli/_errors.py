@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from sklearn_hashnlp.cli._options import OptionGroup
-from sklearn_hashnlp.cli.reading._streams import ClosedStreamError
+from sklearn_hashnlp.cli._screen import ClosedStreamError
 
 FAILURE = 1
 USAGE = 2

@@ -53,20 +53,13 @@ def explain(
     file: TextFile = None,
     labels: Annotated[
         list[str] | None,
-        typer.Option(
-            "--label",
-            "-l",
-            metavar="LABEL",
-            help="Label to explain; repeatable. Default: predicted.",
-            show_default=False,
-        ),
+        typer.Option("--label", "-l", metavar="LABEL", help="Label to explain; repeatable. Default: predicted."),
     ] = None,
     top: Annotated[
         int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most important n-grams.")
     ] = 10,
     html: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Page to write; texts are printed with --json only.", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Page to write; texts are printed with --json only.")
     ] = None,
 ) -> None:
     """Explain predictions; the parameters are the options of the command."""

@@ -43,15 +43,11 @@ with --compare also the number of texts, one per line, whose predicted label doe
 def export(
     model: ModelFolder,
     screen: Screen,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="File to write, such as model.py, or folder.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as model.py, or folder.")],
     compare: Annotated[
         Path | None,
         typer.Option(
-            metavar="TEXTS",
-            help="Texts, one per line, to compare predicted labels on before and after the export.",
-            show_default=False,
+            metavar="TEXTS", help="Texts, one per line, to compare predicted labels on before and after the export."
         ),
     ] = None,
     precision: SavedPrecision = Precision.float32,

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
 
 HELP = """\
@@ -35,7 +34,7 @@ _FIGURES = ("accuracy", "balanced_accuracy", "macro_f1", "precision_at_1", "reca
 @reporting_errors
 def info(
     screen: Screen,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the model.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the model.")],
     top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most frequent labels.")] = 20,
 ) -> None:
     """Describe a model; the parameters are the options of the command."""
@@ -46,7 +45,7 @@ def info(
     if screen.as_json:
         screen.show_json(description)
         return
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = plain_table("", "")
     for name, value in _rows(description):
         table.add_row(name, value)
     screen.show(table)
@@ -54,10 +53,8 @@ def info(
     if labels:
         shown = list(labels.items())[:top]
         known = any(count is not None for count in labels.values())
-        listing = Table(
-            "label", box=None, pad_edge=False, title=f"\n{counted(len(labels), 'label')}", title_justify="left"
-        )
-        listing.add_column("training texts" if known else "", justify="right")
+        counts = ">training texts" if known else ">"
+        listing = plain_table("label", counts, title=f"\n{counted(len(labels), 'label')}")
         for label, count in shown:
             listing.add_row(label, "" if count is None else f"{count:,}")
         screen.show(listing)

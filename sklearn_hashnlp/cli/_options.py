@@ -80,38 +80,27 @@ LabelledFile = Annotated[
         metavar="DATA",
         help="Labeled texts: .csv or .tsv with a header, .jsonl or fastText's .txt; also compressed as .gz, .bz2, .xz, "
         ".zip.",
-        show_default=False,
     ),
 ]
 TextFile = Annotated[
-    Path | None,
-    typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.", show_default=False),
+    Path | None, typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.")
 ]
-ModelFolder = Annotated[
-    Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.", show_default=False)
-]
-Format = Annotated[
-    FileFormat | None,
-    typer.Option("--format", help="Format of DATA. Default: from its extension.", show_default=False),
-]
+ModelFolder = Annotated[Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.")]
+Format = Annotated[FileFormat | None, typer.Option("--format", help="Format of DATA. Default: from its extension.")]
 FormatOfTexts = Annotated[
-    TextFormat | None,
-    typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.", show_default=False),
+    TextFormat | None, typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.")
 ]
 TextColumn = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...", show_default=False),
+    str | None, typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...")
 ]
 LabelColumn = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Column of the labels. Default: label, class, ...", show_default=False),
+    str | None, typer.Option(metavar="NAME", help="Column of the labels. Default: label, class, ...")
 ]
 Delimiter = Annotated[
     str | None,
     typer.Option(
         metavar="CHAR",
         help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a tab.",
-        show_default=False,
         callback=_read_delimiter,
     ),
 ]
@@ -123,7 +112,6 @@ LabelSeparator = Annotated[
     typer.Option(
         metavar="TEXT",
         help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
-        show_default=False,
     ),
 ]
 ReadErrors = Annotated[
@@ -138,13 +126,7 @@ Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same
 ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto uses a GPU if there is one.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        "--n-jobs",
-        "-j",
-        help="Threads for vectorizing. Default: all cores.",
-        show_default=False,
-        callback=_check_n_jobs,
-    ),
+    typer.Option("--n-jobs", "-j", help="Threads for vectorizing. Default: all cores.", callback=_check_n_jobs),
 ]
 SavedPrecision = Annotated[
     Precision,

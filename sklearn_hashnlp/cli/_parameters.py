@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, OptionGroup, Seed, check_device
-from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 _LITERALS = ("(", "[", "{", "'", '"')  # first characters of values that must be Python literals
 _MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")  # of docstrings, such as :class:`~module.Name`
@@ -26,13 +26,9 @@ Bundles = Mapping[str, Any]
 class Training(OptionGroup):
     """The parameters of training that people type, and ``--set`` for all others."""
 
-    epochs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of epochs. Default: that of the estimator.", show_default=False),
-    ] = None
+    epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs. Default: that of the estimator.")] = None
     learning_rate: Annotated[
-        float | None,
-        typer.Option(metavar="RATE", help="Learning rate. Default: that of the estimator.", show_default=False),
+        float | None, typer.Option(metavar="RATE", help="Learning rate. Default: that of the estimator.")
     ] = None
     seed: Seed = 0
     device: ComputeDevice = Device.cpu
@@ -42,7 +38,6 @@ class Training(OptionGroup):
             "--set",
             metavar="NAME=VALUE",
             help="Set a parameter of the estimator; repeatable. --parameters lists the names.",
-            show_default=False,
         ),
     ] = None
 
@@ -110,11 +105,9 @@ def parameters_option(models: Callable[[], Iterable[tuple[str, Any, Bundles]]]) 
     def list_parameters(requested: bool) -> None:
         if not requested:
             return
-        from rich.table import Table
-
         screen = Screen(as_json=False, quiet=False)
         for heading, estimator, bundles in models():
-            table = Table("parameter", "default", "", box=None, pad_edge=False, title=heading, title_justify="left")
+            table = plain_table("parameter", "default", "", title=heading)
             for name, default, description in parameters_of(estimator, bundles):
                 table.add_row(name, repr(default), description)
             screen.show(table)

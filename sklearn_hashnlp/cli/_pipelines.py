@@ -54,11 +54,13 @@ def train_model(
 
     with screen.warnings_as_notes(), screen.bar("Training") as update:
         shown = EpochProgress if validation is None else ValidationProgress
+        schedules: list[Any] = []
         callbacks = [shown(screen.note, update), *([] if stopping is None else [stopping])]
 
         def prepare(pipeline: Any) -> None:
             pipeline[-1].set_params(callbacks=callbacks)
             if stopping is not None and pipeline is not model:  # the weights of the best epoch, not their average
+                schedules.append(pipeline[-1].schedule)
                 pipeline[-1].set_params(schedule=None)
             if validation is not None:
                 callbacks[0].validation_ = validation.with_features(pipeline[:-1])
@@ -72,7 +74,9 @@ def train_model(
                 model.fit(texts, labels)
             finally:
                 del model._prepare
-    final_estimator(model).set_params(callbacks=None, schedule="auto")  # which are not saved with the model
+    final_estimator(model).set_params(callbacks=None)  # which are not saved with the model
+    if schedules:
+        final_estimator(model).set_params(schedule=schedules[0])
 
 
 def with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:

@@ -54,8 +54,7 @@ def predict(
     screen: Screen,
     file: TextFile = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: stdout.", show_default=False),
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: stdout.")
     ] = None,
     top: Annotated[
         int | None,
@@ -65,14 +64,11 @@ def predict(
             metavar="K",
             min=1,
             help="Print the K most probable labels. Default: 1, or all that reach --threshold.",
-            show_default=False,
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            metavar="P", min=0.0, max=1.0, help="Print only labels with at least this probability.", show_default=False
-        ),
+        typer.Option(metavar="P", min=0.0, max=1.0, help="Print only labels with at least this probability."),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each label.")] = False,
 ) -> None:

@@ -1,9 +1,11 @@
-"""Output of commands: results and JSON on stdout, notes and progress bars on stderr."""
+"""Output of commands: results and JSON on stdout, notes and progress bars on stderr; and closed streams."""
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import os
 import shutil
 import sys
 import warnings
@@ -15,6 +17,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 from sklearn_hashnlp.cli._options import Json, OptionGroup, Quiet
 
@@ -99,6 +102,57 @@ class _NoteHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._note(f"{record.getMessage()} ...")
+
+
+class ClosedStreamError(OSError):
+    """A closed stdin was read, or a closed stdout was written."""
+
+
+def prepare_streams() -> None:
+    """Replace closed streams, and escape characters that the encoding of stdout does not have."""
+    # In this order, the null device gets the file descriptor of the closed stream, and no other file does.
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDWR)
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed("stdin")), encoding="utf-8")
+    if sys.stdout is None:
+        os.open(os.devnull, os.O_RDWR)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Closed("stdout")), encoding="utf-8")
+    if sys.stderr is None:
+        os.open(os.devnull, os.O_RDWR)
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the end
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+class _Closed(io.RawIOBase):
+    """A standard stream that was closed at the start: its first use is an error."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._raised = False
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def readinto(self, _buffer: object) -> int:
+        raise ClosedStreamError(f"{self._name} is closed.")
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        if self._raised:  # the interpreter flushes stdout again at exit
+            return len(data)
+        self._raised = True
+        raise ClosedStreamError(f"{self._name} is closed.")
+
+
+def plain_table(*columns: str, title: str | None = None) -> Table:
+    """Return a table without lines; columns whose names begin with ">" are aligned to the right."""
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", show_header=any(columns))
+    for name in columns:
+        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
+    return table
 
 
 def counted(number: int, noun: str) -> str:

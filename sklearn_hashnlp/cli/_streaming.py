@@ -24,10 +24,7 @@ _MEMORY_PER_BYTE = 8
 _MEMINFO = Path("/proc/meminfo")
 _CGROUPS = Path("/sys/fs/cgroup")
 # Files of the limit and the use of a container's memory, by the two versions of control groups.
-_CONTAINER_LIMITS = [
-    ("memory.max", "memory.current"),
-    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-]
+_CONTAINER_LIMITS = [("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")]
 _COMPRESSED = {".gz": 4, ".bz2": 5, ".xz": 6, ".zip": 4}  # times as large when decompressed, as usual for text
 
 

@@ -80,9 +80,7 @@ class Features(StrEnum):
 class TrainOptions(OptionGroup):
     """The options of the command that no other has."""
 
-    valid: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Labeled file of validation texts.", show_default=False)
-    ] = None
+    valid: Annotated[Path | None, typer.Option(metavar="FILE", help="Labeled file of validation texts.")] = None
     holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Fraction of DATA used as validation texts.")] = 0.0
     early_stopping: Annotated[
         bool,
@@ -95,20 +93,17 @@ class TrainOptions(OptionGroup):
         typer.Option(
             help="words: words and pairs of words. characters: character n-grams within words, for misspelled or "
             "inflected words, or for language identification. auto, the default: both if texts are few or many words "
-            "are new, else words.",
-            show_default=False,
+            "are new, else words."
         ),
     ] = None
     buckets: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of vectors in the shared pool. Default: 1,048,576.", show_default=False),
+        int | None, typer.Option(min=1, help="Number of vectors in the shared pool. Default: 1,048,576.")
     ] = None
     pretrained: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             help="Sentence encoder of hashnlp sentences train; its vectors help if the texts of DATA are few.",
-            show_default=False,
         ),
     ] = None
     sgnn: Annotated[
@@ -131,7 +126,6 @@ class TrainOptions(OptionGroup):
         typer.Option(
             "--stream/--no-stream",
             help="Whether DATA is read in batches, in constant memory. Default: if it does not fit into memory.",
-            show_default=False,
         ),
     ] = None
     n_jobs: Jobs = None

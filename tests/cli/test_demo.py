@@ -63,7 +63,7 @@ def test_the_table_has_the_same_accuracies_and_matplotlib_is_optional(
     accuracies = {name: report[key]["accuracy"] for name, key in _demo._MODELS.items()}
     assert all(f"{accuracy:.4f}" in result.out for accuracy in accuracies.values())
     assert ("Best here: " in result.out) is (max(accuracies.values()) > accuracies[_demo._SAVED])
-    assert "hashnlp predict --model hashnlp-demo/model --top 3 --proba" in result.out
+    assert "hashnlp predict --model hashnlp-demo/model --top 3 --proba" in result.err
     assert "No plot" in result.err
     assert "Plot" not in result.out
 

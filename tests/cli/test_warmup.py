@@ -96,12 +96,6 @@ def test_portable_machine_code_is_made_in_a_process_of_its_own(hashnlp):
     assert "needs a process of its own" in result.err
 
 
-def test_the_help_teaches(hashnlp):
-    text = hashnlp("warmup", "--help").out
-    for word in ("--portable", "Dockerfile", "NUMBA_CACHE_DIR"):
-        assert word in text
-
-
 # What users do, with other models and texts than those of the command.
 USE = """
 import json, sys, tempfile, warnings

@@ -20,7 +20,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, SGNNProjector, TextClassifier
-from sklearn_hashnlp.cli._light_classifier import load_predictor
+from sklearn_hashnlp.cli._predict import Predictor
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import FORMAT_VERSION, METADATA_KEY, digest, read_folder
 
@@ -77,7 +77,7 @@ def refused(folder: Path, message: str | None = None) -> None:
         load_model(folder)
     assert folder.name in str(caught.value)
     with pytest.raises(ModelFormatError, match=message):
-        load_predictor(folder)
+        Predictor(folder)
 
 
 def test_the_canary_sings(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_numbers_that_memory_cannot_hold_take_none(trained: Any, tmp_path: Path,
     with pytest.raises(ModelFormatError, match="model"):
         load_model(tmp_path / "model")
     with suppress(ModelFormatError):  # numbers that it does not need
-        load_predictor(tmp_path / "model").predict_proba(TEXTS)
+        Predictor(tmp_path / "model").predict_topk(TEXTS, 1, 0.0)
 
 
 BOUNDED = """

@@ -27,12 +27,10 @@ finds the words that are to C as B is to A.
 def nearest(
     model: LanguageModelFolder,
     screen: Screen,
-    word: Annotated[
-        str | None, typer.Argument(metavar="[WORD]", help="A word, written as in training.", show_default=False)
-    ] = None,
+    word: Annotated[str | None, typer.Argument(metavar="[WORD]", help="A word, written as in training.")] = None,
     analogy: Annotated[
         tuple[str, str, str] | None,
-        typer.Option("--analogy", metavar="A B C", help="Words that are to C as B is to A.", show_default=False),
+        typer.Option("--analogy", metavar="A B C", help="Words that are to C as B is to A."),
     ] = None,
     top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most similar words.")] = 10,
 ) -> None:

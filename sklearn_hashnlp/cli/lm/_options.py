@@ -17,14 +17,10 @@ class Search(StrEnum):
 
 
 SentenceFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE", help="Sentences, one per line, UTF-8; also .gz, .bz2, .xz, .zip.", show_default=False
-    ),
+    Path, typer.Argument(metavar="FILE", help="Sentences, one per line, UTF-8; also .gz, .bz2, .xz, .zip.")
 ]
 Prompts = Annotated[
-    Path | None,
-    typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.", show_default=False),
+    Path | None, typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.")
 ]
 LanguageModelFolder = Annotated[
     Path,
@@ -34,7 +30,6 @@ LanguageModelFolder = Annotated[
         metavar="DIR",
         help="Folder of the model, or of one epoch of a checkpoint folder, such as checkpoints/epoch-00003; or an ARPA "
         "file (.arpa, also compressed: .arpa.gz, .arpa.bz2, .arpa.xz, .arpa.zip).",
-        show_default=False,
     ),
 ]
 MaxLength = Annotated[int, typer.Option("--max-length", min=1, help="Maximum number of words of a sentence.")]
@@ -45,7 +40,6 @@ SampleSeed = Annotated[
         min=0,
         max=2**32 - 1,
         help="Random seed: same seed, same sentences. Default: other sentences each time.",
-        show_default=False,
     ),
 ]
 WordSearch = Annotated[

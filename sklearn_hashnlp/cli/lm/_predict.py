@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
-from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
+from sklearn_hashnlp.cli.lm._loading import opened, predict_words
+from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Prompts, Search, WordSearch, check_search
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
@@ -41,13 +40,9 @@ hashnlp lm test counts how many predicted words are right; hashnlp lm continue w
 def predict(
     model: LanguageModelFolder,
     screen: Screen,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.", show_default=False),
-    ] = None,
+    file: Prompts = None,
     top: Annotated[
-        int | None,
-        typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most probable words.", show_default=False),
+        int | None, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most probable words.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each word.")] = False,
     search: WordSearch = Search.exact,
@@ -56,13 +51,8 @@ def predict(
     check_search(search, top)
     if search is Search.greedy and (proba or screen.as_json):
         raise typer.BadParameter("probabilities need exact search; leave out --search greedy.")
-    check_text_file(file)  # before torch is loaded
-    from sklearn_hashnlp.cli.lm._loading import load_language_model, predict_words
-    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
-
-    language_model = load_language_model(model)
-    lowercase = Lowercase(screen, language_model)
-    with line_batches(screen, file, action="Predicting", unit="beginning of a sentence") as batches:
+    with opened(screen, model, file, action="Predicting", unit="beginning of a sentence") as opened_lines:
+        language_model, lowercase, batches = opened_lines
         for lines in batches:
             contexts = [lowercase(line) for line in lines]
             if search is Search.greedy:

@@ -12,8 +12,9 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli.lm._loading import opened, predict_words
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
-from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, line_batches
+from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
@@ -48,10 +49,7 @@ with "predicted" (with --top a list), "true" and "hit", and the last object has 
 def evaluate(
     model: LanguageModelFolder,
     screen: Screen,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Lines as for training. Default: stdin.", show_default=False),
-    ] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Lines as for training. Default: stdin.")] = None,
     every_word: Annotated[
         bool, typer.Option("--every-word", help="Predict every word of each line, not only the last.")
     ] = False,
@@ -64,7 +62,6 @@ def evaluate(
             metavar="K",
             min=1,
             help="Print the K most probable words; a hit if the true word is among them.",
-            show_default=False,
         ),
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Lines per batch.")] = BATCH_SIZE,
@@ -72,15 +69,11 @@ def evaluate(
 ) -> None:
     """Test a model; the parameters are the options of the command."""
     check_search(search, top)
-    check_text_file(file)  # before torch is loaded
-    from sklearn_hashnlp.cli.lm._loading import load_language_model
-    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
-
-    language_model = load_language_model(model)
-    lowercase, unknown = Lowercase(screen, language_model), language_model._tokenizer.special_tokens.unknown
-    text = _Text(language_model, every_word=every_word)
     n_hits = n_words = 0
-    with line_batches(screen, file, action="Testing", unit="line", size=batch_size) as batches:
+    with opened(screen, model, file, action="Testing", unit="line", size=batch_size) as opened_lines:
+        language_model, lowercase, batches = opened_lines
+        unknown = language_model._tokenizer.special_tokens.unknown
+        text = _Text(language_model, every_word=every_word)
         for lines in batches:
             windows = [text.add(lowercase(line)) for line in lines]
             contexts = (text.words[start:end] for line_windows in windows for start, end in line_windows)
@@ -150,8 +143,6 @@ def _predictions(
     model: BaseLanguageModel, contexts: Iterable[list[str]], search: Search, top: int | None
 ) -> Iterator[Sequence[str]]:
     """Yield the predicted words of each context, the most probable first."""
-    from sklearn_hashnlp.cli.lm._loading import predict_words
-
     for part in _parts(contexts):
         if top is None:
             yield from ([word] for word in predict_words(model, part, search))

@@ -67,32 +67,24 @@ class LanguageOptions(OptionGroup):
     """The options of the command that no other has."""
 
     valid: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Validation sentences, scored after every epoch.", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Validation sentences, scored after every epoch.")
     ] = None
     model_type: Annotated[
-        ModelType,
-        typer.Option(help="network: a neural network. kneser-ney: n-gram counts, in seconds."),
+        ModelType, typer.Option(help="network: a neural network. kneser-ney: n-gram counts, in seconds.")
     ] = ModelType.network
     order: Annotated[int, typer.Option(min=2, help="Length of the n-grams: context words and predicted word.")] = 5
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Lowercase the sentences; the other commands then do so, too.")
     ] = False
-    max_time: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Maximum training time.", show_default=False)
-    ] = None
+    max_time: Annotated[float | None, typer.Option(metavar="SECONDS", help="Maximum training time.")] = None
     log_every: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="STEPS", help="Print perplexities every STEPS steps of an epoch.", show_default=False
-        ),
+        int | None, typer.Option(min=1, metavar="STEPS", help="Print perplexities every STEPS steps of an epoch.")
     ] = None
     checkpoint_dir: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             help="Folder for a checkpoint after every epoch: epoch-00001, ... The last and the best are kept.",
-            show_default=False,
         ),
     ] = None
     resume: Annotated[
@@ -103,7 +95,6 @@ class LanguageOptions(OptionGroup):
         typer.Option(
             metavar="FILE",
             help="kneser-ney: save the model in the ARPA format of KenLM and SRILM, too; .gz, .bz2 or .xz compresses.",
-            show_default=False,
         ),
     ] = None
 

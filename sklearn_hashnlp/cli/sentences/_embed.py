@@ -31,12 +31,9 @@ similarity; a blank line has zeros.
 @reporting_errors
 def embed(
     model: EncoderFolder,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Texts, one per line. Default: stdin.", show_default=False)
-    ] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Texts, one per line. Default: stdin.")] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to save, such as vectors.npy.", show_default=False),
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to save, such as vectors.npy.")
     ] = None,
     context_weight: ContextWeight = None,
     n_jobs: Threads = 1,

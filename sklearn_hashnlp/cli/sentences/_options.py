@@ -21,10 +21,7 @@ def _read_weight(value: str | None) -> Any:
 
 
 EncoderFolder = Annotated[
-    Path,
-    typer.Option(
-        "--model", "-m", metavar="DIR", help="Folder of the encoder, of hashnlp sentences train.", show_default=False
-    ),
+    Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the encoder, of hashnlp sentences train.")
 ]
 ContextWeight = Annotated[
     str | None,
@@ -32,7 +29,6 @@ ContextWeight = Annotated[
         metavar="WEIGHT",
         help="Compare texts by spelling (towards 0) or by the use of their words (towards 1); auto depends on the "
         "length of a text. Default: that of the encoder.",
-        show_default=False,
         callback=_read_weight,
     ),
 ]

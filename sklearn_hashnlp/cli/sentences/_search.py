@@ -45,19 +45,13 @@ _SAVED = "the vectors of hashnlp sentences embed --output"
 def search(
     model: EncoderFolder,
     screen: Screen,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The texts to search, one per line.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The texts to search, one per line.")],
     queries: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[QUERY]...", help="What to search for. Default: lines of stdin.", show_default=False),
+        list[str] | None, typer.Argument(metavar="[QUERY]...", help="What to search for. Default: lines of stdin.")
     ] = None,
     top: Annotated[int, typer.Option("--top", metavar="K", min=1, help="Number of results of each query.")] = 10,
     vectors: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Vectors of the texts, saved by hashnlp sentences embed.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="FILE", help="Vectors of the texts, saved by hashnlp sentences embed.")
     ] = None,
     context_weight: ContextWeight = None,
     n_jobs: Threads = 1,

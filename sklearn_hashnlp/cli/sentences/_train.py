@@ -62,10 +62,7 @@ def _models() -> Iterator[tuple[str, Any, Bundles]]:
 
 @reporting_errors
 def train(
-    data: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Paragraphs, UTF-8; also .gz, .bz2, .xz, .zip.", show_default=False),
-    ],
+    data: Annotated[Path, typer.Argument(metavar="FILE", help="Paragraphs, UTF-8; also .gz, .bz2, .xz, .zip.")],
     model: EncoderFolder,
     training: Training,
     screen: Screen,
@@ -74,8 +71,7 @@ def train(
         typer.Option(help="line: every line is a paragraph. block: paragraphs are separated by blank lines."),
     ] = ParagraphKind.line,
     vectors: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Vectors of the lines to learn, a .npy file.", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Vectors of the lines to learn, a .npy file.")
     ] = None,
     n_jobs: Threads = 1,
     parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits

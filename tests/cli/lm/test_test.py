@@ -200,8 +200,3 @@ def test_greedy_search_without_a_tree_is_an_error_of_one_line(hashnlp: Any, tmp_
     result = hashnlp("lm", "test", "-m", tmp_path / "m", "--search", "greedy", stdin="a b\n")
     assert (result.code, result.out, len(result.err.splitlines())) == (1, "", 1)
     assert "search to be 'exact', since the model has no tree, got 'greedy'" in result.err
-
-
-@pytest.mark.parametrize("arguments", [["--top", 0], ["--top", 2, "--search", "greedy"], ["--batch-size", 0]])
-def test_wrong_usage(hashnlp: Any, lm: Path, arguments: list[Any]) -> None:
-    assert hashnlp("lm", "test", "-m", lm, *arguments, stdin="a b").code == 2
