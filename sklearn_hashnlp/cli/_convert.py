@@ -20,9 +20,9 @@ Convert a supervised model of fastText, .bin or .ftz, to a model folder.
   hashnlp predict --model spam new.txt --proba
   hashnlp test more.csv --model spam
 
-The folder has fastText's labels and probabilities, and quantized models stay as small as they are; fastText itself is \
-not needed. --pipeline writes a vectorizer and a HashEmbeddingClassifier instead, which can be trained further in \
-Python; quantized numbers are then stored as numbers, and a model of one-vs-all has other probabilities.
+The folder has the labels and probabilities of fastText, and quantized models stay as small as they are; fastText \
+itself is not needed. --pipeline writes a vectorizer and a HashEmbeddingClassifier instead, for further training in \
+Python; quantized numbers are then stored as floats, and a model of one-vs-all has other probabilities.
 """
 
 

@@ -7,7 +7,7 @@ import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -23,9 +23,9 @@ Train a classifier that predicts the module of a Python docstring, on text that 
   hashnlp demo
   hashnlp demo --output /tmp/demo --json
 
-It reads the docstrings of Python's standard library, trains on three quarters of them to predict in which module \
-each one is, and tests on the rest. Hash embeddings are compared with linear support vector machines on TF-IDF, both \
-on words and on words and characters, over five seeds of the split. The model of words and characters and a plot are \
+It reads the docstrings of Python's standard library, trains on three quarters of them to predict in which module each \
+one is, and tests on the rest. Hash embeddings are compared with linear support vector machines on TF-IDF, both on \
+words and on words and characters, over five seeds of the split. The model of words and characters and a plot are \
 saved in the folder hashnlp-demo. No network, no GPU; about a minute.
 """
 
@@ -33,7 +33,7 @@ _TEST_SIZE = 0.25
 _N_SPLITS = 5
 _TRAIN_SIZES = (0.1, 0.2, 0.5, 1.0)  # shares of the training texts: points of the learning curves
 _SAVED = "hash embedding, words + characters"
-_MODELS = {  # the same features side by side; keys are those of the JSON
+_MODELS = {  # the same features side by side; with the keys of the JSON report
     "hash embedding, words": "hash_embedding_words",
     "TF-IDF + LinearSVC, words": "tfidf_linear_svc",
     _SAVED: "hash_embedding",
@@ -44,22 +44,8 @@ _EXAMPLE = "Return the names of all members of the archive, and extract one of t
 _STYLES = [(color, style) for style in ("--", "-") for color in ("#1f5fa8", "#dd8452")]
 
 
-class _Split(NamedTuple):
-    train_texts: list[str]
-    test_texts: list[str]
-    train_labels: Any
-    test_labels: Any
-
-
-class _Run(NamedTuple):
-    """Test accuracy of a model, and the seconds of its training."""
-
-    accuracy: float
-    seconds: float
-
-
-# The runs of each model by the number of training texts, one run per split.
-_Runs = dict[str, dict[int, list[_Run]]]
+# Test accuracy and seconds of training of each model by the number of training texts, one pair per split.
+_Runs = dict[str, dict[int, list[tuple[float, float]]]]
 
 
 @reporting_errors
@@ -83,30 +69,30 @@ def demo(
 
     check_replaceable(folder)
     texts, labels = load_stdlib_docstrings(return_X_y=True)
-    split = _split(texts, labels, 0)
-    n_train, n_test = len(split.train_texts), len(split.test_texts)
+    train_texts, test_texts, train_labels, test_labels = _split(texts, labels, 0)
+    n_train, n_test = len(train_texts), len(test_texts)
     screen.note(
         f"{len(texts):,} docstrings of {len(set(labels))} modules of Python's standard library: "
         f"{n_train:,} training and {n_test:,} test texts\n"
     )
     pipeline = _make_model(_SAVED, **options)
-    train_model(screen, pipeline, split.train_texts, split.train_labels)
-    predicted = pipeline.classes_[predict_proba(screen, pipeline, split.test_texts).argmax(axis=1)]
-    accuracy = float((predicted == split.test_labels).mean())
+    train_model(screen, pipeline, train_texts, train_labels)
+    predicted = pipeline.classes_[predict_proba(screen, pipeline, test_texts).argmax(axis=1)]
+    accuracy = float((predicted == test_labels).mean())
     save_model(pipeline, folder)
-    loaded = load_model(folder).predict_proba(split.test_texts)
-    if (loaded != pipeline.predict_proba(split.test_texts)).any():
+    loaded = load_model(folder).predict_proba(test_texts)
+    if (loaded != pipeline.predict_proba(test_texts)).any():
         raise RuntimeError(f"The model in {folder} predicts other probabilities than before it was saved.")
 
     runs = _compare(screen, texts, labels, options)
     try:
         draw_plot(
             plot,
-            true=split.test_labels,
+            true=test_labels,
             predicted=predicted,
             labels=sorted(set(labels.tolist())),
             curves={
-                name: {n_texts: [run.accuracy for run in of_size] for n_texts, of_size in of_model.items()}
+                name: {n_texts: [accuracy for accuracy, _ in of_size] for n_texts, of_size in of_model.items()}
                 for name, of_model in runs.items()
             },
             title=f"Predicting the module of a docstring: accuracy {accuracy:.1%} on {n_test:,} test texts",
@@ -131,10 +117,11 @@ def demo(
         _show_results(screen, results, folder, plot if plotted else None)
 
 
-def _split(texts: list[str], labels: Any, seed: int) -> _Split:
+def _split(texts: list[str], labels: Any, seed: int) -> list[Any]:
     from sklearn.model_selection import train_test_split
 
-    return _Split(*train_test_split(texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=seed))
+    parts: list[Any] = train_test_split(texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=seed)
+    return parts
 
 
 def _make_model(name: str, *, seed: int, device: Device, n_jobs: int | None) -> Any:
@@ -165,8 +152,7 @@ def _compare(screen: Screen, texts: list[str], labels: Any, options: dict[str, A
     screen.note("Comparing models ...", style="dim")
     with screen.bar("Comparing models") as update:
         for done, (number, train_size, name) in enumerate(cells, start=1):
-            split = _split(texts, labels, number)
-            few, few_labels = split.train_texts, split.train_labels
+            few, test_texts, few_labels, test_labels = _split(texts, labels, number)
             if train_size < 1:
                 few, _, few_labels, _ = train_test_split(
                     few, few_labels, train_size=train_size, stratify=few_labels, random_state=number
@@ -175,18 +161,18 @@ def _compare(screen: Screen, texts: list[str], labels: Any, options: dict[str, A
             started = clock()
             model.fit(few, few_labels)
             seconds = clock() - started
-            accuracy = float(model.score(split.test_texts, split.test_labels))
-            runs[name].setdefault(len(few), []).append(_Run(accuracy, seconds))
+            accuracy = float(model.score(test_texts, test_labels))
+            runs[name].setdefault(len(few), []).append((accuracy, seconds))
             update(done, len(cells))
     return runs
 
 
-def _summary(runs: Sequence[_Run]) -> dict[str, float]:
-    accuracies = [run.accuracy for run in runs]
+def _summary(runs: Sequence[tuple[float, float]]) -> dict[str, float]:
+    accuracies, seconds = zip(*runs, strict=True)
     return {
         "accuracy": statistics.mean(accuracies),
         "standard_deviation": statistics.pstdev(accuracies),
-        "seconds": round(statistics.median(run.seconds for run in runs), 3),
+        "seconds": round(statistics.median(seconds), 3),
     }
 
 
@@ -203,7 +189,7 @@ def draw_plot(
 
     A learning curve has the test accuracies, one per split, by the number of training texts.
     """
-    # First: where matplotlib is missing, the error of this import says how to install it.
+    # First, because without matplotlib the error of this import contains the install command.
     import sklearn_hashnlp.plotting  # noqa: F401
 
     # isort: split

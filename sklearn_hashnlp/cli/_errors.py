@@ -128,7 +128,7 @@ def _is_group(annotation: Any) -> bool:
 def _raising_interrupts() -> Iterator[None]:
     """Raise ``KeyboardInterrupt`` at the end if the code inside made another error of it, as imports do."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        yield  # signals reach the main thread alone, and those of the terminal no background job
+        yield  # only the main thread receives signals, and a background job none of the terminal
         return
     interrupted = False
 
@@ -162,7 +162,7 @@ def _fasttext_hint(arguments: list[str]) -> str:
 
 
 def _usage_message(error: Any) -> str:
-    """Return the message of a usage error; pydantic's words become those of the other messages."""
+    """Return the message of a usage error; messages of pydantic are rephrased as the others."""
     parameter = getattr(error, "param", None)
     validation_errors = getattr(error.__cause__, "errors", None)  # of pydantic, in newer versions of typer
     if parameter is None or validation_errors is None:

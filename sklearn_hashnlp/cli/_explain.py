@@ -28,8 +28,8 @@ Explain predictions: what each n-gram of a text adds to the score of a label.
   hashnlp explain --model spam new.txt --label ham --top 5
   hashnlp explain --model spam new.txt --json | jq .labels
 
-FILE is read as hashnlp predict reads it. For each text the label is printed with its score and probability, the text \
-in colors, and the n-grams with the largest contributions, which sum with the bias to the score.
+FILE is read as by hashnlp predict. For each text the label is printed with its score and probability, the text in \
+colors, and the n-grams with the largest contributions; all contributions and the bias add up to the score.
 
 --label chooses labels, and may be repeated; the default is the predicted one. --html writes a page with all texts. \
 With --json each line is an object with score, bias and n-grams of each label, and their positions in the text.

@@ -25,17 +25,16 @@ Export a classifier as a Python file, or a folder, that needs only numpy and sta
   python spam.py "You have won"
   python spam_predictor --proba < texts.txt
 
-DIR is a model of hashnlp train with any loss but hsigmoid; or a pipeline of a HashingNgramVectorizer and a \
-HashEmbeddingClassifier without hidden layers, fitted in Python and saved with save_model. Labels are those of the \
-model. A name that ends with .py is one file; any other is a folder, whose weights are not read before they are used, \
-which is better for models of more than 5 MB.
+DIR is a model of hashnlp train with any loss but hsigmoid, or a saved pipeline of a HashingNgramVectorizer and a \
+HashEmbeddingClassifier without hidden layers. A name that ends with .py is one file; any other is a folder, for \
+models of more than 5 MB: its weights are read only when they are used.
 
 A self-governing neural network (train --sgnn, or a pipeline that ends with SGNNClassifier) is quantized to 8 bits: \
 with two hidden layers of 128 units its file has about 160 kB, with two of 256 about 340 kB. The size of each part \
 before and after quantization is printed.
 
 The result can be imported as a module; it has predict(texts), predict_proba(texts) and CLASSES. Its size is printed, \
-with --compare also the number of texts, one per line, whose predicted label does not change.
+with --compare also the number of texts, one per line, with the same predicted label as before.
 """
 
 

@@ -20,8 +20,8 @@ Describe a saved model: its labels, when and with what it was trained, and its s
   hashnlp info spam --top 100
   hashnlp info spam --json | jq .labels
 
-The number of texts of each label, the data, the versions and the validation figures are those that hashnlp train has \
-written into the folder, as training.json. Of a model that was saved in Python the rest is printed.
+The number of texts of each label, the data, the versions and the validation figures are read from training.json, \
+which hashnlp train writes into the folder. For a model that was saved in Python they are missing.
 """
 
 _PARAMETERS = (
@@ -63,7 +63,7 @@ def info(
 
 
 def describe_model(model: Any, folder: Path) -> dict[str, Any]:
-    """Return what is known of a model from itself, its files and the report of its training."""
+    """Describe a model from its attributes, its files and the report of its training."""
     from sklearn_hashnlp.cli._pipelines import final_estimator
 
     report = read_report(folder)

@@ -141,20 +141,6 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress an
 
 
 @dataclass(frozen=True)
-class LabelledOptions(OptionGroup):
-    """How a labeled file is read."""
-
-    file_format: Format = None
-    text_column: TextColumn = None
-    label_column: LabelColumn = None
-    delimiter: Delimiter = None
-    quoted: Quoted = True
-    label_prefix: LabelPrefix = "__label__"
-    label_separator: LabelSeparator = None
-    errors: ReadErrors = Errors.strict
-
-
-@dataclass(frozen=True)
 class TextOptions(OptionGroup):
     """How a file of texts is read."""
 
@@ -164,6 +150,15 @@ class TextOptions(OptionGroup):
     quoted: Quoted = True
     label_prefix: LabelPrefix = "__label__"
     errors: ReadErrors = Errors.strict
+
+
+@dataclass(frozen=True)
+class LabelledOptions(TextOptions):
+    """How a labeled file is read."""
+
+    file_format: Format = None  # type: ignore[assignment]  # texts alone have one format more
+    label_column: LabelColumn = None
+    label_separator: LabelSeparator = None
 
 
 def check_device(device: Device) -> None:

@@ -26,9 +26,9 @@ Bundles = Mapping[str, Any]
 class Training(OptionGroup):
     """The parameters of training that people type, and ``--set`` for all others."""
 
-    epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs. Default: that of the estimator.")] = None
+    epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs. Default: the estimator's.")] = None
     learning_rate: Annotated[
-        float | None, typer.Option(metavar="RATE", help="Learning rate. Default: that of the estimator.")
+        float | None, typer.Option(metavar="RATE", help="Learning rate. Default: the estimator's.")
     ] = None
     seed: Seed = 0
     device: ComputeDevice = Device.cpu
@@ -43,12 +43,13 @@ class Training(OptionGroup):
 
     def configure(self, estimator: Any, bundles: Bundles | None = None, **more: Any) -> None:
         """Set the parameters of an estimator or of the last step of a pipeline; None keeps the default."""
-        check_device(self.device)
         given = {"max_epochs": self.epochs, "learning_rate": self.learning_rate, "random_state": self.seed}
         given |= {"device": self.device.value} | more
         trained = estimator[-1] if hasattr(estimator, "steps") else estimator
         trained.set_params(**{name: value for name, value in given.items() if value is not None})
         set_parameters(estimator, self.settings or [], bundles or {})
+        if trained.device == Device.cuda:
+            check_device(Device.cuda)
 
 
 class Parameter(NamedTuple):
@@ -60,7 +61,7 @@ class Parameter(NamedTuple):
 
 
 def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterator[Parameter]:
-    """Yield the parameters of an estimator, and those of the estimators among them, in the order of the signature."""
+    """Yield the parameters of an estimator and of nested estimators, in the order of the signature."""
     if hasattr(estimator, "steps"):
         for name, step in estimator.steps:
             yield from parameters_of(step, {}, f"{prefix}{name}__")
@@ -77,7 +78,7 @@ def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterato
 
 
 def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) -> None:
-    """Set parameters as ``NAME=VALUE``, those of nested estimators after the estimators themselves."""
+    """Set parameters from ``NAME=VALUE``; an estimator is set before its own parameters."""
     names = [parameter.name for parameter in parameters_of(estimator, bundles)]
     values = dict(_read_setting(setting, type(estimator).__name__, names) for setting in settings)
     for name in sorted(values, key=lambda name: name.count("__")):

@@ -129,7 +129,7 @@ def final_estimator(model: Any) -> Any:
 
 
 def is_multilabel(model: Any) -> bool:
-    """Return whether a model predicts several labels for a text."""
+    """Return whether a model predicts multiple labels for a text."""
     labels = getattr(final_estimator(model), "_labels", None)
     return labels is not None and bool(labels.multilabel)
 

@@ -10,7 +10,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
-from sklearn_hashnlp.cli._prediction_output import Prediction, Writer, make_writer, open_output, output_format
+from sklearn_hashnlp.cli._prediction_output import Prediction, PredictionWriter, open_output, output_format
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, batches
 from sklearn_hashnlp.cli.reading._text_formats import TextSource
@@ -26,24 +26,23 @@ Predict the labels of new texts: lines, or a column of a table.
   hashnlp predict --model spam new.txt --threshold 0.9
   hashnlp predict --model spam new.txt --json | jq .label
 
-FILE is read as train reads it: .csv, .tsv and .jsonl are tables, whose rows are kept with the columns predicted_label \
-and probability added (several labels are separated by |); any other file, and stdin, has one text per line, and an \
-empty line is an empty text. --format says otherwise. Files may be compressed as .gz, .bz2, .xz, .zip.
+FILE is read as by train: .csv, .tsv and .jsonl are tables; their rows are kept, with the columns predicted_label and \
+probability added (multiple labels are separated by |). Any other file, and stdin, has one text per line, and an empty \
+line is an empty text; --format overrides this. Files may be compressed as .gz, .bz2, .xz, .zip.
 
-Each line gets one line of output: its most probable label. Several labels and probabilities are separated by tabs, \
-the most probable first. A model with several labels per text prints those of probability 0.5 or more.
+Each line gets one line of output: its most probable label. Labels and probabilities are separated by tabs, the most \
+probable first. A model with multiple labels per text prints all labels of probability 0.5 or more.
 
 --top 3 prints the three most probable labels. --threshold 0.9 prints all labels with at least this probability, or an \
 empty line if there are none. Both together print at most three labels, each with at least this probability.
 
 With --json each line is an object with "label" and "probability" (null if no label reaches the threshold), and with \
---top or --threshold also "top", a list of such objects; a row of a table is an object with its columns and those \
-added.
+--top or --threshold also "top", a list of such objects; for a table it has the columns of the row, too.
 """
 
 _MULTILABEL_THRESHOLD = 0.5
-# Texts after which the whole model is loaded: it predicts twenty times as many a second, and loading it takes the time
-# of that number of texts.
+# Number of texts from which on the whole model is loaded: it is twenty times as fast, and loading it takes the time of
+# predicting about this number of texts.
 _MANY_TEXTS = 20_000
 
 
@@ -84,7 +83,9 @@ def predict(
         source.open(screen, action="Predicting", bar=True if output is not None else None) as (texts, table, ready),
         open_output(screen, output, file) as stream,
     ):
-        writer: Writer = make_writer(stream, written, source.kind, reading, screen.as_json, lists=lists, proba=proba)
+        writer = PredictionWriter(
+            stream, written, source.kind, reading, as_json=screen.as_json, lists=lists, proba=proba
+        )
         n_texts = 0
         for batch in batches(texts, BATCH_SIZE, ready):
             predictions = predictor.predict_topk([text.text for text in batch], k, threshold or 0.0)

@@ -33,13 +33,14 @@ Test a model on labeled texts.
   hashnlp test test.csv --model spam --json > report.json
   hashnlp test test.csv --model spam --quiet
 
-It prints the accuracy; for each label the precision (fraction of the texts with this predicted label that are \
+Printed are the accuracy; for each label the precision (fraction of the texts with this predicted label that are \
 correct), the recall (fraction of the texts with this true label that are predicted), F1 (their harmonic mean) and the \
 number of texts; and the confusion matrix, or for many labels the most frequent confusions.
 
-Where texts have several labels, and with --top K, it prints N, P@K and R@K as fastText does: the fraction of the K \
-most probable labels that are true, and the fraction of the true labels among them. The table is then of the labels of \
-probability 0.5 or more. --quiet prints the accuracy or P@1, and with --top K these figures.
+If texts have multiple labels, or with --top K, also N, P@K and R@K are printed as by fastText: the number of texts, \
+the fraction of the K most probable labels that are true, and the fraction of the true labels among them. The table \
+then has the labels of probability 0.5 or more. --quiet prints the accuracy or P@1, and with --top K only these \
+figures.
 """
 
 _MAX_MATRIX_LABELS = 12
@@ -124,7 +125,7 @@ def write_wrong(
     predicted: Sequence[Sequence[str]],
     confidence: NDArray[np.float64],
 ) -> int:
-    """Write the texts whose labels are not those predicted; return their number."""
+    """Write the texts that are predicted wrongly; return their number."""
     from sklearn_hashnlp.cli._prediction_output import SEPARATOR
 
     wrong = [row for row in range(len(true)) if set(true[row]) != set(predicted[row])]

@@ -109,15 +109,6 @@ def test_a_pipe_cannot_be_read_twice(hashnlp: Any, tmp_path: Path) -> None:
     assert "--stream reads DATA more than once" in result.err
 
 
-@pytest.mark.parametrize(("content", "message"), [("", "without rows"), ("a,x\na,y\n", "only 'a'")])
-def test_files_without_two_labels(hashnlp: Any, tmp_path: Path, content: str, message: str) -> None:
-    data = tmp_path / "a.csv"
-    data.write_text(f"label,text\n{content}", encoding="utf-8")
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream")
-    assert result.code == 1
-    assert message in result.err
-
-
 def test_batches_whose_texts_all_have_the_weight_0_are_left_out(hashnlp: Any, tmp_path: Path) -> None:
     data = tmp_path / "sorted.csv"
     data.write_text("label,text\n" + "a,fine\n" * 20 + "b,dull\n" * 15 + "c,long\n" * 10, encoding="utf-8")
@@ -148,14 +139,6 @@ def test_a_file_that_is_written_meanwhile(
     n_texts = content.count("fine")
     assert f"films.csv was changed while it was read: it had 24 texts first, and {n_texts} in epoch 1" in result.err
     assert not (tmp_path / "m").exists()
-
-
-def test_a_file_without_labels(hashnlp: Any, tmp_path: Path) -> None:
-    data = tmp_path / "a.jsonl"
-    data.write_text('{"label": [], "text": "x"}\n' * 3, encoding="utf-8")
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream")
-    assert result.code == 1
-    assert "expected labeled texts, got no label in 3 rows" in result.err
 
 
 def test_the_memory_that_is_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

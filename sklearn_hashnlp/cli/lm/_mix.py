@@ -60,7 +60,7 @@ def mix(
     if train is not None and cache is None and not bins:
         raise typer.BadParameter("--train needs --cache or --bins, which read the training sentences.")
     if context_length is not None and not bins:
-        raise typer.BadParameter("--context-length needs --bins, whose contexts have this length.")
+        raise typer.BadParameter("--context-length is the length of the contexts of --bins; add --bins.")
     from sklearn_hashnlp.cli.lm._loading import Lowercase, check_sentences, load_language_model, sentence_reader
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable

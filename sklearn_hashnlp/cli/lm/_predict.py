@@ -25,14 +25,14 @@ Predict the next word after each line.
   hashnlp lm predict --model lm beginnings.txt --top 5 --proba
   hashnlp lm predict --model checkpoints/epoch-00001 beginnings.txt --json
 
-Lines are beginnings of sentences, written as for training; a blank line is the beginning itself. The model reads only \
-the last words of a longer line (four for a 5-gram model).
+Lines are the starts of sentences, written as for training; a blank line is the start of a sentence itself. The model \
+reads only the last words of a longer line (four for a 5-gram model).
 
 Each line gets one line of output: the most probable next word, which is </s> at the end of a sentence. --top 5 prints \
 the five most probable words, --proba the probability after each word; they are separated by tabs. With --json each \
 line is an object with "word" and "probability", and with --top also "top", a list of such objects.
 
-hashnlp lm test counts how many predicted words are right; hashnlp lm continue writes whole sentences.
+hashnlp lm test counts correct predictions; hashnlp lm continue writes whole sentences.
 """
 
 
@@ -50,7 +50,7 @@ def predict(
     """Predict next words; the parameters are the options of the command."""
     check_search(search, top)
     if search is Search.greedy and (proba or screen.as_json):
-        raise typer.BadParameter("probabilities need exact search; leave out --search greedy.")
+        raise typer.BadParameter("probabilities need exact search; remove --search greedy.")
     with opened(screen, model, file, action="Predicting", unit="beginning of a sentence") as opened_lines:
         language_model, lowercase, batches = opened_lines
         for lines in batches:

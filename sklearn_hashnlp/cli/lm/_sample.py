@@ -32,7 +32,7 @@ Continue each line, word by word, to the end of the sentence.
   hashnlp lm continue --model lm beginnings.txt --seed 1
   echo "the company said" | hashnlp lm continue --model lm --samples 5
 
-Lines are beginnings of sentences, written as for training; a blank line gives a whole sentence. Each next word is \
+Lines are the starts of sentences, written as for training; a blank line gives a whole sentence. Each next word is \
 sampled from the probabilities of the model until the end of the sentence is sampled or --max-length is reached.
 
 Each line gets one line of output, or N with --samples N: the words of the line, and the words after them. With --json \

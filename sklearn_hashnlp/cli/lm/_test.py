@@ -31,13 +31,13 @@ Test a model: predict the last word of each line, or every word, and count how m
   hashnlp lm test --model lm lines.txt --top 5 --json
 
 Lines are written as for training. The last word of each line is the true word, predicted from the words before it: \
-for "have a dream that one", a 5-gram model reads "have a dream that", and "one" is a hit. The model reads only the \
-last words of a longer context (four for a 5-gram model), and pads a shorter one like the beginning of a sentence. \
-A blank line gives a blank line.
+for "have a dream that one", a 5-gram model reads "have a dream that", and "one" is a hit. Of a longer context only \
+the last words are read (four for a 5-gram model), and a shorter one is padded like the start of a sentence. A blank \
+line gives a blank line.
 
 With --every-word each line is a whole sentence, and every word that is predicted in training is predicted, including \
-</s> at the end. A model that reads across sentences (lm train --across-sentences, lm mix --cache) then reads all \
-lines as one text; without --every-word each line stands alone.
+</s> at the end. A model that reads across sentences (across_sentences=True, lm mix --cache) then reads all lines as \
+one text; without --every-word lines are independent.
 
 Output is one line per word: the predicted word (with --top K the K most probable words), a tab, and the true word. \
 The last line is the hit rate: the fraction of hits. An unknown true word is <unk>. With --json each word is an object \
@@ -103,7 +103,7 @@ def evaluate(
 
 
 class _Text:
-    """Words of lines, and where the context of each predicted word begins and ends among them."""
+    """Words of lines, and the start and the end of the context of each predicted word among them."""
 
     def __init__(self, model: BaseLanguageModel, *, every_word: bool) -> None:
         self.words: list[str] = []
@@ -116,7 +116,7 @@ class _Text:
         self._n_first = 0 if tokenizer.padding == "full" else tokenizer.order - 2
 
     def add(self, line: str) -> list[tuple[int, int]]:
-        """Add a line; return the start and the end of each context, at whose end is the predicted word."""
+        """Add a line; return the start and the end of each context; the predicted word is at the end."""
         from sklearn_hashnlp.language._sentences import tokenize
 
         start = len(self.words)

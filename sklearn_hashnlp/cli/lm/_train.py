@@ -44,8 +44,8 @@ sets any of its parameters, and --parameters lists them; values are checked befo
 The perplexity printed after every epoch is the number of equally probable words that would be as hard to predict; \
 lower is better. When the perplexity on --valid no longer falls, the model overfits: --set early_stopping=valid_loss \
 stops there and keeps the weights of the best epoch, --set early_stopping__patience=3 after three epochs without \
-improvement. To lower the perplexity, try first: --set tree=cluster, --set direct_connections=hashed, a larger \
---set hidden_size=512.
+improvement. To lower the perplexity, try first: --set tree=cluster, --set direct_connections=hashed, a larger --set \
+hidden_size=512.
 
 --model-type kneser-ney counts n-grams instead, with modified Kneser-Ney smoothing: the usual baseline. It is a \
 KneserNeyLanguageModel: --set min_ngram_counts=1,1,2 drops rare n-grams.
@@ -142,10 +142,6 @@ def train(
         raise typer.BadParameter(f"--model-type kneser-ney has no --{refused.replace('_', '-')}.")
     if options.arpa is not None and not counts:
         raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
-    if options.resume and options.checkpoint_dir is None:
-        raise typer.BadParameter("--resume needs --checkpoint-dir.")
-    if options.max_time is not None and not options.max_time > 0:
-        raise typer.BadParameter("--max-time must be greater than 0.")
     from sklearn_hashnlp.cli.lm._loading import check_sentences
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LabelledTexts(NamedTuple):
-    """The texts of a file, their labels as those of ``load_labelled``, and the line that each begins in."""
+    """The texts of a file, their labels as ``load_labelled`` returns them, and the number of the first line of each."""
 
     texts: list[str]
     labels: Any
@@ -115,5 +115,5 @@ def note_unknown_labels(
     names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
     screen.note(f"Labels of {source} that the model was not trained on and never predicts: {names}")
     if not labels & known:
-        hint = " If a field has several labels, add --label-separator, such as --label-separator ','." * separable
+        hint = " If a field has multiple labels, add --label-separator, such as --label-separator ','." * separable
         screen.note(f"The model knows none of the labels of {source}: all figures are 0.{hint}")

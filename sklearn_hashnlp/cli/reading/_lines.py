@@ -62,7 +62,7 @@ def open_lines(
 def line_batches(
     screen: Screen, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE, bar: bool | None = None
 ) -> Iterator[Iterator[list[str]]]:
-    """Yield batches of lines without their ends: those of stdin as soon as they arrive."""
+    """Yield batches of lines without line ends; lines of stdin are yielded as soon as they arrive."""
     with open_lines(screen, file, action=action, unit=unit, bar=bar) as opened:
         yield batches(map(strip_line_end, opened.lines), size, opened.ready)
 
@@ -102,7 +102,7 @@ class LineStream:
 
     def _decode(self, line: bytes, number: int) -> str:
         if number == 1:
-            _check_beginning(line)
+            _check_first_line(line)
         try:
             return line.decode("utf-8-sig" if number == 1 else "utf-8", self._errors or "strict")
         except UnicodeDecodeError as error:
@@ -115,7 +115,7 @@ class LineStream:
             raise ValueError(message) from error
 
 
-def _check_beginning(line: bytes) -> None:
+def _check_first_line(line: bytes) -> None:
     """Raise an error if stdin is no text, by its first line."""
     from sklearn_hashnlp.datasets._lines import suffix_of
 

@@ -111,7 +111,7 @@ def plain_texts(screen: Screen, opened: Lines, label_prefix: str, *, text_format
         if name.casefold() in TEXT_NAMES and len(name) > 1:
             screen.note(f"The first line, {name!r}, is read as a text; --format csv reads it as a header.")
         if first.startswith(label_prefix):
-            screen.note(f"{opened.source} has labels ({label_prefix}...), which are left out of the texts.")
+            screen.note(f"{opened.source} has labels ({label_prefix}...), which are removed from the texts.")
             text_format = "fasttext"
         lines = chain([first], lines)
     if text_format != "fasttext":

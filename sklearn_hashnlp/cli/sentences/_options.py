@@ -28,7 +28,7 @@ ContextWeight = Annotated[
     typer.Option(
         metavar="WEIGHT",
         help="Compare texts by spelling (towards 0) or by the use of their words (towards 1); auto depends on the "
-        "length of a text. Default: that of the encoder.",
+        "length of a text. Default: the encoder's.",
         callback=_read_weight,
     ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +33,7 @@ Find the texts of a file that are most similar to a query.
 
 FILE has one text per line; blank lines are skipped. Queries are arguments, or lines of stdin. Each result is one \
 line: the cosine similarity (at most 1), the line number and the text, separated by tabs, the most similar first; with \
-several queries or stdin, the query comes before them. All vectors are compared, without approximation.
+more than one query or stdin, the query comes before them. All vectors are compared, without approximation.
 
 For many searches compute the vectors once: hashnlp sentences embed -m encoder texts.txt -o vectors.npy, then search \
 with --vectors vectors.npy.
@@ -67,14 +68,13 @@ def search(
     encoder = load_encoder(model, context_weight=context_weight, n_jobs=n_jobs)
     with screen.warnings_as_notes():
         index = _Index.read(screen, encoder, file, vectors)
-        if queries:
-            sys.stdout.writelines(index.results(queries, top, as_json=screen.as_json, with_query=len(queries) > 1))
-            return
-        with line_batches(screen, None, action="Searching", unit="query") as batches:
+        stdin = line_batches(screen, None, action="Searching", unit="query")
+        with nullcontext([queries]) if queries else stdin as batches:
             for lines in batches:
-                asked = [line for line in lines if line.strip()]
-                if asked:
-                    sys.stdout.writelines(index.results(asked, top, as_json=screen.as_json, with_query=True))
+                texts = [line for line in lines if line.strip() or queries]
+                if texts:
+                    with_query = not queries or len(queries) > 1
+                    sys.stdout.writelines(index.results(texts, top, as_json=screen.as_json, with_query=with_query))
                     sys.stdout.flush()
 
 

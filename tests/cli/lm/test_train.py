@@ -189,10 +189,10 @@ def test_errors_in_files_are_one_line(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--resume"], "--resume needs --checkpoint-dir"),
+        (["--resume"], "needs checkpoint_dir"),
         (["--set", "output=softmax", "--set", "direct_connections=hashed"], "direct_connections"),
         (["--learning-rate", 0], "The 'learning_rate' parameter"),
-        (["--max-time", 0], "--max-time must be greater than 0"),
+        (["--max-time", 0], "TimeLimit needs a number of more than 0 seconds"),
         (["--order", 1], "--order"),
     ],
 )
