@@ -10,7 +10,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, Precision, SavedPrecision
-from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli._screen import Screen, command_name, counted
 
 HELP = """\
 Convert a supervised model of fastText, .bin or .ftz, to a model folder.
@@ -50,20 +50,14 @@ def convert(
     card = {"Converted from fastText": {"file": file.name} | read.arguments_}
     save_model(converted, model, precision=precision.value, card=card)
     n_bytes = sum(path.stat().st_size for path in model.iterdir() if path.is_file())
-    if screen.as_json:
-        screen.show_json(
-            {
-                "model": str(model),
-                "loss": read.loss_,
-                "labels": read.classes_.tolist(),
-                "n_words": read.n_words_,
-                "bytes_before": file.stat().st_size,
-                "bytes": n_bytes,
-            }
-        )
-        return
-    screen.show(
-        f"Wrote {model}: {counted(len(read.classes_), 'label')}, {counted(read.n_words_, 'word')}, "
-        f"{counted(n_bytes, 'byte')}"
-    )
-    screen.note(f"Predict labels with: hashnlp predict --model {shlex.quote(str(model))}")
+    report = {
+        "model": str(model),
+        "loss": read.loss_,
+        "labels": read.classes_.tolist(),
+        "n_words": read.n_words_,
+        "bytes_before": file.stat().st_size,
+        "bytes": n_bytes,
+    }
+    sizes = f"{counted(len(read.classes_), 'label')}, {counted(read.n_words_, 'word')}, {counted(n_bytes, 'byte')}"
+    screen.result(report, [f"Wrote {model}: {sizes}"])
+    screen.next_step("predict labels", f"{command_name()} predict --model {shlex.quote(str(model))}")

@@ -103,18 +103,16 @@ def demo(
         plotted = False
 
     results = {name: _summary(of_model[n_train]) for name, of_model in runs.items()}
-    if screen.as_json:
-        screen.show_json(
-            {
-                "n_train": n_train,
-                "n_test": n_test,
-                **{key: results[name] for name, key in _MODELS.items()},
-                "model": str(folder),
-                "picture": str(plot) if plotted else None,
-            }
-        )
-    else:
-        _show_results(screen, results, folder, plot if plotted else None)
+    report = {
+        "n_train": n_train,
+        "n_test": n_test,
+        **{key: results[name] for name, key in _MODELS.items()},
+        "model": str(folder),
+        "picture": str(plot) if plotted else None,
+    }
+    screen.result(report, _describe(results, folder, plot if plotted else None))
+    command = f"{command_name()} predict --model {shlex.quote(str(folder))} --top 3 --proba"
+    screen.next_step("predict the module of another sentence", f'echo "{_EXAMPLE}" | {command}')
 
 
 def _split(texts: list[str], labels: Any, seed: int) -> list[Any]:
@@ -240,19 +238,17 @@ def draw_plot(
     return figure
 
 
-def _show_results(screen: Screen, results: dict[str, dict[str, float]], folder: Path, plot: Path | None) -> None:
-    screen.note("")
+def _describe(results: dict[str, dict[str, float]], folder: Path, plot: Path | None) -> list[Any]:
+    """Return the lines of the result."""
     table = plain_table("model", ">test accuracy", ">training time")
     for name, row in results.items():
         accuracy = f"{row['accuracy']:.4f} ± {row['standard_deviation']:.4f}"
         table.add_row(name, accuracy, f"{row['seconds']:.1f} s", style="bold" if name == _SAVED else None)
-    screen.show(table)
-    screen.show(f"Mean and standard deviation over {_N_SPLITS} splits into training and test texts.", style="dim")
     best = max(results, key=lambda name: results[name]["accuracy"])
-    if best != _SAVED:
-        screen.show(f"\nBest here: {best}.")
-    screen.show(f"\nModel saved in  {folder}")
-    if plot is not None:
-        screen.show(f"Plot saved in   {plot}")
-    command = f"{command_name()} predict --model {shlex.quote(str(folder))} --top 3 --proba"
-    screen.next_step("predict the module of another sentence", f'echo "{_EXAMPLE}" | {command}')
+    return [
+        table,
+        f"Mean and standard deviation over {_N_SPLITS} splits into training and test texts.",
+        *([] if best == _SAVED else [f"\nBest here: {best}."]),
+        f"\nModel saved in  {folder}",
+        *([] if plot is None else [f"Plot saved in   {plot}"]),
+    ]

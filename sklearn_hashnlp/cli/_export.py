@@ -73,18 +73,15 @@ def export(
         parts, predict = quantized[-1].size_report(), quantized.predict
     same, total = _compare(screen, pipeline, predict, compare) if compare is not None else (None, None)
 
-    if screen.as_json:
-        report: dict[str, Any] = {"file": str(file), "bytes": size, "parts": [part._asdict() for part in parts]}
-        screen.show_json(report | {"same_labels": same, "n_texts": total})
-        return
+    report: dict[str, Any] = {"file": str(file), "bytes": size, "parts": [part._asdict() for part in parts]}
+    lines: list[str] = []
     if parts:
         width = max(len(part.part) for part in parts)
-        screen.show(f"{'bytes':{width}} {'before':>10} {'after':>10}")
-        for part in parts:
-            screen.show(f"{part.part:{width}} {part.before:>10,} {part.after:>10,}")
+        lines.append(f"{'bytes':{width}} {'before':>10} {'after':>10}")
+        lines += [f"{part.part:{width}} {part.before:>10,} {part.after:>10,}" for part in parts]
     if same is not None and total is not None:
-        screen.show(f"Same predicted label for {same:,} of {counted(total, 'text')}")
-    screen.show(f"Wrote {file}: {size:,} bytes")
+        lines.append(f"Same predicted label for {same:,} of {counted(total, 'text')}")
+    screen.result(report | {"same_labels": same, "n_texts": total}, [*lines, f"Wrote {file}: {size:,} bytes"])
     screen.next_step("wherever Python and numpy are installed", f'python {shlex.quote(str(file))} "some text"')
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from sklearn_hashnlp.cli._options import Json, OptionGroup, Quiet
 
@@ -46,6 +47,8 @@ class Screen(OptionGroup):
 
     def next_step(self, purpose: str, *commands: str) -> None:
         """Print the next commands of a user as notes that can be pasted."""
+        if self.as_json:
+            return
         self.note(f"\nNext, {purpose}:")
         for command in commands:
             self.note(f"  {command}", style="bold")
@@ -64,6 +67,16 @@ class Screen(OptionGroup):
         minimum = max(Measurement.get(self._results, widest, part).minimum for part in parts)
         self._results.width = max(self._results.width, minimum)
         self._results.print(*parts, style=style)
+
+    def result(self, report: dict[str, Any], lines: Iterable[RenderableType], figure: str | None = None) -> None:
+        """Print the result of a command: as JSON, when quiet only the figure that the user requested, or as lines."""
+        if self.as_json:
+            self.show_json(report)
+        elif not self.quiet:
+            for line in lines:
+                self.show(line)
+        elif figure is not None:
+            print(figure)
 
     def show_json(self, value: Any) -> None:
         """Print a value as one line of JSON on stdout."""
@@ -153,6 +166,11 @@ def plain_table(*columns: str, title: str | None = None) -> Table:
     for name in columns:
         table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
     return table
+
+
+def bold(text: str) -> Text:
+    """Return a line in bold."""
+    return Text(text, style="bold")
 
 
 def counted(number: int, noun: str) -> str:

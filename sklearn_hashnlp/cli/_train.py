@@ -23,7 +23,7 @@ from sklearn_hashnlp.cli._options import (
     SavedPrecision,
 )
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
-from sklearn_hashnlp.cli._screen import Screen, command_name, counted
+from sklearn_hashnlp.cli._screen import Screen, bold, command_name, counted
 
 HELP = """\
 Train a text classifier on labeled texts, and save the model.
@@ -275,34 +275,29 @@ def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
 def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
     """Print the result of training: as JSON, as one figure, or as sentences."""
     validation = report.get("validation")
-    name = "accuracy" if validation is None or "accuracy" in validation else "precision_at_1"
-    if screen.as_json:
-        result = {
-            "model": str(model),
-            "n_texts": report["n_texts"],
-            "labels": sorted(report["labels"]),
-            "seconds": report["seconds"],
-            "n_validation_texts": None if validation is None else validation["n_texts"],
-            "validation_accuracy": None if validation is None else validation.get("accuracy"),
-            "validation": validation,
-            "best_epoch": report.get("best_epoch"),
-            "history": report["history"],
-        }
-        screen.show_json(result)
-    elif screen.quiet:
-        if validation is not None:  # requested by --valid or --holdout
-            print(f"{validation[name]:.4f}")
-    else:
-        screen.show(f"Trained on {counted(report['n_texts'], 'text')} in {report['seconds']:.1f} s")
-        if validation is not None:
-            figure = f"{name.replace('_', ' ')} {validation[name]:.4f}"
-            screen.show(f"Validation {figure} on {counted(validation['n_texts'], 'text')}", style="bold")
-        if "best_epoch" in report:
-            n_epochs = counted(len(report["history"]), "epoch")
-            screen.show(f"Stopped after {n_epochs}: best epoch {report['best_epoch']}")
-        screen.show(f"Saved in {model}")
-        command = f"{command_name()} predict --model {shlex.quote(str(model))} --proba"
-        screen.next_step("predict the labels of new texts, one per line", command)
+    figure = None
+    result = {
+        "model": str(model),
+        "n_texts": report["n_texts"],
+        "labels": sorted(report["labels"]),
+        "seconds": report["seconds"],
+        "n_validation_texts": None if validation is None else validation["n_texts"],
+        "validation_accuracy": None if validation is None else validation.get("accuracy"),
+        "validation": validation,
+        "best_epoch": report.get("best_epoch"),
+        "history": report["history"],
+    }
+    lines: list[Any] = [f"Trained on {counted(report['n_texts'], 'text')} in {report['seconds']:.1f} s"]
+    if validation is not None:
+        name = "accuracy" if "accuracy" in validation else "precision_at_1"
+        figure = f"{validation[name]:.4f}"
+        n_texts = counted(validation["n_texts"], "text")
+        lines.append(bold(f"Validation {name.replace('_', ' ')} {figure} on {n_texts}"))
+    if "best_epoch" in report:
+        lines.append(f"Stopped after {counted(len(report['history']), 'epoch')}: best epoch {report['best_epoch']}")
+    screen.result(result, [*lines, f"Saved in {model}"], figure)
+    command = f"{command_name()} predict --model {shlex.quote(str(model))} --proba"
+    screen.next_step("predict the labels of new texts, one per line", command)
 
 
 def _best_epoch(history: list[dict[str, Any]]) -> int | None:

@@ -59,12 +59,10 @@ def warmup(
         raise KernelCache.failure
     n_compiled, seconds = compilations.n - n_before, compile_seconds()
     sizes = [file.stat().st_size for file in folder.glob("*.nbc")]
-    if screen.as_json:
-        result = {"folder": str(folder), "portable": portable, "n_compiled": n_compiled, "seconds": round(seconds, 3)}
-        screen.show_json(result | {"n_files": len(sizes), "bytes": sum(sizes)})
-        return
-    screen.show(f"Compiled {counted(n_compiled, 'function')} in {seconds:.0f} s")
-    screen.show(f"{counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB, in {folder}")
+    result = {"folder": str(folder), "portable": portable, "n_compiled": n_compiled, "seconds": round(seconds, 3)}
+    compiled = f"Compiled {counted(n_compiled, 'function')} in {seconds:.0f} s"
+    kept = f"{counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB, in {folder}"
+    screen.result(result | {"n_files": len(sizes), "bytes": sum(sizes)}, [compiled, kept])
 
 
 def _compile_for_all_processors() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -99,21 +99,13 @@ def _show_results(
     weights = mixture._weights_of(mixture._windows(valid)).mean(axis=0).tolist()
     perplexities = [one.perplexity(valid) for one in mixture.models_]
     perplexity = mixture.perplexity(valid)
-    if screen.as_json:
-        rows: list[dict[str, Any]] = [
-            {"model": name, "weight": weight, "valid_perplexity": alone}
-            for name, weight, alone in zip(names, weights, perplexities, strict=True)
-        ]
-        screen.show_json({"model": str(folder), "models": rows, "valid_perplexity": perplexity})
-        return
-    if screen.quiet:
-        print(f"{perplexity:.4f}")
-        return
     table = plain_table("model", ">weight", ">perplexity")
+    rows = []
     for name, weight, alone in zip(names, weights, perplexities, strict=True):
+        rows.append({"model": name, "weight": weight, "valid_perplexity": alone})
         table.add_row(name, f"{weight:.3f}", f"{alone:.2f}")
     table.add_row("mixture", "", f"{perplexity:.2f}", style="bold")
-    screen.show(table)
-    screen.show(f"Saved in {folder}")
+    report = {"model": str(folder), "models": rows, "valid_perplexity": perplexity}
+    screen.result(report, [table, f"Saved in {folder}"], f"{perplexity:.4f}")
     command = f"{command_name()} lm score --model {shlex.quote(str(folder))} FILE --perplexity"
     screen.next_step("compute its perplexity on test sentences", command)

@@ -15,7 +15,7 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, OptionGroup
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
-from sklearn_hashnlp.cli._screen import Screen, command_name, counted
+from sklearn_hashnlp.cli._screen import Screen, bold, command_name, counted
 from sklearn_hashnlp.cli.lm._options import SentenceFile
 
 if TYPE_CHECKING:
@@ -213,28 +213,25 @@ def _show_network(screen: Screen, network: HsigmoidLanguageModel, model: Path, s
     if network.early_stopping:
         epoch = min(history, key=lambda entry: entry["valid_loss"])
     n_words = len(network.vocabulary_)
-    if screen.as_json:
-        report: dict[str, Any] = {
-            "model": str(model),
-            "n_words": n_words,
-            "n_parameters": network.n_parameters_,
-            "seconds": round(seconds, 3),
-            "epoch": epoch.get("epoch"),
-            "train_perplexity": epoch.get("train_perplexity"),
-            "valid_perplexity": epoch.get("valid_perplexity"),
-            "history": history,
-            "log": network.log_,
-        }
-        screen.show_json(report)
-    elif not screen.quiet:
-        n_epochs = counted(len(history), "epoch")
-        screen.show(f"Trained {n_epochs} with a vocabulary of {counted(n_words, 'word')} in {seconds:.1f} s")
-        if "valid_perplexity" in epoch:
-            perplexity = format_perplexity(epoch["valid_loss"])
-            screen.show(f"Validation perplexity {perplexity} after epoch {epoch['epoch']}", style="bold")
-        _show_saved(screen, model, str(model))
-    elif "valid_perplexity" in epoch:  # requested by --valid
-        print(format_perplexity(epoch["valid_loss"], 4))
+    report: dict[str, Any] = {
+        "model": str(model),
+        "n_words": n_words,
+        "n_parameters": network.n_parameters_,
+        "seconds": round(seconds, 3),
+        "epoch": epoch.get("epoch"),
+        "train_perplexity": epoch.get("train_perplexity"),
+        "valid_perplexity": epoch.get("valid_perplexity"),
+        "history": history,
+        "log": network.log_,
+    }
+    trained = f"Trained {counted(len(history), 'epoch')} with a vocabulary of {counted(n_words, 'word')}"
+    lines: list[Any] = [f"{trained} in {seconds:.1f} s"]
+    figure = None
+    if "valid_perplexity" in epoch:
+        perplexity, figure = (format_perplexity(epoch["valid_loss"], n_digits) for n_digits in (2, 4))
+        lines.append(bold(f"Validation perplexity {perplexity} after epoch {epoch['epoch']}"))
+    screen.result(report, [*lines, f"Saved in {model}"], figure)
+    _suggest(screen, model)
 
 
 def _train_counts(
@@ -259,21 +256,24 @@ def _train_counts(
         if options.valid is not None:
             perplexity = counts.perplexity(sentence_reader(options.valid, lowercase=lowercase))
     n_words, n_ngrams = len(counts.vocabulary_), counts.n_ngrams_
-    if screen.as_json:
-        report = {"model": str(model), "n_words": n_words, "n_ngrams": n_ngrams, "seconds": round(seconds, 3)}
-        screen.show_json(report | {"discounts": counts.discounts_.tolist(), "valid_perplexity": perplexity})
-    elif not screen.quiet:
-        total = counted(sum(n_ngrams), "n-gram")
-        screen.show(f"Counted {total} with a vocabulary of {counted(n_words, 'word')} in {seconds:.1f} s")
-        if perplexity is not None:
-            screen.show(f"Validation perplexity {perplexity:.2f}", style="bold")
-        _show_saved(screen, model, f"{model}" if arpa is None else f"{model} and {arpa}")
-    elif perplexity is not None:  # requested by --valid
-        print(f"{perplexity:.4f}")
+    report = {
+        "model": str(model),
+        "n_words": n_words,
+        "n_ngrams": n_ngrams,
+        "discounts": counts.discounts_.tolist(),
+        "seconds": round(seconds, 3),
+        "valid_perplexity": perplexity,
+    }
+    total = f"{counted(sum(n_ngrams), 'n-gram')} with a vocabulary of {counted(n_words, 'word')}"
+    lines: list[Any] = [f"Counted {total} in {seconds:.1f} s"]
+    if perplexity is not None:
+        lines.append(bold(f"Validation perplexity {perplexity:.2f}"))
+    lines.append(f"Saved in {model}" if arpa is None else f"Saved in {model} and {arpa}")
+    screen.result(report, lines, None if perplexity is None else f"{perplexity:.4f}")
+    _suggest(screen, model)
 
 
-def _show_saved(screen: Screen, model: Path, names: str) -> None:
-    screen.show(f"Saved in {names}")
+def _suggest(screen: Screen, model: Path) -> None:
     command, folder = f"{command_name()} lm", shlex.quote(str(model))
     samples, scores = f"{command} sample --model {folder} --samples 5", f"{command} score --model {folder} FILE"
     screen.next_step("generate sentences, or score some", samples, scores)

@@ -97,12 +97,9 @@ def train(
     _fit(screen, encoder, X, y)
     seconds = clock() - started
     save_model(encoder, model)
-    if screen.as_json:
-        result = {"model": str(model)} | n_texts | {"n_parameters": encoder.n_parameters_}
-        screen.show_json(result | {"seconds": round(seconds, 3), "history": encoder.history_})
-        return
-    screen.show(f"Trained in {seconds:.1f} s")
-    screen.show(f"Saved in {model}")
+    report: dict[str, Any] = {"model": str(model)} | n_texts | {"n_parameters": encoder.n_parameters_}
+    report |= {"seconds": round(seconds, 3), "history": encoder.history_}
+    screen.result(report, [f"Trained in {seconds:.1f} s", f"Saved in {model}"])
     command = f'{command_name()} sentences search --model {shlex.quote(str(model))} FILE "what to search for"'
     screen.next_step("search a file, one text per line", command)
 
