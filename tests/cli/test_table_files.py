@@ -12,7 +12,7 @@ def test_empty_texts_of_a_table_are_counted(hashnlp: Any, tmp_path: Path) -> Non
     path = tmp_path / "mails.csv"
     rows = ["spam,win a prize", "ham,see you", "ham,thanks", "spam,"]
     path.write_text("\n".join(["label,text", *rows, ""]), encoding="utf-8")
-    arguments = ["--model", tmp_path / "m", "--epochs", 1, "--buckets", 1000, "--dim", 4]
+    arguments = ["--model", tmp_path / "m", "--epochs", 1, "--buckets", 1000, "--set", "embedding_dim=4"]
     result = hashnlp("train", path, *arguments)
     assert result.code == 0, result.err
     assert f"Read 4 texts (1 empty) with 2 labels from columns text, label of {path}" in result.err

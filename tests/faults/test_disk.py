@@ -149,7 +149,7 @@ def hashnlp(*arguments: object) -> Any:
 def test_hashnlp_train_on_a_full_disk_keeps_the_old_model(tmp_path: Path) -> None:
     data = tmp_path / "films.csv"
     data.write_text("label,text\n" + "".join(f"{label},{text}\n" for label, text in FILMS), encoding="utf-8")
-    small = ["--buckets", 100, "--dim", 4, "--features", "words", "--quiet"]
+    small = ["--buckets", 100, "--set", "embedding_dim=4", "--features", "words", "--quiet"]
     command = ["train", data, "--model", tmp_path / "model", *small]
     assert hashnlp(*command).exit_code == 0
     before = contents(tmp_path)

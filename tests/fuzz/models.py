@@ -29,7 +29,7 @@ from sklearn_hashnlp import (
     TextClassifier,
 )
 from sklearn_hashnlp.classifiers import load_fasttext, quantize
-from sklearn_hashnlp.cli._light_classifier import load_predictor
+from sklearn_hashnlp.cli._predict import Predictor
 from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
@@ -174,7 +174,7 @@ def read_lightly(seed: int, model: Model, folder: Path) -> bool:
         return False
     try:
         with warnings.catch_warnings(action="ignore"):
-            load_predictor(folder).predict_proba(PROBES)
+            Predictor(folder).predict_topk(PROBES, 1, 0.0)
     except ValueError:
         return False
     return True

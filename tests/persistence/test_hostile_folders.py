@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier
-from sklearn_hashnlp.cli._light_classifier import load_predictor
+from sklearn_hashnlp.cli._predict import Predictor
 from sklearn_hashnlp.kernels.embeddings import _tables
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import FORMAT_VERSION, read_folder
@@ -66,7 +66,7 @@ def refused(folder: Path, message: str | None = None) -> None:
         load_model(folder)
     assert folder.name in str(caught.value)
     with pytest.raises(ModelFormatError, match=message):
-        load_predictor(folder)
+        Predictor(folder)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_numbers_that_memory_cannot_hold_take_none(
     with pytest.raises(ModelFormatError, match="model"):
         load_model(tmp_path / "model")
     with suppress(ModelFormatError):  # numbers that it does not need
-        load_predictor(tmp_path / "model").predict_proba(TEXTS)
+        Predictor(tmp_path / "model").predict_topk(TEXTS, 1, 0.0)
 
 
 @pytest.mark.parametrize("dtype", [",", "04", "a4", "V8", "i4,i4", "M8[s]", "", 3, None])

@@ -13,7 +13,7 @@ from benchmarks.commands.report import make_plots
 from benchmarks.recipes.hash_embedding_report import HASH, STANDARD, claim_table, report
 from benchmarks.runner.settings import change_settings, settings_as_json
 from benchmarks.runner.table import Table
-from tests.stories.test_pictures import assert_readable
+from tests.plotting.readable import assert_readable
 
 
 def provenance(recipe: str, dataset: str, seed: int, changes: tuple[str, ...]) -> dict[str, Any]:

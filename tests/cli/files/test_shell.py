@@ -181,7 +181,7 @@ def test_a_table_in_a_pipe_has_whole_labels(hashnlp: Any, tmp_path: Path) -> Non
 
 def test_one_epoch_is_no_plural(hashnlp: Any, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("a b c\n")
-    arguments = ["--order", 2, "--epochs", 1, "--embedding-dim", 2, "--hidden-size", 2]
+    arguments = ["--order", 2, "--epochs", 1, "--set", "embedding_dim=2", "--set", "hidden_size=2"]
     out = hashnlp("lm", "train", tmp_path / "text.txt", "-m", tmp_path / "m", *arguments).out
     assert "Trained 1 epoch with" in out
 
@@ -286,7 +286,7 @@ def test_lm_score_lowercases_as_the_training_text_was(hashnlp: Any, lm: Path) ->
 
 def test_lm_score_warns_about_words_that_are_unknown_for_their_capitals(hashnlp: Any, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("I saw the cat\nAnna saw the dog\n")
-    small = ["--order", 2, "--epochs", 1, "--embedding-dim", 2, "--hidden-size", 2]
+    small = ["--order", 2, "--epochs", 1, "--set", "embedding_dim=2", "--set", "hidden_size=2"]
     assert hashnlp("lm", "train", tmp_path / "text.txt", "-m", tmp_path / "m", *small).code == 0
     result = hashnlp("lm", "score", "-m", tmp_path / "m", stdin="The cat\nThe dog\nI saw\nZebra\n")
     assert result.err == "'The' is unknown to the model, but 'the' is not: check the capitals.\n"

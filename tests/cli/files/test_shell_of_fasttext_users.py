@@ -10,7 +10,7 @@ import pytest
 
 from sklearn_hashnlp.persistence import load_model
 
-SMALL = ["--buckets", 500, "--dim", 4, "--epochs", 3]
+SMALL = ["--buckets", 500, "--set", "embedding_dim=4", "--epochs", 3]
 TAGS = [("sauce,cheese", "a cheese sauce"), ("cheese", "old cheese"), ("bread", "fresh bread"), ("sauce", "red sauce")]
 
 
@@ -60,12 +60,10 @@ def test_rows_with_bytes_that_are_no_utf8_are_skipped_and_counted(hashnlp: Any, 
 
 
 @pytest.mark.parametrize("loss", ["softmax", "hinge", "hsigmoid"])
-def test_a_loss_of_one_label_is_refused_in_words_of_the_shell(
-    hashnlp: Any, tags: Path, tmp_path: Path, loss: str
-) -> None:
-    result = hashnlp("train", tags, "-m", tmp_path / "m", "--label-separator", ",", "--loss", loss)
+def test_a_loss_of_one_label_is_refused_for_several(hashnlp: Any, tags: Path, tmp_path: Path, loss: str) -> None:
+    result = hashnlp("train", tags, "-m", tmp_path / "m", "--label-separator", ",", "--set", f"loss={loss}")
     assert result.code == 1
-    assert f"--loss {loss} is for one label per text, and {tags} has several: leave --loss out" in result.err
+    assert f"loss='{loss}'" in result.err
 
 
 def test_a_model_of_several_labels_is_exported(hashnlp: Any, tagger: Path, tmp_path: Path) -> None:
@@ -79,7 +77,7 @@ def test_a_model_of_several_labels_is_exported(hashnlp: Any, tagger: Path, tmp_p
 def test_a_model_that_cannot_be_exported_says_why(hashnlp: Any, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("label,text\n" + "a,good film\nb,bad film\n" * 9, encoding="utf-8")
-    assert hashnlp("train", path, "-m", tmp_path / "m", "--loss", "hsigmoid", *SMALL).code == 0
+    assert hashnlp("train", path, "-m", tmp_path / "m", "--set", "loss=hsigmoid", *SMALL).code == 0
     result = hashnlp("export", "-m", tmp_path / "m", tmp_path / "m.py")
     assert (result.code, "loss='hsigmoid' is not supported" in result.err) == (1, True)
 

@@ -14,7 +14,7 @@ import pytest
 from sklearn_hashnlp.persistence import load_model
 from tests.cli.files.conftest import MAILS
 
-SMALL = ["--buckets", 1000, "--dim", 4]
+SMALL = ["--buckets", 1000, "--set", "embedding_dim=4"]
 COOKING = [
     ("sauce cheese", "How much does potato starch affect a cheese sauce recipe?"),
     ("food-safety acidity", "Dangerous pathogens capable of growing in acidic environments"),
@@ -43,7 +43,7 @@ def cooking(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cook(hashnlp: Any, cooking: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a model of several labels per text. Read only."""
     folder: Path = tmp_path_factory.mktemp("files") / "cook"
-    result = hashnlp("train", cooking, "--model", folder, "--loss", "ova", "--epochs", 20, *SMALL)
+    result = hashnlp("train", cooking, "--model", folder, "--set", "loss=ova", "--epochs", 20, *SMALL)
     assert result.code == 0, result.err
     assert "4 labels, 1 to 2 each" in result.err
     return folder
@@ -103,8 +103,8 @@ def test_early_stopping_keeps_the_best_epoch_on_the_validation_file(hashnlp: Any
 
 
 def test_training_has_the_options_that_people_look_for(hashnlp: Any, mails: Path, tmp_path: Path) -> None:
-    options = ["--loss", "hinge", "--class-weight", "balanced", "--learning-rate", 0.1, "--ngrams", 3, "--dim", 8]
-    options += ["--buckets", 500, "--no-lowercase", "--epochs", 1]
+    options = ["--set", "loss=hinge", "--set", "class_weight=balanced", "--learning-rate", 0.1, "--buckets", 500]
+    options += ["--set", "ngram_range=(1, 3)", "--set", "embedding_dim=8", "--set", "lowercase=False", "--epochs", 1]
     assert hashnlp("train", mails, "-m", tmp_path / "m", *options).code == 0
     parameters = load_model(tmp_path / "m").get_params()
     wanted = {"loss": "hinge", "class_weight": "balanced", "learning_rate": 0.1, "ngram_range": (1, 3)}

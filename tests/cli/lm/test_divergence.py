@@ -9,7 +9,8 @@ SENTENCES = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the 
 
 def test_a_language_model_that_diverges_is_an_error_and_the_old_one_stays(hashnlp, tmp_path):
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
-    command = ("lm", "train", tmp_path / "text.txt", "--model", tmp_path / "lm", "--hidden-size", 8, "--batch-size", 8)
+    sizes = ("--set", "hidden_size=8", "--set", "batch_size=8")
+    command = ("lm", "train", tmp_path / "text.txt", "--model", tmp_path / "lm", *sizes)
     assert hashnlp(*command, "--epochs", 1).code == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "lm").iterdir()}
     result = hashnlp(
