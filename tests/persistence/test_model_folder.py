@@ -19,9 +19,9 @@ import pytest
 from safetensors.numpy import save_file
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
-from sklearn_hashnlp.persistence._tables import Precision
 
 from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, _model_folder, load_model, save_model
+from sklearn_hashnlp.persistence._tables import Precision
 from tests.persistence.model_files import write
 
 TEXTS = ["good day", "bad day", "good good", "bad night"]
