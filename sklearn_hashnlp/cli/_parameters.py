@@ -96,7 +96,7 @@ def check_parameters(*estimators: Any) -> None:
         try:
             estimator._validate_params()
             getattr(estimator, "_check_parameters", lambda: None)()  # what the declared constraints cannot express
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise typer.BadParameter(str(error)) from error
 
 

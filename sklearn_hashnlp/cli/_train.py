@@ -195,7 +195,11 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
     given["pretrained"] = None if options.pretrained is None else load_pretrained(options.pretrained)
     training.configure(model, _bundles(), **given, n_buckets=options.buckets)
     check_parameters(model)
-    check_parameters(model._new_pipeline()[-1])
+    try:
+        pipeline = model._new_pipeline()  # checks what goes together
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    check_parameters(pipeline[-1])
     return model
 
 
