@@ -27,15 +27,15 @@ _SHORT = 80  # lines of a function
 def sizes(root: Path) -> dict[str, int]:
     """Return the figures of a tree."""
     package, tests, benchmarks = (_sources(root / folder) for folder in ("sklearn_hashnlp", "tests", "benchmarks"))
-    functions = [node for text in package.values() for node in _functions(text)]
+    nodes = [node for text in package.values() for node in functions(text)]
     return {
         "package: lines of code": sum(map(code_lines, package.values())),
         "package: lines": _n_lines(package.values()),
         "package: files": len(package),
         "package: files of the largest folder": max(Counter(path.parent for path in package).values()),
         "package: lines of the longest file": max(text.count("\n") for text in package.values()),
-        "package: lines of the longest function": max(map(_length, functions)),
-        f"package: functions of more than {_SHORT} lines": sum(_length(node) > _SHORT for node in functions),
+        "package: lines of the longest function": max(map(length, nodes)),
+        f"package: functions of more than {_SHORT} lines": sum(length(node) > _SHORT for node in nodes),
         "benchmarks: lines": _n_lines(benchmarks.values()),
         "tests: lines": _n_lines(tests.values()),
         f"lines of more than {_LONG} columns": sum(
@@ -69,11 +69,12 @@ def _sources(folder: Path) -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py"))}
 
 
-def _functions(text: str) -> Iterator[ast.FunctionDef]:
+def functions(text: str) -> Iterator[ast.FunctionDef]:
+    """Return all functions and methods of a file."""
     return (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
 
 
-def _length(node: ast.FunctionDef) -> int:
+def length(node: ast.FunctionDef) -> int:
     """Return the lines of a function without its docstring."""
     first = node.body[0]
     is_docstring = ast.get_docstring(node) is not None

@@ -1,4 +1,4 @@
-"""The cache of machine code: which folders it is in, and who may have written what is run."""
+"""The cache of machine code: its folders, and the checks of files before they are run."""
 
 # numba has a cache too. It passes over a folder that cannot be written, even if it is full, takes one in which others
 # can write, and its files belong to one processor. Here a kernel, a signature and a processor have a file. It is found
@@ -35,12 +35,12 @@ _Processor = tuple[str, str, str]  # operating system and architecture, name, fe
 
 
 class Folders(NamedTuple):
-    """Where machine code is read, in this order, and where it is written."""
+    """The folders from which machine code is read, in this order, and the folder to which it is written."""
 
     read: tuple[Path, ...]
     written: Path | None
-    obstacles: str  # why it is not one of those that come first
-    reads_portable: bool = True  # for processors of any kind too
+    obstacles: str  # why earlier candidates are not written
+    reads_portable: bool = True  # whether to read code that was compiled for any processor
 
     @classmethod
     def find(cls) -> Folders:
@@ -57,7 +57,7 @@ class Folders(NamedTuple):
 
 
 class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
-    """The machine code of a kernel, on disk: what numba asks when a kernel is called with a new signature."""
+    """The machine code of a kernel on disk; numba reads it when a kernel is called with a new signature."""
 
     _folders: ClassVar[Folders | None] = None  # of all kernels
     failure: ClassVar[OSError | None] = None  # of the last file that could not be written
@@ -69,7 +69,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     @classmethod
     def where(cls) -> Folders:
-        """Return the folders, which are looked for when the first kernel is called."""
+        """Return the folders; they are found when the first kernel is called."""
         if KernelCache._folders is None:
             KernelCache._folders = Folders.find()
         return KernelCache._folders
@@ -80,7 +80,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         KernelCache._folders = folders
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function for a signature; None if there is none that may be run here."""
+        """Return the compiled function for a signature; None if no file is valid on this machine."""
         target_context.refresh()
         folders = self.where()
         own = target_context.codegen().magic_tuple()
@@ -95,9 +95,9 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write a compiled function; a full disk is no error."""
+        """Write a compiled function; a full disk is not an error."""
         folder = self.where().written
-        if folder is None or data.lifted or data.library.has_dynamic_globals:  # that is addresses of this process
+        if folder is None or data.lifted or data.library.has_dynamic_globals:  # addresses of this process
             return
         name = self._file_name(sig, data.codegen.magic_tuple())
         content = dumps(data._reduce())
@@ -115,7 +115,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     @property
     def cache_path(self) -> str | None:
-        """The folder that is written."""
+        """The folder to which code is written."""
         folder = self.where().written
         return None if folder is None else str(folder)
 
@@ -126,12 +126,12 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         """Do nothing."""
 
     def flush(self) -> None:
-        """Do nothing: a file that is stale is not read."""
+        """Do nothing: stale files are not read."""
 
 
 def _candidates() -> list[Path]:
     sources = _digest_of_sources()
-    if not sources:  # as in a frozen program: who could tell whether machine code is stale?
+    if not sources:  # as in a frozen program: it is unknown whether machine code is stale
         return []
     shared = f"sklearn_hashnlp-{sources.hex()[:16]}"  # other versions of the package have other folders
     if numba.config.CACHE_DIR:
@@ -144,7 +144,7 @@ def _candidates() -> list[Path]:
 def _is_unsafe(folder: Path) -> bool:
     try:
         return others_can_write(folder)
-    except OSError:  # it is not there
+    except OSError:  # does not exist
         return False
 
 
@@ -155,7 +155,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    """Return the content of a file; nothing if it is not there, or others can write it."""
+    """Return the content of a file; empty if it does not exist or other users can write it."""
     try:
         with path.open("rb") as file:
             return b"" if others_can_write(file.fileno()) else file.read()
@@ -185,7 +185,7 @@ def _open_for_others_to_read(path: str, flags: int) -> int:
 
 @cache
 def _digest_of_sources() -> bytes:
-    """Return a digest of all kernels, since a kernel holds code of other files too; nothing without the sources."""
+    """Return a digest of all kernels, since kernels contain code of other files; empty without sources."""
     digest, paths = hashlib.sha256(), sorted(_KERNELS.rglob("*.py"))
     for path in paths:
         digest.update(path.relative_to(_KERNELS).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")

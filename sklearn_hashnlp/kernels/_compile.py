@@ -1,4 +1,4 @@
-"""The decorators behind every compiled kernel, and the notice that this process compiles."""
+"""Decorators that compile kernels, and the message that functions are being compiled."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def inlined(function: Kernel) -> Kernel:
 
 def _cached(dispatcher: Any, function: Kernel) -> Kernel:
     if function.__closure__ is None:  # variables of a closure would be constants of the machine code
-        dispatcher._cache = KernelCache(function)  # what njit(cache=True) does, with a cache of ours
+        dispatcher._cache = KernelCache(function)  # as njit(cache=True) does, with our cache
     return cast(Kernel, dispatcher)
 
 
 class Compilations(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Stops the clock while functions are compiled, and says once that they are."""
+    """Stop the clock while functions are compiled, and print one message."""
 
     announced = False
     n = 0  # kernels that were compiled
 
     def on_start(self, event: Any) -> None:
-        """Handle the beginning of a compilation."""
+        """Handle the start of a compilation."""
         compiling_begins()
         if isinstance(event.data["dispatcher"]._cache, KernelCache):
             self.n += 1
@@ -61,7 +61,7 @@ class Compilations(event.Listener):  # type: ignore[misc]  # numba has no types
                 _announce()
 
     def on_end(self, event: Any) -> None:
-        """Handle its end, or its failure."""
+        """Handle the end or the failure of a compilation."""
         compiling_ends()
 
 

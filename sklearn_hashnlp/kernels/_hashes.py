@@ -56,7 +56,7 @@ def mix_block(state: Number, block: Number) -> Number:
 @inlined
 def finish(state: Number, block: Number, length: Number) -> Number:
     """Return the hash, signed, after the first ``length % 4`` bytes of the last block and the length in bytes."""
-    # No bytes left means a mask of 0, and a tail of 0 leaves the state as it is: no branch is needed.
+    # Without remaining bytes the mask is 0, and a tail of 0 does not change the state: no branch is needed.
     mask = np.uint32((np.uint32(1) << np.uint32(8 * (length & 3))) - np.uint32(1))
     tail = np.uint32(np.uint32(block & mask) * _C1)
     tail = np.uint32(tail << np.uint32(15)) | np.uint32(tail >> np.uint32(17))

@@ -36,7 +36,7 @@ def _values_per_cache_line(_typing_context: Any, table: Any) -> Any:
         size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
         return context.get_constant(
             types.intp, max(_CACHE_LINE // size, 1)
-        )  # `table.itemsize` is no constant: a division
+        )  # `table.itemsize` is not a constant, and would cost a division
 
     return types.intp(table), generate
 
@@ -50,7 +50,7 @@ def prefetch_row(
     width = table.shape[1]
     for column in range(0, width, _values_per_cache_line(table)):
         _prefetch(table, row * width + column)
-    if width > 1:  # a row may end in another cache line than it begins in
+    if width > 1:  # a row may end in another cache line than it starts in
         _prefetch(table, row * width + width - 1)
 
 
@@ -103,7 +103,7 @@ def log1p_of_unit(x: Number) -> Number:
     return 2.0 * s * (1.0 + q * (1 / 3 + q * series))
 
 
-# Several dot products at once use each number that is loaded more than once. They belong into `vectorized` kernels.
+# Several dot products at once use each number that is loaded more than once. Use them in `vectorized` kernels.
 
 
 @inlined

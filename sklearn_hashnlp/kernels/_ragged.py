@@ -1,4 +1,4 @@
-"""Rows of unequal length: the one data shape between the parts of the package."""
+"""Rows of unequal length, the data structure that the parts of the package exchange."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ class Ragged(NamedTuple):
     # It is scipy's `(indices, indptr)` and the `(input, offsets)` of torch.nn.EmbeddingBag with
     # include_last_offset=True: one result of a kernel feeds both.
     values: NDArray[Any]  # (n_values,): the rows' values, row after row
-    offsets: NDArray[np.int64]  # (n_rows + 1,): where each row begins, then the end of the last
+    offsets: NDArray[np.int64]  # (n_rows + 1,): start of each row, and the end of the last

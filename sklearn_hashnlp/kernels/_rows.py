@@ -42,7 +42,7 @@ def _group(
     distinct: NDArray[np.int64],
 ) -> int:
     # A radix sort: an item holds a row in its upper half and its position in the lower. Items are sorted digit by digit
-    # from the lowest, and each round keeps the order of the one before.
+    # from the lowest, and each round keeps the order of the previous round.
     mask = (1 << n_bits) - 1
     counts = np.zeros((n_rounds, mask + 1), dtype=np.int64)
     for at in range(len(rows)):
@@ -192,7 +192,7 @@ def mask_before_last(
     rows: NDArray[np.int64],  # (n_rows, width); changed in place
     value: Number,
 ) -> None:
-    """Set all that stands before the last occurrence of a value in each row to that value."""
+    """Set all elements before the last occurrence of a value in each row to that value."""
     for row in range(len(rows)):
         found = False
         for column in range(rows.shape[1] - 1, -1, -1):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sklearn_hashnlp.kernels.embeddings._row_updates import adagrad_rows
-from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, numpy_type, row_state
+from sklearn_hashnlp.optim._rowwise_optimizer import RowKernel, RowwiseOptimizer, row_state
 
 
 class RowwiseAdagrad(RowwiseOptimizer):
@@ -108,19 +108,6 @@ class RowwiseAdagrad(RowwiseOptimizer):
         updates: Tensor = gradients * (group["lr"] / (total.sqrt() + group["eps"])).unsqueeze(1)
         return updates
 
-    def _update_rows_compiled(
-        self,
-        table: Tensor,
-        average_offset: Tensor,
-        rows: Tensor,
-        gradients: Tensor,
-        state: dict[str, Any],
-        group: dict[str, Any],
-        steps_averaged: int,
-    ) -> None:
+    def _row_kernel(self, table: Tensor, state: dict[str, Any], group: dict[str, Any]) -> RowKernel:
         sums = row_state(state, "sum", table, per_row=True)
-        number = numpy_type(table)
-        adagrad_rows(
-            *(tensor.numpy() for tensor in (table, sums.unsqueeze(1), average_offset, rows, gradients)),
-            *(number(value) for value in (group["lr"], group["eps"], steps_averaged)),
-        )
+        return adagrad_rows, [sums.unsqueeze(1)], [group["lr"], group["eps"]]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sklearn_hashnlp.kernels.embeddings._row_updates import adam_rows
-from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, numpy_type, row_state
+from sklearn_hashnlp.optim._rowwise_optimizer import RowKernel, RowwiseOptimizer, row_state
 
 
 class RowwiseAdam(RowwiseOptimizer):
@@ -119,22 +119,12 @@ class RowwiseAdam(RowwiseOptimizer):
         updates: Tensor = mean * (group["lr"] / ((1 - beta_1**step) * size)).unsqueeze(1)
         return updates
 
-    def _update_rows_compiled(
-        self,
-        table: Tensor,
-        average_offset: Tensor,
-        rows: Tensor,
-        gradients: Tensor,
-        state: dict[str, Any],
-        group: dict[str, Any],
-        steps_averaged: int,
-    ) -> None:
+    def _row_kernel(self, table: Tensor, state: dict[str, Any], group: dict[str, Any]) -> RowKernel:
         means, squares, steps = _moments(state, table)
-        tensors = (table, means, squares.unsqueeze(1), steps.unsqueeze(1), average_offset, rows, gradients)
-        number = numpy_type(table)
-        adam_rows(
-            *(tensor.numpy() for tensor in tensors),
-            *(number(value) for value in (group["lr"], *group["betas"], group["eps"], steps_averaged)),
+        return (
+            adam_rows,
+            [means, squares.unsqueeze(1), steps.unsqueeze(1)],
+            [group["lr"], *group["betas"], group["eps"]],
         )
 
 

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from inspect import unwrap
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -20,6 +20,9 @@ from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
 # torch wraps these methods so that its compiler skips them; the first call would import the compiler (two seconds).
 _add_param_group, _load_state_dict = unwrap(Optimizer.add_param_group), unwrap(Optimizer.load_state_dict)
+
+RowKernel: TypeAlias = tuple[Callable[..., None], list[Tensor], list[float]]
+"""A compiled kernel, the tables of state that it updates, and its numbers."""
 
 
 class RowwiseOptimizer(Optimizer):
@@ -189,11 +192,13 @@ class RowwiseOptimizer(Optimizer):
         decay = group["lr"] * group["weight_decay"]
         if _is_compiled(table):
             offset = average_offset if steps_averaged > 0 else table[:0]
+            number = np.float64 if table.dtype == torch.float64 else np.float32
+            steps = number(max(steps_averaged, 0))
             if decay:
-                number = numpy_type(table)
-                steps = number(max(steps_averaged, 0))
                 decay_rows(table.numpy(), offset.numpy(), rows.numpy(), number(decay), steps)
-            self._update_rows_compiled(table, offset, rows, gradients, state, group, max(steps_averaged, 0))
+            kernel, tables, numbers = self._row_kernel(table, state, group)
+            arrays = [tensor.numpy() for tensor in (table, *tables, offset, rows, gradients)]
+            kernel(*arrays, *map(number, numbers), steps)
             increment_version(parameter)  # torch does not notice writes of kernels
             return
         updates = self._row_updates(table, rows, gradients, state, group)
@@ -239,17 +244,8 @@ class RowwiseOptimizer(Optimizer):
         """Return the updates that are subtracted from rows."""
 
     @abstractmethod
-    def _update_rows_compiled(
-        self,
-        table: Tensor,  # (n_rows, n_columns)
-        average_offset: Tensor,  # (n_rows, n_columns), or (0, n_columns) without averaging
-        rows: Tensor,  # (n,)
-        gradients: Tensor,  # (n, n_columns)
-        state: dict[str, Any],
-        group: dict[str, Any],
-        steps_averaged: int,
-    ) -> None:
-        """Update rows in place by a compiled kernel, and add ``steps_averaged`` times the update to the offset."""
+    def _row_kernel(self, table: Tensor, state: dict[str, Any], group: dict[str, Any]) -> RowKernel:
+        """Return the kernel that updates rows in place, and adds ``steps`` times the update to the average's offset."""
 
 
 def coalesced(gradient: Tensor) -> Tensor:
@@ -257,11 +253,6 @@ def coalesced(gradient: Tensor) -> Tensor:
     if not gradient.is_coalesced() and gradient.device.type == "cpu" and are_ascending(gradient._indices()[0].numpy()):
         gradient._coalesced_(True)
     return gradient.coalesce()
-
-
-def numpy_type(table: Tensor) -> type[np.floating[Any]]:
-    """Return numpy's scalar type of a table."""
-    return np.float64 if table.dtype == torch.float64 else np.float32
 
 
 def row_state(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sklearn_hashnlp.kernels.embeddings._row_updates import sgd_rows
-from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, numpy_type, row_state
+from sklearn_hashnlp.optim._rowwise_optimizer import RowKernel, RowwiseOptimizer, row_state
 
 
 class RowwiseSGD(RowwiseOptimizer):
@@ -89,19 +89,6 @@ class RowwiseSGD(RowwiseOptimizer):
         updates: Tensor = gradients * group["lr"]
         return updates
 
-    def _update_rows_compiled(
-        self,
-        table: Tensor,
-        average_offset: Tensor,
-        rows: Tensor,
-        gradients: Tensor,
-        state: dict[str, Any],
-        group: dict[str, Any],
-        steps_averaged: int,
-    ) -> None:
+    def _row_kernel(self, table: Tensor, state: dict[str, Any], group: dict[str, Any]) -> RowKernel:
         steps = row_state(state, "steps", table, per_row=True)
-        number = numpy_type(table)
-        sgd_rows(
-            *(tensor.numpy() for tensor in (table, steps.unsqueeze(1), average_offset, rows, gradients)),
-            *(number(value) for value in (group["lr"], steps_averaged)),
-        )
+        return sgd_rows, [steps.unsqueeze(1)], [group["lr"]]

@@ -27,7 +27,7 @@ class BagLayout(NamedTuple):
 
 
 class Bags(NamedTuple):
-    """The vectors of documents, and what their backward pass needs."""
+    """The vectors of documents, and the inputs of their backward pass."""
 
     documents: NDArray[Any]  # (n_documents, output_dim): their vectors
     norms: NDArray[Any]  # (n_documents,): divisors of their sums
@@ -250,7 +250,7 @@ def bag_gradients(
 def _sum_gradients(
     gradients: NDArray[Any], documents: NDArray[Any], norms: NDArray[Any], norm_gradients: NDArray[Any]
 ) -> None:
-    # From the gradient of a document's vector to those of its sum and of its norm.
+    # Convert the gradient of a document's vector to the gradients of its sum and its norm.
     for document in range(len(norms)):
         norm_gradient = gradients.dtype.type(0)
         for column in range(documents.shape[1]):

@@ -1,4 +1,4 @@
-"""Ids hashed to rows of tables, and counted there."""
+"""Ids hashed to rows of tables, and counts of rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AHEAD = 32  # ids between the prefetch of a counter and its use
 
 @inlined
 def mix_id(key: Number) -> Number:
-    """Mix the low 32 bits of an id by MurmurHash3's ``fmix32``: all of a column or a feature."""
+    """Mix the low 32 bits of an id by MurmurHash3's ``fmix32``: all bits of a column or a feature."""
     return np.uint64(fmix32(np.uint32(key)))
 
 
@@ -96,7 +96,7 @@ def _locate_block(
 
 @compiled
 def _mix_ids(ids: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Mix the low and the high 32 bits of ids to two words; none for the high bits if they are 0 in all ids."""
+    """Mix the low and the high 32 bits of ids to two words; only the low word if the high bits of all ids are 0."""
     mixed = np.empty(len(ids), dtype=np.uint32)
     bits: Number = np.int64(0)
     for j in range(len(ids)):

@@ -67,7 +67,7 @@ def adagrad_rows(
         rate = lr / (np.sqrt(total) + eps)
         for column in range(width):
             table[row, _INDEX(column)] -= rate * gradients[index, _INDEX(column)]
-        if averaged:  # not in the loop above, whose vector loads would then be masked, which is slow
+        if averaged:  # not in the loop above: its vector loads would be masked, which is slow
             for column in range(width):
                 average_offset[row, _INDEX(column)] += steps_averaged * (rate * gradients[index, _INDEX(column)])
 

@@ -101,7 +101,7 @@ class TableSpec:
         )
 
     def to_numbers(self) -> list[int]:
-        """Return what identifies the hash functions and the aggregation, for saved states.
+        """Return the values that identify the hash functions and the aggregation in saved states.
 
         The hash specification; the seed modulo ``2**64`` in two's complement; the index of the variant, plus 256 if
         ``hash_rows=False``; and the indices of the aggregation and of the norm.
@@ -142,7 +142,7 @@ _DESCRIPTIONS: Final[tuple[Callable[[int], str], ...]] = (
 
 
 def lazy_table(shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return zeros of float32; the system commits their memory only where it is written."""
+    """Return zeros of float32; the system commits their memory on first write."""
     n_values = math.prod(shape)
     if not n_values:
         return np.zeros(shape, dtype=np.float32)

@@ -13,7 +13,7 @@ from sklearn_hashnlp.kernels._rows import group_rows
 
 def average_rows(
     table: NDArray[Any],  # (n_rows, n_columns)
-    rows: NDArray[np.int64],  # (n_groups, width): -1 is no row
+    rows: NDArray[np.int64],  # (n_groups, width): -1 for a missing row
     weights: NDArray[Any],  # (n_averages, width): of the position in a group
 ) -> tuple[NDArray[Any], NDArray[Any]]:  # (n_groups, n_averages, n_columns), (n_groups, n_averages)
     """Return the weighted averages of each group of rows, zeros for an empty group, and the reciprocal weight sums."""
@@ -57,7 +57,7 @@ def average_rows_gradient(
     n_rows: int,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:  # (n_distinct,), (n_distinct, n_columns)
     """Return the distinct rows, ascending, and the gradient of each."""
-    flat = (rows.reshape(-1) + 1).astype(np.int32)  # 0 is no row
+    flat = (rows.reshape(-1) + 1).astype(np.int32)  # 0 for a missing row
     order, starts, distinct = group_rows(flat, n_rows + 1)
     first = int(len(distinct) > 0 and distinct[0] == 0)
     sums = np.zeros((len(distinct) - first, gradient.shape[2]), dtype=gradient.dtype)

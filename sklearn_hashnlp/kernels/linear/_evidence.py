@@ -19,7 +19,7 @@ def row_evidence(
     constants: NDArray[np.uint64],  # (k + 1, 3)
     common: float,  # importance weight of a column that all training rows have
     rare: float,  # columns of at least this importance weight are left out
-    enough: float,  # sums stop there
+    enough: float,  # sums stop at this value
 ) -> NDArray[np.float64]:  # (n_rows,)
     """Return sums of squared counts times importance weights above ``common``; -1 for rows without a known column."""
     evidence = np.empty(len(indptr) - 1, dtype=np.float64)
@@ -49,7 +49,7 @@ def _sum_evidence(
                 if weight > 0:
                     total = max(total, 0.0)
                 if weight < rare:
-                    # A negative value is of a vector beside the n-grams, whose columns all rows have.
+                    # A negative value belongs to a vector next to the n-grams; all rows have its columns.
                     excess = weight - common if counts[at] >= 0 else weight
                     term = np.float64(counts[at]) * max(excess, 0.0)
                     total += term * term

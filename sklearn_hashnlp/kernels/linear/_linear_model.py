@@ -25,7 +25,7 @@ class LinearModel(NamedTuple):
 
     @classmethod
     def zeros(cls, spec: TableSpec, n_classes: int, importance_init: float = 0.0) -> Self:
-        """Return a model whose weights are zero; the memory of its tables is committed where they are written."""
+        """Return a model with zero weights; the memory of its tables is committed on first write."""
         importance = lazy_table(spec.importance_shape) if spec.has_importance else None
         if importance is not None and importance_init:
             importance[:] = importance_init
@@ -48,7 +48,7 @@ class LinearModel(NamedTuple):
         return self.pool if self.importance is None else self.importance
 
     def scorer(self) -> BagScorer:
-        """Return what the compiled pass reads; the tables share memory."""
+        """Return the arrays that the compiled pass reads; the tables share memory."""
         return BagScorer(
             pool=self.pool,
             importance=self.importance,
@@ -61,7 +61,7 @@ class LinearModel(NamedTuple):
 
 _INDEX = np.uint64  # a signed index costs a test for negative ones
 _AHEAD = 32  # values between the prefetch of a row and its use
-_BLOCK_VALUES = 4096  # of the documents that are computed together: what is kept of them stays in the first caches
+_BLOCK_VALUES = 4096  # of the documents that are computed together: their values stay in the first caches
 
 
 class BagScorer(NamedTuple):
@@ -84,11 +84,11 @@ class _Values(NamedTuple):
 
 
 class _Bags(NamedTuple):
-    """The bags of a block of documents, one behind another."""
+    """The concatenated bags of a block of documents."""
 
     slots: NDArray[np.int32]  # (capacity, k): rows of the pool
     weights: NDArray[np.float32]  # (capacity, k)
-    ends: NDArray[np.int64]  # (n_documents,): where each bag ends
+    ends: NDArray[np.int64]  # (n_documents,): end of each bag
 
 
 def score_bags(
@@ -189,7 +189,7 @@ def _find_weighted(
     variant: Number,
     bags: _Bags,
 ) -> None:
-    """Compute the weights and pool rows of those values whose weights are not all zero."""
+    """Compute the weights and pool rows of values with a nonzero weight."""
     indices, indptr, counts = values
     slots, weights, ends = bags
     n_hashes = weights.shape[1]
@@ -211,7 +211,7 @@ def _find_weighted(
             value_index: Number = at - begin
             prefetch_row(importance, _INDEX(rows[min(value_index + _INDEX(_AHEAD), last)]))
             row = _INDEX(rows[value_index])
-            # Without a branch, as no processor can predict it: what is written for a weight of zero is overwritten.
+            # Without a branch, which could not be predicted: entries of zero weight are overwritten.
             keys[kept] = keys[value_index]
             if n_hashes == 1:
                 value = counts[at] * importance[row, _INDEX(0)]

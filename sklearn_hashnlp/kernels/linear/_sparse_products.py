@@ -17,7 +17,7 @@ def add_product(
     indices: NDArray[np.int32],
     values: NDArray[np.float32],
     dense: NDArray[np.float32],  # (n_columns, width)
-    out: NDArray[np.float32],  # (n_rows, width): what the product is added to
+    out: NDArray[np.float32],  # (n_rows, width): the product is added to it
 ) -> None:
     """Add the product of a CSR matrix and a dense one to ``out``; each row is a sum in the order of its entries."""
     width = out.shape[1]

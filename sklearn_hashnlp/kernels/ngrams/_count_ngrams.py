@@ -36,7 +36,7 @@ def count_hashes(
     allocate: Allocate | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
     """Count how often each column occurs in each row; the column of hash h is ``abs(h) % n_features``."""
-    # A column whose signs cancel stays in the matrix as 0, as in scikit-learn.
+    # A column with canceled signs stays in the matrix as 0, as in scikit-learn.
     size = len(hashes.values)
     indices, data = (
         (np.empty(size, dtype=np.int32), np.empty(size, dtype=dtype)) if allocate is None else allocate(size)
@@ -100,7 +100,7 @@ def _make_keys(
 ) -> None:
     """Compute the sort key of each hash: 2 * column + (1 for a negative sign)."""
     sign_bit = np.uint32(alternate_sign)
-    begin = np.uint64(first)  # unsigned indices spare the loops a test for negative ones
+    begin = np.uint64(first)  # unsigned: signed indices would need a test for negative values
     if n_features & (n_features - 1) == 0:
         mask = np.uint32(n_features - 1)
         for i in range(np.uint64(size)):
@@ -220,7 +220,7 @@ def _sum_duplicates(
     indices: NDArray[np.int32],
     begin: Number,
 ) -> Number:
-    """Write the distinct columns of a row from ``begin`` on; return their number.
+    """Write the distinct columns of a row, starting at ``begin``; return their number.
 
     ``sums[i]`` is then the sum of the signs of all keys in the first i columns.
     """

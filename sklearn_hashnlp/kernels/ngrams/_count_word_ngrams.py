@@ -36,7 +36,7 @@ def extend_ngrams(
     n_shorter: int,
 ) -> tuple[NgramCounts, NDArray[np.int32]]:
     """Count the n-grams of order n, and return the index of the one that ends at each position, or -1."""
-    # Radix sort: the positions come sorted by word, and are now distributed over the first n - 1 words.
+    # Radix sort: the positions are sorted by word, and are now distributed over the first n - 1 words.
     longer = np.empty(len(text), dtype=np.int32)
     words, parents, suffixes, counts = (np.empty(len(positions), dtype=np.int32) for _ in range(4))
     size = _extend(text, is_counted, positions, shorter, n_shorter, longer, words, parents, suffixes, counts)

@@ -87,7 +87,7 @@ def scatter_ranges(
     fingerprints: NDArray[np.uint64],  # (n,)
     first: Number,
     last: Number,
-    cursors: NDArray[np.int64],  # (N_RANGES,): where in ``out`` the next fingerprint of each range goes; advanced
+    cursors: NDArray[np.int64],  # (N_RANGES,): index in ``out`` of the next fingerprint of each range; advanced
     out: NDArray[np.uint64],
 ) -> None:
     """Write the fingerprints of the ranges from ``first`` to before ``last``, range by range."""
@@ -148,7 +148,7 @@ def find_fingerprints(
     dictionary: NDArray[np.uint64],  # (n,)
     slots: NDArray[np.int32],
 ) -> Ragged:
-    """Return the indices in the dictionary of those fingerprints that are in it; the others are dropped."""
+    """Return the dictionary indices of fingerprints; fingerprints that are not in it are dropped."""
     indices = np.empty(len(rows.values) + 1, dtype=np.int32)
     offsets = np.zeros(len(rows.offsets), dtype=np.int64)
     _look_up(rows.values, rows.offsets, dictionary, slots, indices, offsets)
@@ -173,6 +173,6 @@ def _look_up(
             while index >= 0 and dictionary[index] != fingerprints[i]:
                 slot = (slot + np.uint64(1)) & mask
                 index = slots[slot]
-            indices[n_values] = index  # overwritten unless it is in the dictionary
+            indices[n_values] = index  # overwritten if it is not in the dictionary
             n_values += index >= 0
         offsets[row + 1] = n_values

@@ -13,7 +13,7 @@ from sklearn_hashnlp.kernels.strings._units import Units
 _SEED = 0
 _MIN_VECTOR_UNITS = 16
 _MAX_VECTOR_UNITS = 1024
-_MAX_SHORT_UNITS = 64  # of segments whose n-grams are hashed together; some n-grams are computed in vain
+_MAX_SHORT_UNITS = 64  # of segments whose n-grams are hashed together; some of these n-grams are not used
 _MAX_ORDERS = 8  # values of n for which they are
 _LANES = 8  # numbers that are copied at once
 _MAX_BLOCKS = 6  # of four bytes, of words and pairs of words that are hashed together
@@ -41,7 +41,7 @@ def hash_ngrams(units: Units, ngram_range: tuple[int, int], *, short_segments_wh
 def ngram_offsets(
     segments: NDArray[np.int64], rows: NDArray[np.int64], min_n: Number, max_n: Number, short_segments_whole: bool
 ) -> NDArray[np.int64]:
-    """Return where the n-grams of each row begin, and the end; see :class:`Units` for the layout."""
+    """Return the start of the n-grams of each row, and the end; see :class:`Units` for the layout."""
     offsets = np.empty(len(rows), dtype=np.int64)
     size = 0
     for row in range(len(rows) - 1):
@@ -87,11 +87,11 @@ def _hash_words_and_pairs(
     max_n: Number,
     hashes: NDArray[np.int32],
 ) -> None:
-    """Hash words, pairs of words or both: those of all segments in one loop without branches."""
+    """Hash words, pairs of words or both, of all segments in one loop without branches."""
     words, pairs = np.empty(len(boundaries), dtype=np.int32), np.empty(len(boundaries), dtype=np.int32)
     blocks = np.empty((_MAX_BLOCKS, _MAX_VECTOR_UNITS), dtype=np.uint32)
     lengths = np.empty((2, _MAX_VECTOR_UNITS), dtype=np.uint32)
-    # N-grams that span two segments are computed in vain, longer ones are replaced below.
+    # N-grams that span two segments are not used, and longer n-grams are replaced below.
     one = np.uint64(1)
     n_starts = len(boundaries) - 1
     for first in range(0, n_starts, _MAX_VECTOR_UNITS):
@@ -197,7 +197,7 @@ def _hash_segments(
 
 @compiled
 def _fits_window(boundaries: NDArray[np.int64], segments: NDArray[np.int64], segment: Number, begin: Number) -> bool:
-    """Check that a segment is short, of single bytes, next to the one before, and ends in the window from ``begin``."""
+    """Check that a segment is short, of single bytes, after the previous one, and ends in the window from ``begin``."""
     first, end = segments[segment], segments[segment + 1] - 1
     return bool(
         end - first <= _MAX_SHORT_UNITS
@@ -232,7 +232,7 @@ def _hash_short_segments(
         start = np.uint64(boundaries[first] - begin)
         for n in range(min_n, min(max_n, n_units) + 1):
             order = np.uint64(n - min_n)
-            # Whole vectors are copied, which has no branch for most lengths; the next ones overwrite what is too much.
+            # Whole vectors are copied, without a branch for most lengths; the next ones overwrite the excess.
             for i in range(np.uint64(0), np.uint64(n_units - n + 1), np.uint64(_LANES)):
                 for lane in range(np.uint64(_LANES)):
                     hashes[np.uint64(at) + i + lane] = window[order, start + i + lane]
@@ -255,7 +255,7 @@ def _hash_windows(
     window: NDArray[np.int32],
 ) -> None:
     """Hash the n bytes from each of ``n_bytes`` positions on, for each n, whatever follows the last of them."""
-    # Blocks behind the text, which would belong to n-grams that are computed in vain, keep any value.
+    # Blocks after the text may have any value, since their n-grams are not used.
     _load_blocks(text, begin, min(n_bytes + max_n, len(text) - begin - 3), n_bytes, blocks, states)
     for n in range(1, max_n + 1):
         _mix_blocks(n, n_bytes, blocks, states)
@@ -280,7 +280,7 @@ def _hash_segment(
         begin = boundaries[start]
         position = begin
         state = np.uint32(_SEED)
-        # A longer n-gram begins with the shorter one: its hash continues from the same state.
+        # A longer n-gram starts with the shorter one: its hash continues from the same state.
         for last in range(start + min_n, min(start + max_n, first + n_units) + 1):
             stop = boundaries[last] - separator_width
             while position + 4 <= stop:
@@ -303,7 +303,7 @@ def _hash_single_bytes(
     hashes: NDArray[np.int32],
     at: Number,
 ) -> Number:
-    """Hash the n-grams of a long segment of single bytes: all of one n at a time, so that the loop is vectorized."""
+    """Hash the n-grams of a long segment of single bytes, one n at a time, in a vectorized loop."""
     for first in range(0, n_units - min_n + 1, _MAX_VECTOR_UNITS):
         n_starts = min(_MAX_VECTOR_UNITS, n_units - first)
         _load_blocks(text, begin + first, min(n_starts + max_n, n_units - first + 1), n_starts, blocks, states)
@@ -325,7 +325,7 @@ def _load_blocks(
     blocks: NDArray[np.uint32],
     states: NDArray[np.uint32],
 ) -> None:
-    """Set blocks[i] to the four bytes from the i-th position on, and the states to those of empty n-grams."""
+    """Set blocks[i] to the four bytes that start at position i, and all states to the state of an empty n-gram."""
     for i in range(n_blocks):
         blocks[i] = load_uint32(text, begin + i)
     states[:n_starts] = np.uint32(_SEED)
@@ -396,7 +396,7 @@ def _hash_skipgrams(
                         if len(hashes) > 0:
                             hashes[at] = _hash_words(text, boundaries, chosen[:n], joined)
                         at += 1
-                        # The next combination: advance the last word that can, and move those after it next to it.
+                        # The next combination: advance the last possible word, and move the following words next to it.
                         moving = n - 1
                         while moving > 0 and chosen[moving] == furthest - (n - 1 - moving):
                             moving -= 1

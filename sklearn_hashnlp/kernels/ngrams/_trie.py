@@ -9,22 +9,22 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
 
-LOG10_ZERO = -99.0  # stands for the logarithm of 0, as in ARPA files
-MAX_NODES = 2**31 - 1  # they are numbered by int32
+LOG10_ZERO = -99.0  # in place of the logarithm of 0, as in ARPA files
+MAX_NODES = 2**31 - 1  # node numbers are int32
 
 
 class NgramTrie(NamedTuple):
     """A backoff model: every node but the root is an n-gram, and its parent is the n-gram without the last word.
 
-    Nodes are numbered order by order, those of one order by their parents and then by their words: node 0 is the root,
-    and node ``1 + w`` the word ``w``. Nodes with fewer words than the longest n-grams can be contexts; they come first.
+    Nodes are sorted by order, then by parent, then by word: node 0 is the root, and node ``1 + w`` the word ``w``.
+    Nodes with fewer words than the longest n-grams can be contexts; they come first.
     """
 
     words: NDArray[np.int32]  # (n_nodes,): last word of each n-gram
-    first_child: NDArray[np.int32]  # (n_contexts + 1,): where the children of each context begin, and end
+    first_child: NDArray[np.int32]  # (n_contexts + 1,): start of the children of each context, and the end
     suffixes: NDArray[np.int32]  # (n_contexts,): node of the longest proper suffix of each context that is a node
     log_probs: NDArray[np.float64]  # (n_nodes,): log10 of the probability of the last word after the others
-    backoffs: NDArray[np.float64]  # (n_contexts,): log10 of the factor for words that are no child
+    backoffs: NDArray[np.float64]  # (n_contexts,): log10 of the factor for words that are not a child
 
 
 class TrieLevel(NamedTuple):
@@ -38,7 +38,7 @@ class TrieLevel(NamedTuple):
 
 
 def build_trie(levels: list[TrieLevel]) -> NgramTrie:
-    """Build the trie of the n-grams of orders 1, 2, and so on; those of the first are all words. Empty the list."""
+    """Build the trie of the n-grams of orders 1, 2, and so on; order 1 has all words. Empties the list."""
     sizes = [len(level.words) for level in levels]
     n_nodes, n_contexts = 1 + sum(sizes), 1 + sum(sizes[:-1])
     if n_nodes > MAX_NODES:
@@ -50,9 +50,9 @@ def build_trie(levels: list[TrieLevel]) -> NgramTrie:
         log_probs=np.zeros(n_nodes),
         backoffs=np.zeros(n_contexts),
     )
-    context, node = 0, 1  # the first one of the order below, and of the order itself
+    context, node = 0, 1  # the first of the previous order, and of this order
     while levels:
-        level = levels.pop(0)  # its memory is free again when the next one is copied
+        level = levels.pop(0)  # its memory is freed before the next level is copied
         end = node + len(level.words)
         n_children = np.bincount(level.parents, minlength=node - context)
         np.cumsum(n_children, out=trie.first_child[context + 1 : node + 1])
@@ -70,7 +70,7 @@ def level_sizes(trie: NgramTrie, order: int) -> list[int]:
 
 
 def check_trie(trie: NgramTrie, *, n_words: int, order: int) -> None:
-    """Raise an error for arrays that are no trie over words 0 to n_words - 1, the last of which is never predicted."""
+    """Raise an error for arrays that are not a trie of words 0 to n_words - 1; the last word is never predicted."""
     n_nodes, n_contexts = len(trie.words), len(trie.suffixes)
     dtypes = [array.dtype for array in trie]
     if dtypes != [np.int32, np.int32, np.int32, np.float64, np.float64] or any(array.ndim != 1 for array in trie):
@@ -110,7 +110,7 @@ def _level_starts(trie: NgramTrie, order: int) -> list[int]:
 
 
 def find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the node of each n-gram, -1 if there is none; n-grams are rows of word ids."""
+    """Return the node of each n-gram, -1 if it does not exist; n-grams are rows of word ids."""
     nodes = np.empty(len(ngrams), dtype=np.int64)
     _find_nodes(trie, ngrams, nodes)
     return nodes
@@ -150,7 +150,7 @@ def _find_child(trie: NgramTrie, node: Number, word: Number) -> Number:
 
 @compiled
 def _next_context(trie: NgramTrie, context: Number, word: Number) -> Number:
-    """Return the longest suffix of a context and a word that is a context again."""
+    """Return the longest suffix of a context and a word that is a context."""
     n_contexts = len(trie.suffixes)
     while True:
         if trie.first_child[context] < n_contexts:  # otherwise all children are of the highest order
@@ -195,7 +195,7 @@ def _score_positions(
     context, before = np.int64(0), np.int64(-2)
     for row in range(len(positions)):
         position = np.int64(positions[row])
-        first = before  # the context goes on with the word before
+        first = before  # the context continues with the previous word
         if position != before + 1:
             context, first = np.int64(0), position - n_context
         for i in range(first, position):
@@ -208,7 +208,7 @@ def _score_positions(
 def _score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
     n_classes = scores.shape[1]
     chain = np.empty(contexts.shape[1] + 1, dtype=np.int64)  # the context and its suffixes, down to the root
-    weights = np.empty(contexts.shape[1] + 1)  # the sum of the backoff weights of all longer ones
+    weights = np.empty(contexts.shape[1] + 1)  # the sum of the backoff weights of all longer suffixes
     for row in range(len(contexts)):
         context = np.int64(0)
         for word in contexts[row]:

@@ -15,7 +15,7 @@ MAX_PER_VALUE = 8
 """The largest number of entries of a value: four digits in base 256, and after each an entry of weight 0."""
 
 ZEROS = -1
-"""Stands for the index of an equal row where a row has nothing but zeros."""
+"""The index of the equal row of a row with only zeros."""
 
 _MAX_SIZE = 2**31 - 1  # the largest sum of absolute integers that are added by digits
 _DIGIT_BITS = 8
@@ -47,7 +47,7 @@ COLUMNS, ENTRIES, COUNTS, SLICES, SEGMENTS = 0, 1, 2, 3, 4
 
 @compiled
 def new_chunk(n_columns: Number, n_entries: Number, n_rows: Number, n_slices: Number) -> Chunk:
-    """Allocate a chunk of at most so many columns, entries, rows and slices."""
+    """Allocate a chunk with a maximum number of columns, entries, rows and slices."""
     shift = np.uint64(63)
     while np.int64(1) << (np.uint64(64) - shift) < 2 * n_columns:  # at most half of the slots are used
         shift -= np.uint64(1)
@@ -75,14 +75,14 @@ def empty_chunk(chunk: Chunk) -> None:
 def fill_chunk(
     chunk: Chunk,
     row: Number,  # the first one
-    value: Number,  # the first one; behind the first of the row where an earlier chunk has those
+    value: Number,  # the first one; after values of the row in an earlier chunk, if any
     indptr: NDArray[np.int64],
     indices: NDArray[np.int64],
     data: NDArray[np.float64],
     firsts: NDArray[np.int64],  # of equal rows; ZEROS is written for rows of zeros
     places: NDArray[np.int32],  # (n_values of a slice,): scratch
 ) -> tuple[Number, Number]:
-    """Append rows while there is room, and return the row and the value to go on with."""
+    """Append rows while there is room, and return the next row and the next value."""
     max_slice = len(places)
     sizes, entries, weights, counts = chunk.sizes, chunk.entries, chunk.weights, chunk.counts
     slots, shift, columns = chunk.slots, chunk.shift, chunk.columns
@@ -190,7 +190,7 @@ def _append_slice(
 
 @compiled
 def _append_integers(values: NDArray[np.float64], places: NDArray[np.int32], chunk: Chunk) -> None:
-    """Append the segments of integers: of the positive ones and of the negative ones, for each digit in base 256."""
+    """Append the segments of positive and of negative integers, for each digit in base 256."""
     largest = smallest = 0.0
     for value in values:
         largest, smallest = max(largest, value), min(smallest, value)

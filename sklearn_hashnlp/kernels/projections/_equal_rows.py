@@ -36,7 +36,7 @@ def _find_equal_rows(
     for row in range(len(firsts)):
         start, stop = indptr[row], indptr[row + 1]
         state = np.uint64(stop - start)
-        for i in range(start, stop):  # the order is free, since columns ascend: no step waits for the one before
+        for i in range(start, stop):  # in any order, since columns ascend: no step depends on the previous one
             mixed = (np.uint64(indices[i]) * GAMMA) ^ np.uint64(data[i])
             state += (mixed ^ (mixed >> _HALF_WORD)) * GAMMA
         slot = np.int64((state ^ (state >> _HALF_WORD)) & mask)

@@ -8,13 +8,13 @@
 #
 # "normal": byte h % 4 (the lowest is 0) of word h // 4, looked up in QUANTILES.
 # "sign": bit h % 32 of word h // 32, +1 if set, else -1.
-# "google": j * s_h modulo p = 2**31 - 1, less p where that is over p // 2, as in the code released with the paper
+# "google": j * s_h modulo p = 2**31 - 1, minus p if that exceeds p // 2, as in the code released with the paper
 #     (https://github.com/tensorflow/models, research/sequence_projection/sgnn/sgnn_projection.cc); s_h is 1 plus
 #     SplitMix64's value number h + 3 modulo p - 1.
 #
 # The keys a and b are the low and the high half of SplitMix64's first value for the seed. With density < 1 a
 # coefficient stays if word h of the column, with the halves of SplitMix64's second value as keys, is below
-# density * 2**32; else it is 0. Where a sum is zero, the bit of the hyperplane is its sign (as for "sign", whatever the
+# density * 2**32; else it is 0. If a sum is zero, the bit of the hyperplane is its sign (as for "sign", for any
 # kind) in column -1. The first hyperplanes do not depend on how many follow.
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PRIME = 2**31 - 1
 """The Mersenne prime of the "google" projection."""
 
 TIE_COLUMN = -1
-"""The column whose signs break ties, where a sum is zero."""
+"""The column whose signs break ties, that is sums of zero."""
 
 # The mean of a standard normal number within each of the 128 upper ones of 256 equally likely bins, times
 # 127 / 2.96910168 and rounded to the nearest integer but 0. (Means of bins are closer to a normal distribution than
@@ -61,7 +61,7 @@ QUANTILES = np.array([-value for value in reversed(_UPPER_QUANTILES)] + list(_UP
 """The coefficient of each of the 256 values of a byte, ascending and symmetric."""
 
 # Eight signs by eight bits, and two coefficients by two bytes, in the order of the hyperplanes: one lookup for eight,
-# or for two where the processor has no instruction for many.
+# or for two if the processor has no instruction for many.
 _SIGNS = (2 * ((np.arange(256)[:, np.newaxis] >> np.arange(8)) & 1) - 1).astype(np.int8).view("<u8").ravel()
 _look_up_quantiles = byte_lookup(QUANTILES.tolist())
 _PAIRS = np.stack([np.tile(QUANTILES, 256), np.repeat(QUANTILES, 256)], axis=1).view("<u2").ravel()
@@ -77,7 +77,7 @@ class Hyperplanes(NamedTuple):
     pairs: NDArray[np.uint16]  # (2**16,): two coefficients by two bytes; empty unless the kind is NORMAL
     seeds: NDArray[np.int64]  # (n,): s_h; empty unless the kind is GOOGLE
     ties: NDArray[np.uint8]  # (width,): bit of each hyperplane for a sum of zero; n rounded up to a multiple of GROUP
-    scale: float  # factor of sums, so that dot products of projections are unbiased estimates of those of rows
+    scale: float  # factor of sums, so that dot products of projections are unbiased estimates of dot products of rows
 
     @classmethod
     def of(cls, kind: str, n: int, *, density: float = 1.0, seed: int = 0) -> Hyperplanes:
@@ -115,7 +115,7 @@ def _start(column: Number, key: Number) -> Number:
 
 @compiled
 def start_columns(columns: NDArray[np.int64], keys: NDArray[np.uint32], starts: NDArray[np.uint32]) -> None:
-    """Compute state and step of columns for :func:`fill_table`, and those of their density."""
+    """Compute state and step of columns for :func:`fill_table`, also for the density."""
     for row in range(len(columns)):
         for key in range(4):
             starts[row, key] = _start(columns[row], keys[key]) | np.uint32(key & 1)

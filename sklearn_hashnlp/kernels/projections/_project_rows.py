@@ -81,7 +81,7 @@ def project_rows(
 
 
 def _aligned_table(n_rows: int) -> NDArray[np.int8]:
-    """Allocate a table of coefficients, none of whose vectors crosses the border of a cache line."""
+    """Allocate a table of coefficients with vectors that do not cross the border of a cache line."""
     memory = np.empty(n_rows * _TILE + _CACHE_LINE, dtype=np.int8)
     start = -memory.ctypes.data % _CACHE_LINE
     return memory[start : start + n_rows * _TILE].reshape(n_rows, _TILE)
@@ -105,7 +105,7 @@ def _project(
     words = np.empty(_TILE, dtype=np.uint32)
     places = np.empty(max_slice, dtype=np.int32)
     n_tiles = (n_hyperplanes + _TILE - 1) // _TILE
-    sums = np.empty((n_tiles, _TILE), dtype=np.float64)  # kept for a row that goes on in the next chunk
+    sums = np.empty((n_tiles, _TILE), dtype=np.float64)  # for a row that continues in the next chunk
     row: Number = 0
     value: Number = np.int64(0)
     while row < len(firsts):
@@ -155,7 +155,7 @@ def _project_slices(
     hyperplanes: Hyperplanes,
     output: _Output,
 ) -> None:
-    """Project the slices of other rows on a tile: begin the sums of a row, or go on with them."""
+    """Project the slices of other rows on a tile: start or continue the sums of a row."""
     slices, segments = chunk.slices, chunk.segments
     segment = np.int64(0)
     for number in range(chunk.sizes[SLICES]):
@@ -302,7 +302,7 @@ def _write_packed(
     bit_rows: NDArray[np.uint8],
 ) -> None:
     end = first + len(ties)
-    bits = np.zeros(len(ties) + 7, dtype=np.uint8)  # those behind the last hyperplane stay 0
+    bits = np.zeros(len(ties) + 7, dtype=np.uint8)  # bits after the last hyperplane stay 0
     eights = bits[: len(bits) // 8 * 8].view(np.uint64)
     for number in range(len(sums)):
         for i in range(len(ties)):

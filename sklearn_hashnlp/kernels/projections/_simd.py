@@ -178,7 +178,7 @@ def byte_lookup(values: Sequence[int]) -> Any:
 
 def _look_up_vector(builder: Any, number: Any, values: Sequence[int]) -> Any:
     """Look up a vector of bytes with AVX2, which has an instruction for tables of 16 values."""
-    # Its result is 0 where the highest bit of a byte is set; otherwise the four lowest bits count. So if 16 k is
+    # Its result is 0 if the highest bit of a byte is set; otherwise the four lowest bits count. So if 16 k is
     # subtracted from a byte of 0 ... 127, table k has a say where the byte is at least 16 k: each table is the
     # difference from the one before it.
     upper = [int(value) for value in values[128:]]

@@ -15,7 +15,7 @@ from sklearn_hashnlp.kernels._hashes import PADDING
 
 _WINDOW = 4096  # characters, a multiple of 64
 _WORD_BITS = 64
-_N_UNCONDITIONAL = 12  # words that begin among 64 characters, for most of them
+_N_UNCONDITIONAL = 12  # typical maximum of words that start in 64 characters
 _SPACE_BYTE = 32
 
 
@@ -23,7 +23,7 @@ _SPACE_BYTE = 32
 def find_ascii_words(
     documents: NDArray[np.uint8], split_punctuation: bool, lowercase: bool, keep_punctuation: bool
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the bytes in lowercase, and where words begin and end; meaningless where documents are not ASCII.
+    """Return the bytes in lowercase, and start and end of words; undefined for documents that are not ASCII.
 
     The documents end with whitespace. The starts end with a number larger than any of them.
     """
@@ -58,7 +58,7 @@ def _classify(
     kinds: NDArray[np.uint8],
 ) -> None:
     """Set ``kinds[1:]`` to the kinds of characters: 1 in words, 2 for punctuation, 0 for whitespace."""
-    # Comparisons instead of a table, since only those become vector instructions.
+    # Comparisons instead of a table, since only comparisons become vector instructions.
     first = np.uint64(begin)
     for i in range(np.uint64(size)):
         byte = documents[first + i]
@@ -108,8 +108,8 @@ def _pack_bits(flags: NDArray[np.uint8], at: Number) -> Number:
 
 @inlined
 def _list_ones(bits: Number, begin: Number, positions: NDArray[np.int64], n_positions: Number) -> Number:
-    """Append ``begin`` plus the index of each bit that is one; return the number of all positions."""
-    # How many there are cannot be predicted either: a fixed number is written first, at worst for nothing.
+    """Append ``begin`` plus the index of each bit that is set; return the number of all positions."""
+    # Their number cannot be predicted: a fixed number is written first, even if there are fewer.
     rest = bits
     for i in range(_N_UNCONDITIONAL):
         positions[n_positions + np.uint64(i)] = begin + _trailing_zeros(rest)
@@ -133,8 +133,8 @@ def copy_word(
     boundaries: NDArray[np.int64],
     n_boundaries: Number,
 ) -> tuple[Number, Number]:
-    """Append a word and a space to the text; one that is too short is overwritten by the next."""
-    # Eight bytes at a time, too many of which do no harm: most words need two of them, and no branch.
+    """Append a word and a space to the text; a word that is too short is overwritten by the next."""
+    # Eight bytes at a time, since extra bytes are overwritten: most words need two copies, and no branch.
     _store_uint64(text, to, _load_uint64(lower, start))
     _store_uint64(text, to + np.uint64(8), _load_uint64(lower, start + 8))
     length = np.uint64(stop - start)
@@ -158,7 +158,7 @@ def _trailing_zeros(_typing_context: Any, _bits: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def _count_ones(_typing_context: Any, _bits: Any) -> Any:
-    """Count the ones of 64 bits."""
+    """Count the set bits of 64 bits."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])

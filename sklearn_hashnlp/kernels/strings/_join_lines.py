@@ -1,4 +1,4 @@
-"""Python's strings joined to one buffer of bytes, read where CPython stores them, without the GIL."""
+"""Join Python's strings to one buffer of bytes, read from CPython's memory without the GIL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sklearn_hashnlp.kernels._compile import Number, compiled
 
 _LINE_FEED = 10
 _POINTER = 8  # bytes
-_LENGTH, _STATE = 16, 32  # where CPython stores the number of characters of a string, and its flags
+_LENGTH, _STATE = 16, 32  # offsets in CPython of the number of characters of a string, and of its flags
 # The flags: three bits of the width of a character, one for "compact" and one for ASCII; until CPython 3.13, and later.
 _ASCII_FLAGS, _FLAGS_MASK, _FLAGS_SHIFTS = 0b11001, 0b11111, (2, 16)
 # A string of each kind, the encoding that has the bytes in which CPython stores it, and its flags.
@@ -34,7 +34,7 @@ class _Layout(NamedTuple):
     """Offsets within CPython's ASCII strings and bytes objects."""
 
     shift: int  # of the flags
-    characters: int  # where they are stored, from the address of an ASCII string
+    characters: int  # their offset from the address of an ASCII string
     bytes: int  # from the address of a bytes object
 
 
@@ -46,7 +46,7 @@ def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
 
 
 def ascii_lengths(texts: NDArray[np.object_]) -> NDArray[np.int64]:
-    """Return the length of each ``str``, shape (n_texts,), or -1 where one is not ASCII."""
+    """Return the length of each ``str``, shape (n_texts,), or -1 for a text that is not ASCII."""
     lengths = np.empty(len(texts), dtype=np.int64)
     layout = _layout()
     if layout is None:
@@ -82,7 +82,7 @@ def _layout() -> _Layout | None:
         return None
     headers, shifts = [], set(_FLAGS_SHIFTS)
     for probe, encoding, flags in _PROBES:
-        text = probe * 3  # computed here: a constant may hold its UTF-8 encoding, too
+        text = probe * 3  # computed here: a constant may also store its UTF-8 encoding
         characters = text.encode(encoding)
         header = sys.getsizeof(text) - len(characters) - len(characters) // len(text)  # a zero is at the end
         memory = ctypes.string_at(id(text), sys.getsizeof(text))

@@ -19,7 +19,7 @@ _HALF = np.uint64(32)
 def distort_characters(texts: Ragged, *, rate: float, kinds: NDArray[np.int64], key: int) -> Ragged:
     """Make typos in each text: ``floor(rate * n + u)`` edits of its n characters, u in [0, 1)."""
     # An edit deletes a character, swaps it with the next one (the last with the one before it), or inserts before or
-    # after it a character drawn from those of the text.
+    # after it a random character of the text.
     out = np.empty(2 * len(texts.values), dtype=np.uint32)
     ends = np.empty(len(texts.offsets), dtype=np.int64)
     _distort(texts.values, texts.offsets, rate, kinds, np.uint64(key), out, ends)
@@ -42,7 +42,7 @@ def _distort(
     for text in range(len(offsets) - 1):
         start, stop = offsets[text], offsets[text + 1]
         length = stop - start
-        # The random stream of a text is seeded by a hash of its characters, so equal texts get equal typos.
+        # The random stream of a text is seeded by a hash of its characters, so equal texts have equal typos.
         state = key
         for at in range(start, stop):
             state = mix_word((state + GAMMA) ^ np.uint64(characters[at]))

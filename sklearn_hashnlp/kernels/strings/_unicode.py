@@ -30,7 +30,7 @@ def character_classes(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
 
 @cache
 def visible_as_words(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
-    """Return the class of each code point where all but whitespace are word characters."""
+    """Return the class of each code point; all except whitespace are word characters."""
     return np.where(character_classes(n_code_points) == SPACE, np.uint8(SPACE), np.uint8(WORD))
 
 

@@ -31,8 +31,8 @@ class Units(NamedTuple):
     # ends `separator_width` bytes before `boundaries[i + n]`.
     text: NDArray[np.uint8]  # the units' bytes, end to end, and `PADDING` more bytes
     boundaries: NDArray[np.int64]  # the boundaries of the segments, one segment after the other
-    segments: NDArray[np.int64]  # (n_segments + 1,): where each segment's boundaries begin
-    rows: NDArray[np.int64]  # (n_rows + 1,): where each row's segments begin in ``segments``
+    segments: NDArray[np.int64]  # (n_segments + 1,): start of each segment's boundaries
+    rows: NDArray[np.int64]  # (n_rows + 1,): start of each row's segments in ``segments``
     separator_width: int  # bytes between two units: 1 between words, 0 between characters
 
 
@@ -44,7 +44,7 @@ class WordSet(NamedTuple):
 
     @classmethod
     def of(cls, words: frozenset[str]) -> WordSet:
-        """Build the set of ``words``; what is no ``str`` is in no text, and left out."""
+        """Build the set of ``words``; values that are not ``str`` are ignored, since no text contains them."""
         encoded = [word.encode("utf-8", "surrogatepass") for word in sorted(words, key=str) if isinstance(word, str)]
         rows = Ragged(
             np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([0, *map(len, encoded)], dtype=np.int64)

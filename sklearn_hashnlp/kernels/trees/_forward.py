@@ -17,7 +17,7 @@ _AHEAD = 8  # nodes between the prefetch of a weight and its use
 class UpwardTree(NamedTuple):
     """A tree as the kernels read it from the leaves up."""
 
-    class_up: NDArray[np.int32]  # (V, 2): parent and branch of each class, or -1 where there is no inner node
+    class_up: NDArray[np.int32]  # (V, 2): parent and branch of each class, or -1 without an inner node
     node_up: NDArray[np.int32]  # (n_nodes, 2): parent and branch of each inner node; -1 for the root
     # (n_nodes + 1,): node i has the weight rows first_rows[i] .. first_rows[i + 1], one if it has two children, else
     # one for each child.
@@ -29,12 +29,12 @@ class PathNodes(NamedTuple):
     """The inner nodes on the paths of a batch's classes: pairs of a node and a row, grouped by node."""
 
     nodes: NDArray[np.int64]  # (n_groups,): the nodes, ascending
-    starts: NDArray[np.int64]  # (n_groups + 1,): where the pairs of each node begin, and the end
+    starts: NDArray[np.int64]  # (n_groups + 1,): start of the pairs of each node, and the end
     rows: NDArray[np.int32]  # (n_pairs,): row of the batch, ascending within a node
     branches: NDArray[np.int32]  # (n_pairs,): branch on the path to the row's class
-    score_starts: NDArray[np.int64]  # (n_groups + 1,): where the scores of each node begin, pair by pair
+    score_starts: NDArray[np.int64]  # (n_groups + 1,): start of the scores of each node, pair by pair
     weight_rows: NDArray[np.int64]  # (n_weight_rows,): the weight rows of the nodes, ascending
-    weight_starts: NDArray[np.int64]  # (n_groups + 1,): where in ``weight_rows`` each node begins, and the end
+    weight_starts: NDArray[np.int64]  # (n_groups + 1,): start of each node in ``weight_rows``, and the end
 
 
 def find_path_nodes(
@@ -130,7 +130,7 @@ def add_scores(
 
     With ``is_steady`` the float32 scores of a row are the same bits whatever the other rows, which takes longer.
     """
-    # Blocks of different sizes may sum in different orders. In float64 the rounding to float32 removes what differs.
+    # Blocks of different sizes may sum in different orders. In float64 the rounding to float32 removes the difference.
     sums = np.empty(0, dtype=np.float64) if is_steady else scores
     groups = path_nodes.weight_rows, path_nodes.weight_starts, path_nodes.starts
     _add_bias(bias, *groups, path_nodes.score_starts, scores)
@@ -166,7 +166,7 @@ def _add_products(
     sums: NDArray[Any],
 ) -> None:
     # A node is a small matrix product of the inputs of its pairs with its weight rows: in blocks of four by four, and
-    # the rest in smaller ones. The blocks depend on the node alone.
+    # the rest in smaller ones. The blocks only depend on the node.
     n_groups = len(starts) - 1
     for group in range(n_groups):
         prefetch_row(weight, weight_rows[weight_starts[min(group + _AHEAD, n_groups - 1)]])

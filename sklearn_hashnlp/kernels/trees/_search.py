@@ -20,11 +20,11 @@ class TreeScorer(NamedTuple):
     """A tree as the kernels read it from the root down, and the parameters of its nodes."""
 
     children: NDArray[np.int64]  # (n_edges,): inner nodes, and classes as ``~class``
-    offsets: NDArray[np.int64]  # (n_nodes + 1,): where each node's children begin
-    first_rows: NDArray[np.int64]  # (n_nodes + 1,): where each node's weight rows begin
+    offsets: NDArray[np.int64]  # (n_nodes + 1,): start of each node's children
+    first_rows: NDArray[np.int64]  # (n_nodes + 1,): start of each node's weight rows
     weight: NDArray[Any]  # (n_scores, in_features)
     bias: NDArray[Any]  # (n_scores,)
-    direct: NDArray[Any]  # (n_direct,): hashed direct connections; empty if there are none
+    direct: NDArray[Any]  # (n_direct,): hashed direct connections; empty without them
     constants: NDArray[np.uint64]  # (2,): of the hash function
     max_scores: int  # the most scores of a node
 
@@ -38,7 +38,7 @@ def search_best(
     classes: NDArray[np.int64],  # (rows, k): filled
 ) -> None:
     """Find the k most probable classes of each row by best-first search."""
-    # No class below a node is more probable than the node, so a class that is popped is the most probable one left.
+    # No class below a node is more probable than the node, so a popped class is the most probable of the rest.
     n_classes = len(scorer.children) - (len(scorer.offsets) - 1) + 1
     keys, items = np.empty(n_classes + 1, dtype=np.float64), np.empty(n_classes + 1, dtype=np.int64)
     scores = np.empty(scorer.max_scores, dtype=inputs.dtype)
@@ -81,7 +81,7 @@ def descend(
     classes: NDArray[np.int64],  # (rows,): filled
 ) -> None:
     """Descend from the root to one class for each row."""
-    # The branch whose interval of probability holds the draw is taken; the position in the interval is the next draw.
+    # Take the branch whose interval of probability contains the draw; the position in the interval is the next draw.
     scores = np.empty(scorer.max_scores, dtype=inputs.dtype)
     one = inputs.dtype.type(1)
     greedy = len(draws) == 0
