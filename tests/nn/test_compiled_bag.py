@@ -1,19 +1,16 @@
 """Bags by compiled kernels against plain torch, whose autograd is the oracle."""
 
-from __future__ import annotations
-
 import copy
-import pickle
 from functools import partial
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.nn import HashEmbeddingBag
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag, runs_compiled
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.optim import RowwiseAdagrad
 
 # An id twice in a document and in others, an empty document, one whose counts are all zero, ids of more than 32 bits.
 IDS = torch.tensor([3, 999, 3, 2**31 - 2, 5, -6, 7 + 2**32, 8, 3, 3])
@@ -21,18 +18,6 @@ OFFSETS = torch.tensor([0, 3, 3, 4, 8, 10, 10])
 COUNTS = torch.tensor([1.0, 2.0, -0.5, 3.0, 1.0, 0.0, -2.0, 1.5, 0.0, 0.0], dtype=torch.float64)
 INPUTS = IDS, OFFSETS, COUNTS
 NAMES = ("pool", "importance")
-
-
-class DenseGradient(torch.autograd.Function):
-    """The identity, with a dense gradient in the backward pass, which gradcheck needs."""
-
-    @staticmethod
-    def forward(ctx, table):
-        return table.clone()
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient.to_dense()
 
 
 def make(**options):
@@ -72,22 +57,6 @@ def assert_the_same(compiled, plain, *inputs, rtol=1e-10, atol=1e-12):
         torch.testing.assert_close(gradient.to_dense(), table.grad, rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
-@pytest.mark.parametrize("append_weight", [True, False])
-@pytest.mark.parametrize("aggregation", ["sum", "concat"])
-@pytest.mark.parametrize("num_hashes", [1, 2, 3, 4])
-@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
-def test_documents_and_gradients_are_those_of_plain_torch(variant, num_hashes, aggregation, append_weight, normalize):
-    bags = make_both(
-        variant=variant,
-        num_hashes=num_hashes,
-        aggregation=aggregation,
-        append_weight=append_weight,
-        normalize=normalize,
-    )
-    assert_the_same(*bags, *INPUTS)
-
-
 @pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
 def test_ids_that_are_their_own_rows(variant):
     compiled, plain = make_both(variant=variant, hash_rows=False, num_embeddings=1000)
@@ -96,12 +65,6 @@ def test_ids_that_are_their_own_rows(variant):
     for bag in (compiled, plain):
         with pytest.raises(ValueError, match="HashEmbeddingBag: with hash_rows=False ids must be from 0 to 999"):
             bag(torch.full_like(ids, 1000), offsets, counts)
-
-
-@pytest.mark.parametrize("aggregation", ["sum", "concat"])
-@pytest.mark.parametrize("embedding_dim", [1, 2, 5, 7, 8, 9, 16, 33])
-def test_vectors_of_any_width(embedding_dim, aggregation):
-    assert_the_same(*make_both(embedding_dim=embedding_dim, aggregation=aggregation, normalize="l2"), *INPUTS)
 
 
 OPTIONS = st.fixed_dictionaries(
@@ -113,10 +76,16 @@ OPTIONS = st.fixed_dictionaries(
         "normalize": st.sampled_from([None, "l1", "l2"]),
         "num_embeddings": st.sampled_from([1, 2, 50, 10_000]),
         "num_buckets": st.sampled_from([1, 2, 30, 5000]),
-        "embedding_dim": st.sampled_from([1, 2, 8, 17]),
+        "embedding_dim": st.sampled_from([1, 2, 5, 7, 8, 9, 17, 33]),
     }
 )
 COUNT = st.sampled_from([0.0, 1.0, 1.0, 2.0, -1.0]) | st.integers(-64, 64).map(lambda count: count / 16)
+
+
+@settings(max_examples=60)
+@given(options=OPTIONS)
+def test_documents_and_gradients_are_those_of_plain_torch(options):
+    assert_the_same(*make_both(**options), *INPUTS, atol=1e-10)
 
 
 @given(
@@ -132,12 +101,10 @@ def test_any_documents_and_any_options(options, documents):
     assert_the_same(*make_both(**options), *inputs, atol=1e-10)
 
 
-@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
-@pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0], [1], [40], [0, 40, 0], [1] * 40])
-def test_few_documents_long_ones_and_none(lengths, normalize):
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0], [1], [0, 40, 0], [1] * 40], ids=str)
+def test_few_documents_long_ones_and_none(lengths):
     offsets = torch.tensor([0, *lengths]).cumsum(0)
-    n_values = int(offsets[-1])
-    assert_the_same(*make_both(normalize=normalize), torch.arange(n_values), offsets)
+    assert_the_same(*make_both(normalize="l2"), torch.arange(int(offsets[-1])), offsets)
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.uint32, torch.uint64])
@@ -171,22 +138,6 @@ def test_single_precision_is_close_to_plain_torch():
         compiled, plain = make_both(normalize=normalize, dtype=torch.float32, embedding_dim=20)
         assert_the_same(compiled, plain, ids, offsets, counts, rtol=1e-4, atol=1e-4)
         assert compiled.pool.grad.dtype == torch.float32
-
-
-@pytest.mark.parametrize(
-    ("variant", "aggregation", "normalize"), [("improved", "sum", "l2"), ("paper", "concat", "l1")]
-)
-def test_gradients_are_those_of_finite_differences(variant, aggregation, normalize):
-    options = {"num_hashes": 3, "num_embeddings": 9, "num_buckets": 5}
-    bag = make(sparse=True, variant=variant, aggregation=aggregation, normalize=normalize, **options)
-    bag.importance.data[bag.importance == 0] = 0.1  # the l1 norm has a kink at zero
-
-    def embed(*tables):
-        tables = dict(zip(NAMES, map(DenseGradient.apply, tables), strict=True))
-        return torch.func.functional_call(bag, tables, INPUTS)
-
-    assert is_compiled(embed(bag.pool, bag.importance))
-    assert torch.autograd.gradcheck(embed, (bag.pool, bag.importance))
 
 
 def test_gradients_that_are_not_needed_are_not_computed():
@@ -223,8 +174,7 @@ def test_a_second_derivative_is_refused(power):
         torch.autograd.grad(loss, bag.pool, create_graph=True)
 
 
-@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
-def test_two_backward_passes_add_up(optimizer):
+def test_two_backward_passes_add_up():
     compiled, plain = make_both(normalize="l2")
     for bag in (compiled, plain):
         bag(*INPUTS).square().sum().backward()
@@ -239,91 +189,31 @@ def test_two_backward_passes_add_up(optimizer):
     for name in NAMES:
         getattr(whole, name).grad = getattr(plain, name).grad.to_sparse(1)
     for bag in (compiled, whole):
-        optimizer(bag.parameters(), lr=0.1).step()
+        RowwiseAdagrad(bag.parameters(), lr=0.1).step()
     for name in NAMES:
         torch.testing.assert_close(getattr(compiled, name), getattr(whole, name), rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "counts"])
+@pytest.mark.parametrize("name", [*NAMES, "counts", "by an optimizer"])
 def test_a_change_before_the_backward_pass_is_detected(name):
     bag, counts = make(sparse=True), COUNTS.clone()
     loss = bag(IDS, OFFSETS, counts).square().sum()
-    with torch.no_grad():
-        (counts if name == "counts" else getattr(bag, name)).mul_(2)
+    if name == "by an optimizer":
+        loss.backward(retain_graph=True)
+        RowwiseAdagrad(bag.parameters()).step()
+    else:
+        with torch.no_grad():
+            (counts if name == "counts" else getattr(bag, name)).mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
 
 
-@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
-def test_a_step_before_the_backward_pass_is_detected(optimizer):
-    bag = make(sparse=True)
-    loss = bag(*INPUTS).square().sum()
-    loss.backward(retain_graph=True)
-    optimizer(bag.parameters()).step()
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        loss.backward()
-
-
-def test_copies_and_pickles_compute_the_same_and_train_separately():
-    bag = make(sparse=True, normalize="l2")
-    bag(*INPUTS).square().sum().backward()
-    for other in (copy.deepcopy(bag), pickle.loads(pickle.dumps(bag))):
-        documents = other(*INPUTS)
-        assert is_compiled(documents)
-        assert torch.equal(documents, bag(*INPUTS))
-        RowwiseAdagrad(other.parameters()).step()
-        other.pool.data[:] = 0
-        assert not torch.equal(other(*INPUTS), bag(*INPUTS))
-
-
-@pytest.mark.parametrize("normalize", [None, "l2"])
-@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
-def test_the_same_inputs_give_the_same_bytes(variant, normalize):
-    torch.manual_seed(0)
-    ids, offsets, counts = torch.randint(0, 500, (3000,)), torch.arange(0, 3001, 50), torch.rand(3000)
-    results = []
-    for _ in range(2):
-        bag = make(sparse=True, variant=variant, normalize=normalize, dtype=torch.float32, embedding_dim=20)
-        documents = bag(ids, offsets, counts)
-        documents.square().sum().backward()
-        parts = [
-            documents,
-            *(part for table in bag.parameters() for part in (table.grad._indices(), table.grad._values())),
-        ]
-        results.append([part.detach().numpy().tobytes() for part in parts])
-    assert results[0] == results[1]
-
-
-@pytest.mark.parametrize("kind", [RowwiseAdagrad, RowwiseAdam])
-@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
-def test_twenty_training_steps_are_those_of_dense_gradients(variant, kind):
-    torch.manual_seed(1)
-    ids, offsets, target = torch.randint(0, 60, (200,)), torch.arange(0, 201, 10), torch.arange(20) % 3
-    trained = []
-    for bag in make_both(variant=variant, normalize="l2"):
-        torch.manual_seed(2)
-        head = torch.nn.Linear(bag.output_dim, 3, dtype=torch.float64)
-        optimizer = kind([*bag.parameters(), *head.parameters()], lr=0.1, average_after=5)
-        rows, slots = bag.locate(ids)
-        for _ in range(20):
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(head(bag(ids, offsets)), target).backward()
-            if not bag.sparse:
-                for table, used in ((bag.pool, slots), (bag.importance, rows)):
-                    if table is not None:
-                        used = used.unique()
-                        table.grad = torch.sparse_coo_tensor(
-                            used[None], table.grad[used], table.shape, check_invariants=True
-                        )
-            optimizer.step()
-        last = [parameter.detach().clone() for parameter in (*bag.parameters(), *head.parameters())]
-        optimizer.load_average()
-        trained.append([*last, *(parameter.detach() for parameter in (*bag.parameters(), *head.parameters()))])
-    for ours, theirs in zip(*trained, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-10)
-
-
-def test_weights_with_a_gradient_run_in_plain_torch():
+def test_what_the_kernels_do_not_compute_runs_in_plain_torch():
+    assert not is_compiled(make(sparse=True, aggregation="median")(*INPUTS))
+    for dtype in (torch.float16, torch.bfloat16):
+        half = make(sparse=True, dtype=dtype)
+        assert not runs_compiled(half.pool, IDS, COUNTS.to(dtype))
+        assert not runs_compiled(half.pool.float(), IDS, COUNTS.to(dtype))
     counts = COUNTS.clone().requires_grad_()
     bag = make(sparse=True)
     assert not is_compiled(bag(IDS, OFFSETS, counts))
@@ -331,17 +221,6 @@ def test_weights_with_a_gradient_run_in_plain_torch():
     assert counts.grad.any()
     with torch.no_grad():
         assert runs_compiled(bag.pool, IDS, counts)
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_runs_in_plain_torch(dtype):
-    bag = make(sparse=True, dtype=dtype)
-    assert not runs_compiled(bag.pool, IDS, COUNTS.to(dtype))
-    assert not runs_compiled(bag.pool.float(), IDS, COUNTS.to(dtype))
-
-
-def test_the_median_runs_in_plain_torch():
-    assert not is_compiled(make(sparse=True, aggregation="median")(*INPUTS))
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Paths by compiled kernels against plain torch, whose autograd is the oracle."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given
@@ -66,11 +64,14 @@ def test_any_tree_and_any_batch(tree, in_features, n_rows, n_direct, n_features,
     assert_the_same(layer, batch_for(layer, n_rows, n_features, seed))
 
 
-@pytest.mark.parametrize("n_direct", [0, 100])
-@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(
-    "tree",
-    [huffman_tree(range(1, 2000)), two_level_tree(2000), chain(200), balanced_tree(2000, 11)],
+    ("tree", "sparse", "n_direct"),
+    [
+        (huffman_tree(range(1, 2000)), True, 0),
+        (two_level_tree(2000), False, 100),
+        (chain(200), True, 100),
+        (balanced_tree(2000, 11), False, 0),
+    ],
     ids=["huffman", "two-level", "chain", "eleven"],
 )
 def test_single_precision_is_close_to_plain_torch(tree, sparse, n_direct):
@@ -163,24 +164,18 @@ def test_features_without_columns_have_second_derivatives():
     assert inputs.grad.any()
 
 
-@pytest.mark.parametrize("name", ["weight", "bias", "direct", "input", "target"])
+@pytest.mark.parametrize("name", ["weight", "bias", "direct", "input", "target", "by an optimizer"])
 def test_a_change_before_the_backward_pass_is_detected(name):
     layer = make(MIXED, n_direct=11)
     inputs, target, features = batch_for(layer, 6)
     rows = inputs * 1
     loss = layer(rows, target, features)[1]
-    with torch.no_grad():
-        {"input": rows, "target": target, **dict(layer.named_parameters())}[name].mul_(0)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        loss.backward()
-
-
-def test_a_step_before_the_backward_pass_is_detected():
-    layer = make(MIXED, sparse=True)
-    inputs, target, _ = batch_for(layer, 6)
-    loss = layer(inputs, target)[1]
-    loss.backward(retain_graph=True)
-    RowwiseAdagrad(layer.parameters()).step()
+    if name == "by an optimizer":
+        loss.backward(retain_graph=True)
+        RowwiseAdagrad(layer.parameters()).step()
+    else:
+        with torch.no_grad():
+            {"input": rows, "target": target, **dict(layer.named_parameters())}[name].mul_(0)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
 

@@ -1,9 +1,6 @@
 """Hash embeddings against the paper's formula, written as plain loops."""
 
-from __future__ import annotations
-
 import io
-import pickle
 from itertools import combinations
 
 import pytest
@@ -75,15 +72,6 @@ def test_ids_that_collide_in_d1_share_vectors_in_the_paper_variant_only():
         assert not torch.equal(by_improved[i], by_improved[j])
 
 
-def test_gradients_reach_the_rows_used_and_no_others():
-    module = make(num_buckets=1000, num_embeddings=1000)
-    ids = torch.tensor(IDS)
-    module(ids).square().sum().backward()
-    rows, slots = module.locate(ids)
-    assert set(module.importance.grad.any(dim=1).nonzero().flatten().tolist()) == set(rows.tolist())
-    assert set(module.pool.grad.any(dim=1).nonzero().flatten().tolist()) == set(slots.flatten().tolist())
-
-
 def test_sparse_gradients_are_the_dense_ones():
     ids = torch.tensor(IDS)
     dense, sparse = make(), make(sparse=True)
@@ -103,20 +91,6 @@ def test_gradients_are_those_of_finite_differences():
         return torch.func.functional_call(module, {"pool": pool, "importance": importance}, (ids,))
 
     assert torch.autograd.gradcheck(through, (module.pool, module.importance))
-
-
-def test_it_learns_with_an_ordinary_optimizer():
-    module = HashEmbedding(1000, 8, num_buckets=100)
-    ids, target = torch.arange(20), torch.randn(20, module.output_dim)
-    optimizer = torch.optim.Adam(module.parameters(), lr=0.05)
-    losses = []
-    for _ in range(40):
-        optimizer.zero_grad()
-        loss = (module(ids) - target).square().mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0] / 3
 
 
 def test_initial_tables_and_reset_parameters():
@@ -144,13 +118,7 @@ def test_no_table_of_hash_values_is_stored():
     assert sum(map(len, module._constants)) == 3 * (module.num_hashes + 1)
 
 
-def test_a_pickled_module_computes_the_same_vectors():
-    module = make()
-    copy = pickle.loads(pickle.dumps(module))
-    assert torch.equal(copy(torch.tensor(IDS)), module(torch.tensor(IDS)))
-
-
-@pytest.mark.parametrize("seed", [0, 5, -1, 2**63, 2**64 - 1, 2**70 + 3])
+@pytest.mark.parametrize("seed", [0, -1, 2**70 + 3])
 def test_a_state_loads_into_equal_hash_functions(seed):
     module = torch.nn.Sequential(make(seed=seed))
     copy = torch.nn.Sequential(make(seed=seed % 2**64))
@@ -176,13 +144,9 @@ def test_a_state_of_other_hash_functions_is_refused_before_a_table_is_overwritte
     with pytest.raises(ValueError, match=message):
         other.load_state_dict(state)
     assert not other[0].pool.any()
-
-
-def test_a_state_of_another_hash_specification_is_refused():
-    state = make().state_dict()
-    state["_extra_state"][0] = 3
+    state["0._extra_state"][0] = 3
     with pytest.raises(ValueError, match="trained with hash specification 3, this module has hash specification 2"):
-        make().load_state_dict(state)
+        other.load_state_dict(state)
 
 
 @pytest.mark.parametrize("variant", ["improved", "paper", "standard"])

@@ -1,11 +1,7 @@
 """Bags of hash embeddings against the sum over the ids of a document, one number at a time."""
 
-from __future__ import annotations
-
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
@@ -57,8 +53,7 @@ def test_weights_default_to_one():
     assert torch.equal(bag(ids, offsets), bag(ids, offsets, torch.ones_like(weights)))
 
 
-@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
-@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+@pytest.mark.parametrize(("aggregation", "normalize"), [("sum", "l2"), ("concat", None), ("median", "l1")])
 def test_gradients_are_those_of_finite_differences(aggregation, normalize):
     bag = make(num_hashes=3, aggregation=aggregation, normalize=normalize, num_embeddings=12, num_buckets=7)
     ids, offsets, weights = pack(DOCUMENTS, WEIGHTS)
@@ -68,70 +63,6 @@ def test_gradients_are_those_of_finite_differences(aggregation, normalize):
         return torch.func.functional_call(bag, {"pool": pool, "importance": importance}, (ids, offsets, weights))
 
     assert torch.autograd.gradcheck(through, (bag.pool, bag.importance, weights))
-
-
-@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
-def test_sparse_gradients_are_the_dense_ones(aggregation):
-    dense = make(aggregation=aggregation, normalize="l2")
-    sparse = make(aggregation=aggregation, normalize="l2", sparse=True)
-    for bag in (dense, sparse):
-        bag(*pack(DOCUMENTS, WEIGHTS)).pow(3).sum().backward()
-    for name in ("pool", "importance"):
-        gradient = getattr(sparse, name).grad
-        assert gradient.is_sparse
-        torch.testing.assert_close(gradient.to_dense(), getattr(dense, name).grad)
-
-
-def test_an_empty_document_has_finite_gradients_under_a_norm():
-    bag = make(normalize="l2")
-    bag(
-        torch.tensor([], dtype=torch.int64), torch.tensor([0, 0]), torch.tensor([], dtype=torch.float64)
-    ).sum().backward()
-    assert torch.isfinite(bag.importance.grad).all()
-
-
-def test_no_documents():
-    bag = make()
-    assert bag(torch.tensor([], dtype=torch.int64), torch.tensor([0])).shape == (0, bag.output_dim)
-
-
-def test_a_feature_without_importance_changes_nothing():
-    bag = make(normalize="l2")
-    ids, offsets, weights = pack([[3, 999], [3]], [[1.0, 5.0], [1.0]])
-    rows, _ = bag.locate(ids)
-    assert rows[0] != rows[1]
-    bag.importance.data[rows[1]] = 0
-    documents = bag(ids, offsets, weights)
-    torch.testing.assert_close(documents[0], documents[1])
-
-
-@given(
-    documents=st.lists(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.floats(-4, 4)), max_size=6), max_size=5),
-    normalize=st.sampled_from([None, "l1", "l2"]),
-    aggregation=st.sampled_from(["sum", "concat", "median"]),
-)
-def test_a_document_depends_on_its_features_alone(documents, normalize, aggregation):
-    bag = make(normalize=normalize, aggregation=aggregation)
-    ids = [[key for key, _ in document] for document in documents]
-    weights = [[weight for _, weight in document] for document in documents]
-    together = bag(*pack(ids, weights))
-    for row, (key, weight) in enumerate(zip(ids, weights, strict=True)):
-        torch.testing.assert_close(bag(*pack([key], [weight]))[0], together[row])
-        torch.testing.assert_close(bag(*pack([key[::-1]], [weight[::-1]]))[0], together[row])
-
-
-def test_it_learns_with_an_ordinary_optimizer():
-    torch.manual_seed(0)
-    bag = HashEmbeddingBag(1000, 8, num_buckets=100, normalize="l2")
-    head = torch.nn.Linear(bag.output_dim, 2)
-    ids, offsets, target = torch.arange(40), torch.arange(0, 41, 4), torch.arange(10) % 2
-    optimizer = torch.optim.Adam([*bag.parameters(), *head.parameters()], lr=0.05)
-    for _ in range(40):
-        optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(head(bag(ids, offsets)), target)
-        loss.backward()
-        optimizer.step()
-    assert loss.item() < 0.1
 
 
 WRONG = {
@@ -144,6 +75,7 @@ WRONG = {
     "nested offsets": ([1, 2, 3], [[0, 3]], 3, r"offsets must have shape .*, got \(1, 2\)"),
     "nested ids": ([[1, 2, 3]], [0, 1], 3, r"ids must have shape \(n_values,\), .*, got \(1, 3\)"),
     "one weight": ([1, 2, 3], [0, 3], 1, r"one weight for each of the 3 ids, got shape \(1,\)"),
+    "offsets of floats": ([1], [0.0, 1.0], 1, r"offsets must have dtype int64 or int32, got torch.float32"),
     "many weights": ([1, 2, 3], [0, 3], 4, r"one weight for each of the 3 ids, got shape \(4,\)"),
 }
 
@@ -152,21 +84,9 @@ WRONG = {
 def test_wrong_documents_are_refused(fault):
     ids, offsets, n_weights, message = WRONG[fault]
     bag = make(normalize="l1")
-    ids, offsets = torch.tensor(ids), torch.tensor(offsets, dtype=torch.int64)
-    with pytest.raises(ValueError, match=message):
+    ids, offsets = torch.tensor(ids), torch.tensor(offsets) if offsets else torch.empty(0, dtype=torch.int64)
+    with pytest.raises((TypeError, ValueError), match=message):
         bag(ids, offsets, torch.ones(n_weights, dtype=torch.float64))
-
-
-def test_offsets_must_be_integers():
-    with pytest.raises(TypeError, match=r"offsets must have dtype int64 or int32, got torch.float32"):
-        make()(torch.tensor([1]), torch.tensor([0.0, 1.0]))
-
-
-@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
-def test_ids_and_offsets_of_32_bits_give_the_same_vectors(aggregation):
-    bag = make(aggregation=aggregation, normalize="l2")
-    ids, offsets, weights = pack(DOCUMENTS, WEIGHTS)
-    assert torch.equal(bag(ids.int(), offsets.int(), weights), bag(ids, offsets, weights))
 
 
 @pytest.mark.parametrize(
@@ -184,13 +104,10 @@ def test_compiled_and_exported_bags_agree_and_still_refuse_wrong_offsets(aggrega
             traced(*wrong)
 
 
-def test_a_wrong_norm_is_refused():
+def test_norms_are_shown_and_checked():
+    assert repr(make(normalize="l1")).endswith("seed=5, normalize='l1')")
     with pytest.raises(ValueError, match=r"normalize must be one of .*'l1', 'l2'.*, got 'max'"):
         make(normalize="max")
-
-
-def test_repr():
-    assert repr(make(normalize="l1")).endswith("seed=5, normalize='l1')")
 
 
 def test_a_bag_on_the_meta_device():
@@ -214,9 +131,9 @@ def test_cuda_agrees_with_the_cpu(aggregation):
     torch.testing.assert_close(bag.pool.grad.to_dense().cpu(), gradient)
 
 
-@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+@pytest.mark.parametrize(
+    ("aggregation", "sparse", "normalize"), [("sum", True, "l2"), ("concat", True, "l1"), ("median", False, None)]
+)
 def test_padding_is_left_out_of_the_sums(aggregation, sparse, normalize):
     options = {"num_buckets": 11, "aggregation": aggregation, "sparse": sparse, "normalize": normalize}
     bag, plain = (HashEmbeddingBag(40, 3, **options, padding_idx=index) for index in (7, None))

@@ -1,7 +1,5 @@
 """The hash functions against Python's integers and recorded values, and the hashes of word histories."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -124,23 +122,12 @@ STRUCTURED_IDS = {
 def test_structured_ids_share_slots_as_often_as_chance_whatever_the_seed(ids):
     n, slots = 10_000, 10_000
     keys = STRUCTURED_IDS[ids]
-    lost = [n - len(hash_tensor(keys, hash_constants(seed, 1)[0], slots).unique()) for seed in range(100)]
+    lost = [n - len(hash_tensor(keys, hash_constants(seed, 1)[0], slots).unique()) for seed in range(40)]
     one_empty, two_empty = (1 - 1 / slots) ** n, (1 - 2 / slots) ** n
     chance = n - slots * (1 - one_empty)
     sigma = np.sqrt(slots * one_empty + slots * (slots - 1) * two_empty - (slots * one_empty) ** 2)
     assert abs(np.median(lost) - chance) < sigma
     assert max(abs(count - chance) for count in lost) < 5 * sigma
-
-
-def test_a_single_key_is_a_tensor_without_axes():
-    constants = hash_constants(3, 1)[0]
-    assert hash_tensor(torch.tensor(7), constants, 1000).tolist() == oracle.hash_slot(7, constants, 1000)
-
-
-def test_slots_are_spread_evenly():
-    counts = torch.bincount(hash_tensor(torch.arange(100_000), hash_constants(5, 1)[0], 50), minlength=50)
-    assert counts.min() > 1500
-    assert counts.max() < 2500
 
 
 @pytest.mark.gpu
@@ -153,9 +140,13 @@ def test_cuda_gives_the_same_slots():
     assert torch.equal(mix_ids(keys.cuda().to(torch.uint32))[0].cpu(), mix_ids(keys)[0])
 
 
-@given(st.lists(st.lists(st.integers(0, 2**31 - 1), min_size=4, max_size=4), max_size=5), st.sampled_from([None, 0]))
-def test_hashes_of_histories(rows, padding_id):
-    context = torch.tensor(rows, dtype=torch.int64).reshape(-1, 4)
+WORD_IDS = st.sampled_from([0, 0, 1]) | st.integers(0, 2**31 - 1)
+
+
+@given(st.integers(1, 4), st.lists(st.lists(WORD_IDS, min_size=4, max_size=4), max_size=5), st.sampled_from([None, 0]))
+def test_hashes_of_histories(width, rows, padding_id):
+    rows = [row[:width] for row in rows]
+    context = torch.tensor(rows, dtype=torch.int64).reshape(-1, width)
     assert history_hashes(context, padding_id).tolist() == [oracle.history_hashes(row, padding_id) for row in rows]
 
 
@@ -168,20 +159,3 @@ def test_histories_of_any_integer_dtype(dtype):
 def test_histories_read_32_bits_of_a_word():
     context = torch.tensor([[9, 2, 4, 1], [250, 7, 7, 2**31]])
     assert torch.equal(history_hashes(context + 3 * 2**32), history_hashes(context))
-
-
-def test_histories_have_padding_once():
-    hashes = history_hashes(torch.tensor([[9, 9, 9, 1], [9, 9, 9, 9]]), padding_id=9)
-    assert (hashes == -1).tolist() == [[False, False, True, True], [False, True, True, True]]
-
-
-def test_few_histories_collide():
-    context = torch.from_numpy(np.random.default_rng(0).integers(0, 10_000, (50_000, 4)))
-    hashes = history_hashes(context)[:, 1:].flatten()
-    assert len(hashes) - len(hashes.unique()) < 20  # 150,000 of 2**32: three by chance
-    assert hashes.min() >= 0
-    assert hashes.max() < 2**32
-
-
-def test_histories_of_one_word():
-    assert history_hashes(torch.tensor([[3], [4]]), padding_id=3).min() >= 0

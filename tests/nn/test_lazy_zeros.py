@@ -1,7 +1,5 @@
 """Tables of zeros: shape, dtype and device, memory only where they are written, and otherwise like any tensor."""
 
-from __future__ import annotations
-
 import copy
 import json
 import mmap

@@ -1,7 +1,5 @@
 """The modern language model: residual blocks, averages of a far context, dropout of words."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

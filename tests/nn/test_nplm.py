@@ -1,19 +1,14 @@
 """The language model against its equation, its output layers, and its training."""
 
-from __future__ import annotations
-
 import copy
 import math
-import pickle
 
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional
 
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._hashing import history_hashes
-from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import huffman_tree, random_tree, tree_from_nested
 
 approx = pytest.approx
@@ -85,35 +80,6 @@ def test_hashed_connections_read_the_history():
 def test_a_padding_word_that_is_not_a_class():
     assert make().log_prob(torch.full((1, 3), WORDS)).shape == (1, WORDS)
     assert make(num_classes=None).num_classes == WORDS + 1
-
-
-@pytest.mark.parametrize("output", ["softmax", "hsigmoid"])
-def test_sparse_and_dense_gradients_train_the_same(output):
-    trained = []
-    for sparse in (False, True):
-        model = make(output, sparse=sparse, direct_connections=True)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-        for _ in range(3):
-            optimizer.zero_grad()
-            model(CONTEXTS, TARGETS)[1].backward()
-            assert model.embedding.weight.grad.is_sparse is sparse
-            optimizer.step()
-        trained.append(model.state_dict())
-    for name, value in trained[0].items():
-        torch.testing.assert_close(value, trained[1][name], msg=name)
-
-
-@pytest.mark.parametrize("output", ["softmax", "adaptive", "hsigmoid"])
-def test_it_learns(output):
-    model = make(output, sparse=True, hidden_size=40)
-    optimizer = RowwiseAdagrad(model.parameters(), lr=0.5)
-    for _ in range(40):
-        optimizer.zero_grad()
-        _, loss = model(CONTEXTS, TARGETS)
-        loss.backward()
-        optimizer.step()
-    assert loss < 0.1
-    assert torch.equal(model.predict(CONTEXTS), TARGETS)
 
 
 def test_greedy_search():
@@ -199,12 +165,6 @@ def test_a_single_class():
     assert model.predict(torch.tensor([[1]])).tolist() == [0]
 
 
-def test_copies_and_pickles():
-    model = make("hsigmoid", direct_connections=("hashed", 50))
-    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert torch.equal(other.log_prob(CONTEXTS), model.log_prob(CONTEXTS))
-
-
 @pytest.mark.parametrize(
     ("output", "options"),
     [
@@ -231,9 +191,8 @@ def test_device_and_dtype(output, options):
     assert {tensor.device.type for tensor in [*meta.parameters(), *meta.buffers()]} == {"meta"}
 
 
-@pytest.mark.parametrize("output", ["softmax", "hsigmoid"])
-def test_autocast(output):
-    model = make(output)
+def test_autocast():
+    model = make("hsigmoid")
     with torch.autocast("cpu", dtype=torch.bfloat16):
         log_probs, loss = model(CONTEXTS, TARGETS)
         loss.backward()
@@ -265,18 +224,6 @@ def test_wrong_options_are_refused(options, message):
 def test_contexts_of_another_length_are_refused():
     with pytest.raises(ValueError, match=r"context must have shape \(rows, 3\).*got \(2, 4\)"):
         make().log_prob(torch.zeros(2, 4, dtype=torch.int64))
-
-
-def test_gradients_are_those_of_plain_torch():
-    model = make(direct_connections=True).double()
-    model(CONTEXTS, TARGETS)[1].backward()
-    parameters = {name: value.detach().clone().requires_grad_() for name, value in model.named_parameters()}
-    x = functional.embedding(CONTEXTS, parameters["embedding.weight"]).flatten(1)
-    hidden = torch.tanh(functional.linear(x, parameters["hidden_layer.weight"], parameters["hidden_layer.bias"]))
-    y = torch.cat([hidden, x], 1) @ parameters["output_layer.weight"].T + parameters["output_layer.bias"]
-    functional.cross_entropy(y, TARGETS).backward()
-    for name, value in model.named_parameters():
-        torch.testing.assert_close(value.grad, parameters[name].grad, msg=name)
 
 
 @pytest.mark.gpu

@@ -1,7 +1,5 @@
 """The sentence network against its formula, one sentence at a time, and the head that predicts hidden words."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -75,29 +73,6 @@ def test_words_can_be_embedded_once_for_many_batches(sentences, context_weight, 
         torch.testing.assert_close(alone[0], expected, atol=1e-5, rtol=0)
 
 
-@given(SENTENCES, st.integers(0, 4))
-def test_padding_and_other_sentences_change_nothing(sentences, n_more):
-    network, batch = make(n_components_removed=2), batch_of(sentences)
-    together = network(batch)
-    wider = WordBatch(
-        batch.projections,
-        torch.nn.functional.pad(batch.words, (0, n_more), value=-1),
-        torch.nn.functional.pad(batch.weights, (0, n_more)),
-    )
-    torch.testing.assert_close(network(wider), together, atol=1e-5, rtol=0)
-    for row in range(len(sentences)):
-        alone = WordBatch(batch.projections, batch.words[row : row + 1], batch.weights[row : row + 1])
-        torch.testing.assert_close(network(alone)[0], together[row], atol=1e-5, rtol=0)
-
-
-def test_cosine_similarities_are_weighted_means_of_the_parts():
-    batch = batch_of([[0, 1, 2], [2, 3], [4]])
-    network = make(0.3)
-    spelled, used = network.spell(batch), network.transformer(batch)
-    vectors = network(batch)
-    torch.testing.assert_close(vectors @ vectors.T, 0.7 * spelled @ spelled.T + 0.3 * used @ used.T)
-
-
 def test_common_components_are_removed():
     network, batch = make(0.0, 3), batch_of([[0, 1], [2], [3, 4, 5]])
     assert (network(batch) @ network.common.T).abs().max() < 1e-6
@@ -128,6 +103,7 @@ def test_a_network_of_one_part():
     assert (spelling.dim, use.dim, make(0.5).dim) == (6, 8, 14)
     torch.testing.assert_close(use(batch), use.transformer(batch))
     torch.testing.assert_close(spelling(batch), spelling.spell(batch))
+    assert "context_weight=0.3, n_components_removed=2, dim=14" in repr(make(0.3, 2))
     with pytest.raises(RuntimeError, match="with context_weight=1 the network has no spelling part"):
         use.spell(batch)
 
@@ -140,10 +116,6 @@ def test_wrong_weights_and_sizes_are_refused():
     with pytest.raises(ValueError, match="projection_dim must be 1 or more, got 0"):
         SentenceNetwork(transformer, 0, 0.5)
     assert SentenceNetwork(transformer, 0, 1.0).dim == 8
-
-
-def test_repr_of_the_network():
-    assert "context_weight=0.3, n_components_removed=2, dim=14" in repr(make(0.3, 2))
 
 
 WORDS = torch.tensor([[0, 1, 2, 1], [3, 0, -1, -1], [-1, -1, -1, -1]])
@@ -185,34 +157,11 @@ def test_the_masked_word_loss_under_autocast():
     torch.testing.assert_close(loss, head(encoded, vectors, WORDS, HIDDEN), rtol=0.1, atol=0.1)
 
 
-def test_an_encoder_learns_to_predict_hidden_words():
-    """The second word of each sentence follows from the first and is hidden."""
-    torch.manual_seed(0)
-    network, head = SGNNTransformer(8, 8, 1, 2, 16), MaskedWordHead(8)
-    words = torch.stack([torch.arange(4), torch.arange(4) ^ 1], dim=1)
-    hidden = torch.tensor([[False, True]]).expand(4, 2)
-    batch = WordBatch(torch.randn(4, 8) / 4, words, torch.ones(4, 2))
-    optimizer = torch.optim.Adam([*network.parameters(), *head.parameters()], lr=0.01)
-    losses = []
-    for _ in range(60):
-        optimizer.zero_grad()
-        encoded = network.encode_words(batch, hidden=hidden)
-        loss = head(encoded, network.word_vectors(batch.projections), words, hidden)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[0] > 1
-    assert losses[-1] < 0.1
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [((0,), "width must be 1 or more, got 0"), ((4, 0.0), "temperature must be positive, got 0.0")],
 )
 def test_wrong_parameters_of_the_head_are_refused(arguments, message):
+    assert "temperature=0.05" in repr(MaskedWordHead(4))
     with pytest.raises(ValueError, match=f"MaskedWordHead: {message}"):
         MaskedWordHead(*arguments)
-
-
-def test_repr_of_the_head():
-    assert "temperature=0.05" in repr(MaskedWordHead(4))

@@ -1,11 +1,7 @@
 """The network against its formulas, one string and one symbol at a time."""
 
-from __future__ import annotations
-
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax
 
@@ -33,6 +29,8 @@ TARGETS = [[5, 3, 0], [2, 1, 1, 4, 0], [3], []]
 def test_log_probabilities_follow_the_formulas(layers):
     network = make(encoder_layers=layers[0], decoder_layers=layers[1])
     log_probs, loss = network(padded(STRINGS), padded(TARGETS))
+    loss.backward()
+    assert all(parameter.grad.any() for parameter in network.parameters())
     expected, n_symbols = [], 0
     for source, target in zip(STRINGS, TARGETS, strict=True):
         symbols = [*target, network.end]
@@ -46,8 +44,8 @@ def test_log_probabilities_follow_the_formulas(layers):
 def test_generation_predicts_the_most_probable_symbol_until_the_end():
     generator = torch.Generator().manual_seed(3)
     lengths = set()
-    for _ in range(6):
-        network = make(end=2)
+    for n_layers in (1, 1, 1, 1, 1, 2):
+        network = make(end=2, decoder_layers=n_layers)
         for parameter in network.parameters():
             parameter.data.normal_(std=0.7, generator=generator)
         network.output.bias.data[network.end] += 1
@@ -64,22 +62,6 @@ def test_generation_predicts_the_most_probable_symbol_until_the_end():
     assert len(lengths) > 3  # else the end was never checked
 
 
-strings = st.lists(st.integers(0, SYMBOLS - 2), max_size=4)
-
-
-@given(st.lists(st.tuples(strings, strings), min_size=1, max_size=4), st.integers(0, 3))
-def test_padding_and_other_strings_change_nothing(pairs, more):
-    network = make()
-    source, target = padded([pair[0] for pair in pairs], columns=more), padded([pair[1] for pair in pairs])
-    together, _ = network(source, target)
-    alone = [network(padded([one]), padded([other]))[0] for one, other in pairs]
-    torch.testing.assert_close(together, torch.cat(alone))
-    generated = network.generate(source, max_length=5)
-    for row, (one, _) in zip(generated.tolist(), pairs, strict=True):
-        by_itself = network.generate(padded([one]), max_length=5).flatten().tolist()
-        assert [symbol for symbol in row if symbol >= 0] == by_itself
-
-
 def test_gradients_do_not_come_from_padding():
     gradients = []
     for columns in (0, 9):
@@ -88,32 +70,6 @@ def test_gradients_do_not_come_from_padding():
         gradients.append([parameter.grad for parameter in network.parameters()])
     torch.testing.assert_close(gradients[0], gradients[1])
     assert all(gradient.any() for gradient in gradients[0])
-
-
-def test_it_learns_to_reverse_strings():
-    torch.manual_seed(0)
-    network = AttentionSeq2Seq(4, 8, 16, 16)
-    optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
-    source = torch.cartesian_prod(torch.arange(3), torch.arange(3))
-    for _ in range(60):
-        optimizer.zero_grad()
-        network(source, source.flip(1))[1].backward()
-        optimizer.step()
-    assert torch.equal(network.generate(source), source.flip(1))
-
-
-def test_initial_vectors_of_symbols_are_small():
-    weight = AttentionSeq2Seq(100, 100).embedding.weight
-    assert 0.095 < weight.detach().std() < 0.105
-
-
-def test_layers_of_the_decoder_are_trained_and_generate():
-    network = make(encoder_layers=2, decoder_layers=3)
-    network(padded(STRINGS), padded(TARGETS))[1].backward()
-    assert all(parameter.grad.any() for parameter in network.parameters())
-    symbols = [int(step.argmax()) for step in oracle.log_probs(network, STRINGS[0], 4)]
-    generated = network.generate(padded(STRINGS[:1]), max_length=4)[0].tolist()
-    assert generated == symbols[: symbols.index(network.end) if network.end in symbols else 4]
 
 
 def test_weights_of_one_layer_have_the_names_that_they_had():

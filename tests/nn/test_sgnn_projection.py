@@ -1,7 +1,5 @@
 """The torch projection against the compiled one, bit for bit."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np
@@ -103,21 +101,6 @@ def test_dense_rows_are_projected_as_sparse_ones():
     weights = torch.tensor([2.5, -1.0, 1.0, 1.0, 1.0, 1.0])
     assert torch.equal(projection.project_dense(rows), projection(ids, offsets, weights))
     assert torch.equal(projection.project_dense(rows[2:].int()), projection(ids[2:], torch.tensor([0, 4])))
-
-
-def test_weights_default_to_one():
-    ids, offsets = torch.tensor([1, 3, 7]), torch.tensor([0, 2, 3], dtype=torch.int32)
-    projection = SGNNProjection(3, 3, output="float")
-    assert torch.equal(projection(ids, offsets), projection(ids, offsets, torch.ones(3)))
-    assert torch.equal(projection(ids.int(), offsets), projection(ids, offsets))
-
-
-def test_no_rows():
-    none = torch.tensor([], dtype=torch.int64)
-    for output, (_, dtype) in FORMS.items():
-        projections = SGNNProjection(2, 5, output=output)(none, torch.tensor([0]))
-        assert projections.shape == (0, 2 if output == "packed" else 10)
-        assert projections.numpy().dtype == dtype
 
 
 def test_it_is_a_module_without_parameters():

@@ -1,7 +1,5 @@
 """Output layers in traced functions: compiled in one graph, exported, under vmap and torch.func.grad."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

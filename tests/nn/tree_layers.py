@@ -1,7 +1,5 @@
 """Small layers of a hierarchical softmax with random weights, and batches for them."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import pytest

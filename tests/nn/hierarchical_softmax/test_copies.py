@@ -1,6 +1,4 @@
-"""Copies, state dicts and devices of the layer."""
-
-from __future__ import annotations
+"""Copies, state dicts and devices of the layer, and the same bytes on any number of threads."""
 
 import copy
 import pickle
@@ -10,6 +8,7 @@ import torch
 
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.optim import RowwiseAdagrad
+from sklearn_hashnlp.trees import huffman_tree, two_level_tree
 
 from ..tree_layers import MIXED, batch_for, make
 
@@ -40,18 +39,7 @@ def test_a_state_of_other_direct_connections_is_refused():
     HierarchicalSoftmax(MIXED, 3).load_state_dict(make(direct_seed=3).state_dict())  # neither uses its seed
 
 
-def test_a_layer_from_the_meta_device_works_after_reset_parameters():
-    with torch.device("meta"):
-        layer = HierarchicalSoftmax(MIXED, 3, n_direct=9)
-    layer = layer.to_empty(device="cpu")
-    layer.reset_parameters()
-    inputs, target, features = batch_for(layer, 6)
-    torch.testing.assert_close(
-        layer(inputs, target, features)[0], layer.log_prob(inputs, features).gather(1, target[:, None])[:, 0]
-    )
-
-
-def test_a_layer_from_the_meta_device_works_after_load_state_dict():
+def test_a_layer_from_the_meta_device_works_after_reset_parameters_or_load_state_dict():
     layer = make(n_direct=9, dtype=torch.float32)
     with torch.device("meta"):
         other = HierarchicalSoftmax(MIXED, 3, n_direct=9)
@@ -61,6 +49,9 @@ def test_a_layer_from_the_meta_device_works_after_load_state_dict():
     other.to_empty(device="cpu").load_state_dict(layer.state_dict())
     inputs, target, features = batch_for(layer, 6)
     assert torch.equal(other(inputs, target, features)[0], layer(inputs, target, features)[0])
+    other.reset_parameters()
+    log_probs = other.log_prob(inputs, features).gather(1, target[:, None])[:, 0]
+    torch.testing.assert_close(other(inputs, target, features)[0], log_probs)
 
 
 def test_gradients_after_inference():
@@ -84,3 +75,25 @@ def test_the_default_device_is_ignored(sparse):
         classes = layer.topk(inputs, 2)[1], layer.predict(inputs, "greedy"), layer.sample(inputs)
     for tensor in (layer.weight.grad, everything, *classes):
         assert tensor.device.type == "cpu"
+
+
+@pytest.mark.parametrize("tree", [huffman_tree(range(1, 400)), two_level_tree(400)], ids=["huffman", "two-level"])
+def test_the_same_bytes_at_one_thread_and_at_two(tree):
+    results, n_threads = [], torch.get_num_threads()
+    try:
+        for number in (1, 2):
+            torch.set_num_threads(number)
+            layer = make(tree, 128, n_direct=999, sparse=True, dtype=torch.float32)
+            inputs, target, features = batch_for(layer, 400)
+            inputs.requires_grad_()
+            log_probs, loss = layer(inputs, target, features)
+            loss.backward()
+            grads = [part for table in layer.parameters() for part in (table.grad._indices(), table.grad._values())]
+            RowwiseAdagrad(layer.parameters()).step()
+            tensors = [log_probs, loss, inputs.grad, *grads, *layer.topk(inputs, 5, features)]
+            tensors += [layer.predict(inputs, "greedy", features)]
+            tensors += [layer.sample(inputs, features, generator=torch.Generator().manual_seed(1)), *layer.parameters()]
+            results.append([part.detach().numpy().tobytes() for part in tensors])
+    finally:
+        torch.set_num_threads(n_threads)
+    assert results[0] == results[1]

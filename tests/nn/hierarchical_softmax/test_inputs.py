@@ -1,7 +1,5 @@
 """Dtypes and memory layouts of the input, and the errors for wrong ones."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import pytest

@@ -1,7 +1,5 @@
 """Log-probabilities against the paths of the tree one class at a time, and their precision."""
 
-from __future__ import annotations
-
 import copy
 from contextlib import nullcontext
 
@@ -12,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.nn import HierarchicalSoftmax
-from sklearn_hashnlp.nn._compiled_tree import CompiledPaths
 from sklearn_hashnlp.trees import balanced_tree, cluster_tree, complete_tree, huffman_tree, two_level_tree
 
 from ...oracles import hierarchical_softmax as oracle
-from ...random_trees import TREES, chain, random_shape
+from ...random_trees import TREES
 from ..tree_layers import MIXED, batch_for, make, plain_torch
 
 
@@ -49,25 +46,6 @@ def test_biases_of_counts_begin_at_the_class_frequencies(tree, data):
 def test_biases_refuse_wrong_counts(counts):
     with pytest.raises(ValueError, match="init_bias: counts must"):
         HierarchicalSoftmax(complete_tree(3), 2).init_bias(counts)
-
-
-@pytest.mark.parametrize("n_direct", [0, 1000])
-@pytest.mark.parametrize(
-    "tree",
-    [
-        complete_tree(2),
-        complete_tree(1000),
-        huffman_tree(range(1, 1001)),
-        two_level_tree(1000),
-        random_shape(1000, 40, seed=0),
-        chain(300),
-    ],
-    ids=["two", "complete", "huffman", "two-level", "mixed", "chain"],
-)
-def test_probabilities_sum_to_one(tree, n_direct):
-    layer = make(tree, 16, dtype=torch.float32, n_direct=n_direct)
-    inputs, _, features = batch_for(layer, 20)
-    torch.testing.assert_close(layer.log_prob(inputs, features).exp().sum(1), torch.ones(20), rtol=1e-5, atol=0)
 
 
 @pytest.mark.parametrize(
@@ -137,27 +115,6 @@ def test_no_rows(tree, sparse):
     assert layer.predict(inputs, "greedy", features).shape == layer.sample(inputs, features).shape == (0,)
 
 
-def test_rows_without_features():
-    layer, without = make(MIXED, n_direct=5), make(MIXED)
-    inputs, target, _ = batch_for(layer, 6)
-    none = torch.empty(6, 0, dtype=torch.int64)
-    absent = torch.full((6, 3), -1)
-    for features in (none, absent):
-        assert torch.equal(layer(inputs, target, features)[0], without(inputs, target)[0])
-        torch.testing.assert_close(layer.log_prob(inputs, features), without.log_prob(inputs))
-        assert torch.equal(layer.topk(inputs, 3, features)[1], without.topk(inputs, 3)[1])
-
-
-def test_initial_probabilities_of_a_huffman_tree_are_near_the_frequencies():
-    tree = huffman_tree([8, 4, 2, 1, 1])
-    layer = HierarchicalSoftmax(tree, 100, n_direct=5)
-    assert not layer.bias.any()
-    assert not layer.direct.any()
-    assert 0 < layer.weight.abs().max() <= 0.01
-    probabilities = layer.log_prob(torch.randn(3, 100), torch.zeros(3, 1, dtype=torch.int64)).exp()
-    torch.testing.assert_close(probabilities, torch.tensor([[8, 4, 2, 1, 1]]).expand(3, 5) / 16, rtol=0.3, atol=0)
-
-
 @pytest.mark.parametrize("backend", [nullcontext, plain_torch])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_autocast_returns_single_precision(dtype, backend):
@@ -192,28 +149,6 @@ def test_a_layer_of_half_precision(dtype):
     loss.backward()
     assert half.weight.grad.dtype == dtype
     assert half.topk(inputs.to(dtype), 2)[0].dtype == torch.float32
-
-
-@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
-@pytest.mark.slow
-def test_torch_compile_runs_in_plain_torch(monkeypatch):
-    layer = make(MIXED, n_direct=9)
-    inputs, target, features = batch_for(layer, 6)
-    inputs.requires_grad_()
-    expected = layer(inputs, target, features)[0]
-    gradients = torch.autograd.grad(expected.sum(), [inputs, *layer.parameters()])
-
-    def refuse(*arguments):
-        raise AssertionError("The kernels ran.")
-
-    monkeypatch.setattr(CompiledPaths, "apply", refuse)
-    torch.compiler.reset()
-    log_probs, _ = torch.compile(layer, backend="aot_eager")(inputs, target, features)
-    torch.testing.assert_close(log_probs, expected)
-    for ours, theirs in zip(
-        torch.autograd.grad(log_probs.sum(), [inputs, *layer.parameters()]), gradients, strict=True
-    ):
-        torch.testing.assert_close(ours, theirs)
 
 
 @pytest.mark.gpu

@@ -1,7 +1,5 @@
 """Exact and greedy search, and samples, by compiled kernels and by plain torch."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import pytest
@@ -51,10 +49,9 @@ def test_plain_searches_compute_the_scores_of_a_few_rows_at_a_time(n_direct, mon
     assert n_rows == [3, 3, 3, 2] * 3
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("n_classes", [1, 2, 3, 7, 8, 10, 13, 10_000])
-def test_greedy_search_is_the_decoder_of_the_reference_implementation(n_classes, dtype):
-    layer = make(complete_tree(n_classes), dtype=dtype)
+@pytest.mark.parametrize("n_classes", [1, 2, 8, 13, 10_000])
+def test_greedy_search_is_the_decoder_of_the_reference_implementation(n_classes):
+    layer = make(complete_tree(n_classes), dtype=torch.float32)
     inputs, _, _ = batch_for(layer, 50)
     probabilities = layer.node_prob(inputs)
     assert probabilities.shape == (50, n_classes - 1)
