@@ -118,6 +118,7 @@ def test_callbacks_that_print_epochs_are_ignored_with_one_warning(capsys):
 def test_the_objective_equals_plain_formulas(n_classes):
     X, y = counts(n_classes=n_classes)
     model = classifier().fit(X, y)
+    assert [set(entry) for entry in model.history_] == [{"epoch", "objective", "duality_gap", "dur"}]
     problem = LinearProblem.of(model._linear_model(), SparseDataset(X, y))
     gaps = []
     for n_epochs in (1, 5, 50):
