@@ -39,9 +39,3 @@ def test_labels_and_probabilities_are_made_of_scores():
     several = OwnScores(loss="ova", multilabel=True).fit()
     assert several.predict(scores - 0.1).tolist() == [[0, 1, 0], [1, 1, 1]]
     assert several.decision_function(scores).shape == (2, 3)
-
-
-@pytest.mark.parametrize("k", [0, 1.0, "all"])
-def test_how_many_labels_must_be_a_number(k):
-    with pytest.raises(ValueError, match=r"OwnScores\.predict_topk needs an integer k of at least 1"):
-        OwnScores().fit().predict_topk(np.eye(3), k=k)

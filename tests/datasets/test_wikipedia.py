@@ -82,6 +82,9 @@ def test_other_files_are_errors(tmp_path: Path) -> None:
     path.write_text("<rss><page/></rss>", encoding="utf-8")
     with pytest.raises(ValueError, match=r"feed\.xml: expected a MediaWiki dump, .* got <rss>"):
         list(stream_wikipedia(path))
+    (tmp_path / "dump.xml.bz2").write_bytes(bz2.compress(DUMP)[:-20])
+    with pytest.raises(ValueError, match=r"dump\.xml\.bz2: the file is damaged or truncated"):
+        list(stream_wikipedia(tmp_path / "dump.xml.bz2"))
     with pytest.raises(FileNotFoundError, match=r"absent\.xml does not exist"):
         stream_wikipedia(tmp_path / "absent.xml")
     with pytest.raises(IsADirectoryError, match="is a folder; expected a dump"):

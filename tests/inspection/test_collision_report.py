@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
 from sklearn_hashnlp import (
+    AugmentedTextClassifier,
     CharNgramFeaturizer,
     HashEmbeddingClassifier,
     HashingNgramVectorizer,
@@ -130,3 +133,17 @@ def test_views() -> None:
         "column                            3.0        3       100.0000%  100.0000%",
     ]
     assert "<td>column</td><td>3.0</td><td>3</td>" in report._repr_html_()
+
+
+@pytest.mark.parametrize("step", [TfidfTransformer(), MaxAbsScaler()])
+def test_steps_that_are_not_fitted_are_ignored(step: Any) -> None:
+    vectorizer = HashingNgramVectorizer(n_features=64)
+    assert str(collision_report(TEXTS, make_pipeline(vectorizer, step))) == str(collision_report(TEXTS, vectorizer))
+
+
+def test_searches_and_augmented_classifiers_are_unwrapped() -> None:
+    labels = ["a", "b"] * 3
+    model = TextClassifier(features="words", n_buckets=64, random_state=0)
+    search = GridSearchCV(model, {"random_state": [0]}, cv=2).fit(TEXTS[:6], labels)
+    assert str(collision_report(TEXTS, search)) == str(collision_report(TEXTS, search.best_estimator_))
+    assert str(collision_report(TEXTS, AugmentedTextClassifier(model))) == str(collision_report(TEXTS, model))

@@ -46,6 +46,7 @@ def test_several_curves_share_axes_and_a_band_shows_the_deviation():
     display = RobustnessDisplay([0, 0.1], [[0.8], [0.6]], name="other").plot(ax=ax, line_kw={"linestyle": ":"})
     assert (display.ax_, display.line_.get_linestyle()) == (ax, ":")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "other"]
+    assert RobustnessDisplay([0.1], [[0.5]]).plot(ax=Figure().subplots()).ax_.get_legend() is None
     heights = ax.collections[0].get_paths()[0].vertices
     assert heights[heights[:, 0] == 0.1, 1].min() == pytest.approx(0.5)
     assert heights[heights[:, 0] == 0.1, 1].max() == pytest.approx(0.7)

@@ -41,9 +41,3 @@ def test_both_are_the_default_pipeline_with_other_tables(settings: Any, whole: l
         assert result["accuracy"] == model.score(texts.test_texts, texts.test_labels) > 0.5
         assert 0 < result["n_parameters"] - n_tables < 100
     assert (hashed["n_train"], hashed["n_test"], hashed["n_classes"]) == (240, 60, 3)
-
-
-def test_the_sizes_are_the_paper_s() -> None:
-    paper = RECIPE.settings
-    assert paper.n_embeddings * 2 + paper.n_buckets * paper.embedding_dim == 40_000_000
-    assert paper.n_embeddings * paper.embedding_dim == 200_000_000

@@ -115,9 +115,11 @@ def test_callbacks_that_print_epochs_are_ignored_with_one_warning(capsys):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_objective_equals_plain_formulas(n_classes):
+def test_the_objective_equals_plain_formulas(n_classes, capsys):
     X, y = counts(n_classes=n_classes)
-    model = classifier().fit(X, y)
+    model = classifier(verbose=1).fit(X, y)
+    assert capsys.readouterr().out.startswith("Dual coordinate descent: objective ")
+    assert [set(entry) for entry in model.history_] == [{"epoch", "objective", "duality_gap", "dur"}]
     problem = LinearProblem.of(model._linear_model(), SparseDataset(X, y))
     gaps = []
     for n_epochs in (1, 5, 50):
