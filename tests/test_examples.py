@@ -1,5 +1,7 @@
 """The examples run to their end, small in one process and whole in one each."""
 
+from __future__ import annotations
+
 import os
 import runpy
 import subprocess
@@ -84,7 +86,3 @@ def test_each_chapter_has_a_heading():
     headings = [(folder / "GALLERY_HEADER.rst").read_text(encoding="utf-8").splitlines() for folder in folders]
     assert all(len(underline) >= len(title) for title, underline, *_ in headings)
     assert all(len(set(underline)) == 1 for _, underline, *_ in headings)
-
-
-def test_there_are_examples():
-    assert PATHS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import joblib
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.base import clone, is_classifier
@@ -27,16 +26,6 @@ def classifier(**options):
 @pytest.fixture(scope="module")
 def fitted():
     return classifier().fit(TEXTS, LABELS)
-
-
-def test_fit_predict_and_score(fitted):
-    assert fitted.predict(["fine and funny", "so dull"]).tolist() == ["good", "bad"]
-    assert fitted.score(TEXTS, LABELS) == 1
-    assert fitted.classes_.tolist() == ["bad", "good"]
-    assert fitted.predict_topk(["so dull"], k=1)[0][0][0] == "bad"
-    assert fitted.predict_topk(["so dull"], threshold=0.999999) == [[]]
-    assert fitted.decision_function(["so dull"])[0] < 0
-    np.testing.assert_allclose(fitted.predict_log_proba(TEXTS), np.log(fitted.predict_proba(TEXTS)))
 
 
 @pytest.mark.parametrize(

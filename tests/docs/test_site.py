@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tests.release.public_api import public_api, public_modules
+from tests.release.public_api import public_api
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -120,28 +119,3 @@ def test_a_page_that_loads_something_from_elsewhere_is_an_error(site, tmp_path, 
     page.write_text(element, encoding="utf-8")
     with pytest.raises(ValueError, match=r"index\.html cannot be read offline"):
         site.refuse_remote_files(app, None)
-
-
-def public_docstrings():
-    """Return full name -> docstring of all public names, and of methods and properties of classes."""
-    found = {}
-    for module in public_modules():
-        for name in importlib.import_module(module).__all__:
-            value = getattr(importlib.import_module(module), name)
-            members = vars(value).items() if inspect.isclass(value) else ()
-            found |= {f"{module}.{name}.{key}": member.__doc__ for key, member in members if key[0] != "_"}
-            found[f"{module}.{name}"] = value.__doc__
-    return {name: text for name, text in found.items() if isinstance(text, str)}
-
-
-def test_names_with_an_underscore_at_the_end_are_code():
-    # Sphinx takes others for links: "ndarray of shape (n_features_in_,)" is a warning, and warnings are errors.
-    docstrings = public_docstrings()
-    assert len(docstrings) > 300
-    for name, text in docstrings.items():
-        prose = re.sub(r"``.*?``|`.*?`|\[\w+\]_", "", text.partition("    Examples\n")[0], flags=re.DOTALL)
-        for line in prose.splitlines():
-            left, colon, right = line.partition(" : ")
-            assert not re.search(r"\b[A-Za-z]\w*_(?=[\s)\],.:;?!]|$)", right if colon else left), (
-                f"{name}: {line.strip()}"
-            )

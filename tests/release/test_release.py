@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import tomllib
-import zipfile
 from pathlib import Path
-
-import pytest
 
 import sklearn_hashnlp
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
@@ -16,7 +12,6 @@ from sklearn_hashnlp.persistence._folder_files import FORMAT_VERSION
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-release = importlib.import_module("tests.release.__main__")
 
 
 def requirements(*extras: str) -> dict[str, str]:
@@ -61,21 +56,3 @@ def test_the_lowest_versions_that_are_tested_are_those_that_are_allowed() -> Non
         pinned = lowest[name].split(".")
         assert pinned[: len(version.split("."))] == version.split("."), name
         assert name in newest
-
-
-def test_a_distribution_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "package.whl"
-    path.write_bytes(bytes(release.MAX_BYTES - 1))
-    release.check_sizes([path])
-    path.write_bytes(bytes(release.MAX_BYTES))
-    with pytest.raises(SystemExit, match="should have less than 1,000,000"):
-        release.check_sizes([path])
-
-
-def test_a_wheel_without_a_file_of_the_package_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "package.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("sklearn_hashnlp/__init__.py", "")
-        archive.writestr("sklearn_hashnlp/stray.txt", "")
-    with pytest.raises(SystemExit, match=r"py\.typed.*and has \['sklearn_hashnlp/stray.txt'\] besides"):
-        release.check_contents(path)

@@ -42,6 +42,13 @@ def test_a_generator_is_read_once(model):
     assert once.fit(iter(TRAIN), X_valid=iter(VALID)).weights_.tobytes() == again.weights_.tobytes()
 
 
+def test_one_model_with_all_the_weight_answers_alone():
+    for index, member in enumerate(fitted_members()):
+        one = mixture(weights=np.eye(3)[index].tolist())
+        np.testing.assert_allclose(one.score_samples(UNSEEN), member.score_samples(UNSEEN), rtol=1e-9)
+        np.testing.assert_allclose(one.predict_proba(CONTEXTS), columns_of(member, list(one.vocabulary_)[:-1]))
+
+
 def test_mixtures_can_be_mixed(model):
     first, *others = fitted_members()
     inner = InterpolatedLanguageModel([first, *others[:1]], prefit=True, weights="equal").fit()

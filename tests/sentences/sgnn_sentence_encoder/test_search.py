@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
 
@@ -21,36 +20,6 @@ PARAGRAPHS = [
 @pytest.fixture(scope="module")
 def encoder() -> SGNNSentenceEncoder:
     return SGNNSentenceEncoder(**SMALL, random_state=0).fit(PARAGRAPHS)
-
-
-# Documents of two topics whose words share no characters with those of other documents of the topic, in part: a search
-# that compares spelling alone finds the wrong ones.
-def _topics() -> tuple[list[str], list[int]]:
-    random = np.random.default_rng(0)
-    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
-    words = ["".join(random.choice(letters, 6)) for _ in range(240)]
-    groups = [words[:80], words[80:160]]
-    labels = random.integers(0, 2, 150)
-    documents = [
-        " ".join(np.concatenate([random.choice(groups[label], 8), random.choice(words[160:], 30)])) for label in labels
-    ]
-    return documents, labels.tolist()
-
-
-def _share_of_same_label(similarities: np.ndarray, labels: list[int]) -> float:
-    np.fill_diagonal(similarities, -2)
-    nearest = np.argsort(-similarities, axis=1)[:, :5]
-    targets = np.array(labels)
-    return float((targets[nearest] == targets[:, None]).mean())
-
-
-def test_a_search_by_default_finds_texts_of_the_same_topic_as_often_as_tfidf_words() -> None:
-    documents, labels = _topics()
-    rows = TfidfVectorizer(sublinear_tf=True).fit_transform(documents)
-    baseline = _share_of_same_label((rows @ rows.T).toarray(), labels)
-    sizes = {"n_projections": 40, "n_bits": 8, "projection_dim": 160, "width": 64, "n_tables": 0, "max_epochs": 0}
-    vectors = SGNNSentenceEncoder(**sizes, random_state=0).fit(documents).transform(documents)
-    assert _share_of_same_label(vectors @ vectors.T, labels) >= baseline
 
 
 def test_the_weight_of_the_context_is_changed_after_training(encoder: SGNNSentenceEncoder) -> None:
