@@ -29,7 +29,7 @@ __all__ = [
     "export_predictor",
     "load_model",
     "make_text_classifier",
-    "quantize",
+    "quantize_classifier",
     "save_model",
 ]
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         TextClassifier,
         export_predictor,
         make_text_classifier,
-        quantize,
+        quantize_classifier,
     )
     from sklearn_hashnlp.language import (
         CacheLanguageModel,
@@ -84,7 +84,7 @@ else:
                 "TextClassifier",
                 "export_predictor",
                 "make_text_classifier",
-                "quantize",
+                "quantize_classifier",
             ],
             "language": [
                 "CacheLanguageModel",

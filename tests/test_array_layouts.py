@@ -19,7 +19,7 @@ from sklearn_hashnlp import (
     SGNNSentenceEncoder,
     SGNNWordProjector,
     TextClassifier,
-    quantize,
+    quantize_classifier,
 )
 from sklearn_hashnlp.trees import balanced_tree, cluster_tree, complete_tree, huffman_tree, two_level_tree
 
@@ -155,7 +155,7 @@ def test_rows_of_dense_networks(layout: Layout, dtype: type) -> None:
 
 def test_rows_of_quantized_networks(layout: Layout) -> None:
     X = (NUMBERS > 0).astype(np.uint8)
-    network = quantize(SGNNClassifier(hidden_layer_sizes=(6,), max_epochs=2, random_state=0).fit(X, LABELS))
+    network = quantize_classifier(SGNNClassifier(hidden_layer_sizes=(6,), max_epochs=2, random_state=0).fit(X, LABELS))
     equal(network.predict_proba(X), network.predict_proba(layout(X)))
 
 

@@ -14,8 +14,8 @@ __all__ = [
     "export_predictor",
     "from_fasttext",
     "make_text_classifier",
-    "merge",
-    "quantize",
+    "merge_classifiers",
+    "quantize_classifier",
     "tune_text_classifier",
 ]
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers._from_fasttext import from_fasttext
     from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
     from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
-    from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
+    from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize_classifier
     from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
     from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
     from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
     from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-    from sklearn_hashnlp.classifiers.merging._merge import merge
+    from sklearn_hashnlp.classifiers.merging._merge import merge_classifiers
     from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import tune_text_classifier
 else:
     from sklearn_hashnlp._lazy import lazy_names
@@ -43,8 +43,8 @@ else:
             "_from_fasttext": ["from_fasttext"],
             "_hash_embedding_classifier": ["HashEmbeddingClassifier"],
             "_make_text_classifier": ["make_text_classifier"],
-            "merging._merge": ["merge"],
-            "_quantized_sgnn_classifier": ["QuantizedSGNNClassifier", "quantize"],
+            "merging._merge": ["merge_classifiers"],
+            "_quantized_sgnn_classifier": ["QuantizedSGNNClassifier", "quantize_classifier"],
             "_sgnn_classifier": ["SGNNClassifier"],
             "_text_classifier": ["TextClassifier"],
             "tuning._tune_text_classifier": ["tune_text_classifier"],

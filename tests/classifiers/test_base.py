@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, QuantizedSGNNClassifier, SGNNClassifier, quantize
+from sklearn_hashnlp.classifiers import (
+    HashEmbeddingClassifier,
+    QuantizedSGNNClassifier,
+    SGNNClassifier,
+    quantize_classifier,
+)
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._losses import make_loss
 
@@ -62,7 +67,7 @@ def test_texts_in_the_place_of_rows_are_told_what_makes_rows_of_them(classifier,
     message = rf"{classifier.__name__} takes rows of numbers, got texts, the first of them 'a fine, .*'\.\.\..* "
     trained = SGNNClassifier(max_epochs=1) if classifier is QuantizedSGNNClassifier else classifier(max_epochs=1)
     trained.fit(np.eye(4), [0, 1, 0, 1])
-    model = quantize(trained) if classifier is QuantizedSGNNClassifier else trained
+    model = quantize_classifier(trained) if classifier is QuantizedSGNNClassifier else trained
     for act in (lambda: classifier().fit(kind(TEXTS), [0, 1]), lambda: model.predict(kind(TEXTS))):
         with pytest.raises(ValueError, match=message + WHAT_TO_DO[classifier]):
             act()
@@ -72,4 +77,4 @@ def test_the_quantised_classifier_tells_the_most_probable_labels_as_well():
     rows = np.eye(3)
     classifier = SGNNClassifier(hidden_layer_sizes=(), max_epochs=200, learning_rate=0.05, random_state=0)
     trained = classifier.fit(rows, [*"abc"])
-    assert [row[0][0] for row in quantize(trained).predict_topk(rows, k=1)] == [*"abc"]
+    assert [row[0][0] for row in quantize_classifier(trained).predict_topk(rows, k=1)] == [*"abc"]

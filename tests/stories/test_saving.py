@@ -21,7 +21,7 @@ from sklearn_hashnlp import (
     SGNNClassifier,
     SGNNProjector,
     load_model,
-    quantize,
+    quantize_classifier,
     save_model,
 )
 from sklearn_hashnlp.kernels.embeddings import _tables
@@ -116,7 +116,9 @@ def test_a_classifier_with_augmentation_is_saved(tmp_path: Path) -> None:
 
 
 def test_a_quantized_classifier_is_saved(tmp_path: Path) -> None:
-    model = quantize(SGNNClassifier(hidden_layer_sizes=(4,), max_epochs=1, random_state=0).fit(BITS, ["a", "b"] * 20))
+    model = quantize_classifier(
+        SGNNClassifier(hidden_layer_sizes=(4,), max_epochs=1, random_state=0).fit(BITS, ["a", "b"] * 20)
+    )
     save_model(model, tmp_path)
     loaded = load_model(tmp_path)
     np.testing.assert_array_equal(loaded.predict_proba(BITS), model.predict_proba(BITS))

@@ -62,7 +62,7 @@ def export_predictor(
     and with less than 60 MB of memory if the model is small. It contains no pickle.
 
     Of a classifier of hash embeddings it predicts the labels, and probabilities within 1e-5. A self-governing neural
-    network is quantized to eight bits: labels are those of ``quantize(pipeline)``.
+    network is quantized to eight bits: labels are those of ``quantize_classifier(pipeline)``.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def export_predictor(
 
     See Also
     --------
-    quantize : Quantizes the weights of a self-governing neural network.
+    quantize_classifier : Quantizes the weights of a self-governing neural network.
     sklearn_hashnlp.persistence.save_model : Saves a model that can be trained further.
 
     Notes

@@ -150,7 +150,9 @@ def _merge_sums(
         return None
     shapes = {sums.shape for sums, _ in trained}
     if len(shapes) > 1:
-        raise ValueError("merge needs models that were all trained by callbacks that read gradients, or none of them.")
+        raise ValueError(
+            "merge_classifiers needs models that were all trained by callbacks that read gradients, or none of them."
+        )
     total: Tensor | None = optimizer.state[parameter].get("sum")
     if total is None:  # the first model has not trained it
         total = torch.zeros(shapes.pop(), dtype=parameter.dtype, device=parameter.device)
@@ -175,8 +177,9 @@ def _check_untrained(name: str, sources: Sequence[_Source]) -> None:
             differs |= (values != first).reshape(len(first), -1).any(axis=1)
         if differs.any() and (differs & ~np.any([source.squares(rows) for source in sources], axis=0)).any():
             raise ValueError(
-                f"merge needs the squares of gradients that AdaGrad has accumulated: rows of {name} differ between the "
-                "models, but none of them has trained these rows since its training state was saved or dropped."
+                "merge_classifiers needs the squares of gradients that AdaGrad has accumulated: rows of "
+                f"{name} differ between the models, but none of them has trained these rows since its training state "
+                "was saved or dropped."
             )
 
 

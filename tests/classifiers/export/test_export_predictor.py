@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklearn_hashnlp import CharNgramFeaturizer, HashEmbeddingClassifier, SGNNClassifier, SGNNProjector
-from sklearn_hashnlp.classifiers import QuantizedSGNNClassifier, export_predictor, quantize
+from sklearn_hashnlp.classifiers import QuantizedSGNNClassifier, export_predictor, quantize_classifier
 from sklearn_hashnlp.text import SGNNWordProjector
 
 TEXTS = ["where is the station", "Who wrote it ?", "how many are there", "where do I go", "who was there", "how much"]
@@ -71,7 +71,7 @@ def check(pipeline: Pipeline, path: Path, texts: list[str]) -> Any:
     """Export and compare with the package: rows to the last bit, scores and labels likewise."""
     size = export_predictor(pipeline, path)
     assert path.stat().st_size == size
-    exported, quantized = load(path), quantize(pipeline)
+    exported, quantized = load(path), quantize_classifier(pipeline)
     rows = pipeline[:-1].transform(texts)
     if pipeline[-1].packed:
         rows = np.unpackbits(rows, axis=1)
@@ -142,7 +142,7 @@ def _both(tmp_path_factory) -> list[tuple[Pipeline, Any]]:
     ):
         path = tmp_path_factory.mktemp("exported") / f"model_{place}.py"
         export_predictor(pipeline, path)
-        found.append((quantize(pipeline), load(path)))
+        found.append((quantize_classifier(pipeline), load(path)))
     return found
 
 
@@ -189,7 +189,7 @@ def test_one_against_all_and_any_number_of_labels(tmp_path):
 def test_no_hidden_layers_and_a_quantized_pipeline(tmp_path):
     pipeline = trained({}, {}, hidden_layer_sizes=())
     check(pipeline, tmp_path / "model.py", HARD)
-    export_predictor(quantize(pipeline), tmp_path / "quantized.py")
+    export_predictor(quantize_classifier(pipeline), tmp_path / "quantized.py")
     assert (tmp_path / "quantized.py").read_bytes() == (tmp_path / "model.py").read_bytes()
 
 
@@ -214,7 +214,7 @@ def test_numpy_is_enough(tmp_path):
     export_predictor(pipeline, tmp_path / "model.py")
     command = [sys.executable, "-W", "error", "-c", WITHOUT_THE_PACKAGE, tmp_path]
     result = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert result.stdout.split() == quantize(pipeline).predict(["where is it", ""]).tolist()
+    assert result.stdout.split() == quantize_classifier(pipeline).predict(["where is it", ""]).tolist()
 
 
 def test_as_a_program(tmp_path):
@@ -228,7 +228,7 @@ def test_as_a_program(tmp_path):
         given = stdin.encode()
         return subprocess.run(command, check=True, capture_output=True, input=given).stdout.decode().splitlines()
 
-    expected = quantize(pipeline).predict(texts).tolist()
+    expected = quantize_classifier(pipeline).predict(texts).tolist()
     assert run(*texts) == expected
     assert run(stdin="\n".join(texts) + "\n") == expected
     [line] = run("--proba", texts[0])
@@ -282,9 +282,9 @@ def test_size(sizes, most, tmp_path):
     texts = [f"text {number}" for number in range(42 * 3)]
     classifier = SGNNClassifier(hidden_layer_sizes=sizes, max_epochs=1, random_state=0)
     pipeline = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), classifier).fit(texts, labels)
-    assert quantize(pipeline)[-1].n_features_in_ == 1120
+    assert quantize_classifier(pipeline)[-1].n_features_in_ == 1120
     size = export_predictor(pipeline, tmp_path / "model.py")
-    assert quantize(pipeline)[-1].size_report()[-1].after * 0.8 < size < most
+    assert quantize_classifier(pipeline)[-1].size_report()[-1].after * 0.8 < size < most
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_questions_of_trec(level, tmp_path):
     before = [SGNNWordProjector(*before)] if level == "word" else before
     pipeline = make_pipeline(*before, SGNNClassifier(random_state=0)).fit(texts, labels)
     assert export_predictor(pipeline, tmp_path / "model.py") < 400_000
-    exported, quantized = load(tmp_path / "model.py"), quantize(pipeline)
+    exported, quantized = load(tmp_path / "model.py"), quantize_classifier(pipeline)
     assert np.array_equal(exported.predict(unseen), quantized.predict(unseen))
     assert np.array_equal(exported.predict(texts[:1000]), quantized.predict(texts[:1000]))
     assert (quantized.predict(unseen) == pipeline.predict(unseen)).mean() >= 0.98
