@@ -33,7 +33,7 @@ class PartSize(NamedTuple):
 
 
 class QuantizedSGNNClassifier(ScoringClassifier):
-    """Classify projected rows by a network whose weights were quantized to eight bits after training.
+    """Classify projected rows by a network with weights quantized to eight bits after training.
 
     Each output of each layer has its own scale; the standardization of columns is folded into the first layer. All
     arithmetic is on integers (see Notes), so that predictors in any language on any machine can predict the same

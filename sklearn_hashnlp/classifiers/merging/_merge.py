@@ -22,7 +22,7 @@ Model = TypeVar("Model", HashEmbeddingClassifier, TextClassifier, Pipeline)
 
 # They may differ: the hash functions that random_state draws are compared instead.
 _FREE: Final = frozenset({"random_state", "device", "verbose", "callbacks", "n_jobs", "memory"})
-# Beyond these, sums of squares in float32 and numbers of rows in 64 bits would no longer be what they count.
+# Outside these bounds, sums of squares in float32 and row counts in 64 bits lose precision.
 _MIN_WEIGHT, _MAX_WEIGHT = 1e-6, 1e6
 _NOT_USED_BY_TRANSFORM: Final = frozenset({"unseen_share_"})
 
@@ -50,8 +50,8 @@ def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None)
     -------
     HashEmbeddingClassifier, TextClassifier or Pipeline
         A fitted model of the same kind, with the parameters of the first one. It predicts, can be saved, and continues
-        by ``partial_fit`` with the learning rates of a model that has seen all rows. ``history_`` is that of all
-        models, one after another; ``temperature_`` the geometric mean of theirs, weighted by the number of rows.
+        by ``partial_fit`` with the learning rates of a model that has seen all rows. ``history_`` joins the
+        models' histories; ``temperature_`` is the geometric mean of theirs, weighted by the number of rows.
 
     Raises
     ------
@@ -61,11 +61,11 @@ def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None)
         texts; or if a model has no accumulated squares: it was trained by dual coordinate descent or with
         ``optimizer="adam"``, or loaded from a folder without its training state.
     TypeError
-        If the models are of other classes, or of several, or are one model and no iterable.
+        If the models are of other or of different classes, or ``models`` is a single model.
 
     See Also
     --------
-    sklearn_hashnlp.save_model : ``training_state=True`` saves what merging needs.
+    sklearn_hashnlp.save_model : ``training_state=True`` saves the state that merging needs.
 
     Notes
     -----
@@ -147,7 +147,7 @@ def _classifier_of(model: Any) -> HashEmbeddingClassifier:
 
 
 def _differences(first: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what must be the same in two models and is not: its name and both values."""
+    """Yield the name and both values of everything that differs between two models and must not."""
     yield from _different_parameters(first, other)
     for step, (one, two) in enumerate(zip(_steps(first), _steps(other), strict=False)):
         for name, a, b in _different_parameters(one, two):
@@ -177,7 +177,7 @@ def _different_parameters(one: Any, two: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _learned(step: Any) -> dict[str, Any]:
-    """Return what a step and the estimators within it have learned."""
+    """Return the learned attributes of a step and of the estimators within it."""
     parts = {"": step} | {name: part for name, part in step.get_params().items() if hasattr(part, "get_params")}
     return {
         f"{name}__{attribute}".removeprefix("__"): value
@@ -222,7 +222,7 @@ def _are_same(one: Any, two: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value so that equal parameters are the same: a list as a tuple, numpy's number as Python's."""
+    """Convert lists to tuples and numbers of numpy to Python's, so that equal parameters compare equal."""
     if isinstance(value, list | tuple):
         return tuple(_plain(item) for item in value)
     return value.item() if isinstance(value, np.generic) else value
