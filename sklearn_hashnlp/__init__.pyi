@@ -17,7 +17,7 @@ from sklearn_hashnlp.classifiers import (
     TextClassifier,
     export_predictor,
     make_text_classifier,
-    quantize,
+    quantize_classifier,
 )
 from sklearn_hashnlp.language import (
     CacheLanguageModel,
@@ -55,7 +55,7 @@ __all__ = [
     "export_predictor",
     "load_model",
     "make_text_classifier",
-    "quantize",
+    "quantize_classifier",
     "save_model",
 ]
 

@@ -13,7 +13,7 @@ import pytest
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp import save_model
-from sklearn_hashnlp.classifiers import TextClassifier, merge
+from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 FOLDER = Path(__file__).parent.parent / "examples" / "07_larger_than_one_machine"
@@ -61,7 +61,7 @@ def test_functions_for_dask():
     (rows,) = module.vectorize(TEXTS)
     assert (rows != HashingVectorizer(ngram_range=(1, 2)).transform(TEXTS)).nnz == 0
     models = [module.train((TEXTS[part], LABELS[part]), ["bad", "good"]) for part in (slice(16), slice(16, 32))]
-    assert merge(models).score(TEXTS, LABELS) == 1.0
+    assert merge_classifiers(models).score(TEXTS, LABELS) == 1.0
 
 
 def test_functions_for_spark(tmp_path):
@@ -74,7 +74,7 @@ def test_functions_for_spark(tmp_path):
     assert len(module.vectorize(texts[:1])) == 1
     rows = pd.DataFrame({"text": TEXTS, "label": LABELS})
     parts = [module.train(part, ["bad", "good"]) for part in (rows[:16], rows[16:])]
-    merged = merge([pickle.loads(part["model"][0]) for part in parts])
+    merged = merge_classifiers([pickle.loads(part["model"][0]) for part in parts])
     save_model(merged, tmp_path / "model")
     (predicted,) = module.predict(iter([texts[3:]]), str(tmp_path / "model"))
     assert predicted.index.tolist() == list(range(3, 32))

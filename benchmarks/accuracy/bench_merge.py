@@ -1,9 +1,9 @@
 """One text classifier, and classifiers of parts of the rows: merged into one, or voting.
 
 The training rows of AG News are dealt into parts at random, a model is trained on each, and the models are merged by
-sklearn_hashnlp.classifiers.merge. Beside it stand one model of all rows, the mean of the models' probabilities (a soft
-vote, which needs all models to predict), and the models alone. The number of epochs was chosen for each of them on
-validation rows; accuracies are of the test rows, one per seed, which also deals the rows.
+sklearn_hashnlp.classifiers.merge_classifiers. Compared with it: one model of all rows, the mean of the models'
+probabilities (a soft vote, which needs all models to predict), and the models alone. The number of epochs was chosen
+for each of them on validation rows; accuracies are of the test rows, one per seed, which also deals the rows.
 
     python -m benchmarks run bench_merge --data DIR
     python -m benchmarks run bench_merge --data DIR --rows 2000 --seeds 1   (a test run; writes no JSON)
@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.common.benchmark import FOLDER, BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import Rows
 from benchmarks.common.pages import table
-from sklearn_hashnlp.classifiers import TextClassifier, merge
+from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
 
 RESULT = "merge.json"
 PAGE = "larger_than_one_machine.md"
@@ -91,7 +91,7 @@ def measure(train: Rows, test: Rows, n_parts: int, n_epochs: int, seed: int) -> 
         models.append(model.fit([train.texts[i] for i in part], [train.labels[i] for i in part]))
         fit_seconds.append(time.process_time() - start)
     start = time.process_time()
-    merged = merge(models)
+    merged = merge_classifiers(models)
     merge_seconds = time.process_time() - start
     probabilities = [model.predict_proba(test.texts) for model in models]
     vote = merged.classes_[np.mean(probabilities, axis=0).argmax(axis=1)]

@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
 from benchmarks.common.data import Rows
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector, SGNNWordProjector
-from sklearn_hashnlp.classifiers import export_predictor, quantize
+from sklearn_hashnlp.classifiers import export_predictor, quantize_classifier
 
 RESULT = "on_device.json"
 LEVELS = ("documents", "words")
@@ -57,7 +57,7 @@ def make(level: str, hidden_layers: tuple[int, ...]) -> Pipeline:
 
 def measure(level: str, hidden_layers: tuple[int, ...], train: Rows, test: Rows) -> dict[str, Any]:
     model = make(level, hidden_layers).fit(train.texts, train.labels)
-    quantized = quantize(model)
+    quantized = quantize_classifier(model)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.py"
         size = export_predictor(model, path)

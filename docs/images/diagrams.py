@@ -327,8 +327,8 @@ def which_estimator() -> Drawing:
             ("TextClassifier", "begin here: raw strings, any size"),
             ("AugmentedTextClassifier", "with typing errors"),
             ("HashEmbeddingClassifier", "own sparse features"),
-            ("SGNNClassifier + quantize", "on a small device, no table"),
-            ("classifiers.merge", "data on several machines"),
+            ("SGNNClassifier + quantize_classifier", "on a small device, no table"),
+            ("classifiers.merge_classifiers", "data on several machines"),
         ]
     ):
         answer(8, 130 + 62 * i, 210, words, note, BLUE)

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import vstack
 from sklearn.model_selection import GridSearchCV, train_test_split
 
-from sklearn_hashnlp.classifiers import TextClassifier, merge
+from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
@@ -82,7 +82,7 @@ def main():
         shards = [([X_train[i] for i in rows], y_train[rows]) for rows in np.array_split(order, N_PARTS)]
         models = client.map(train, shards, classes=np.unique(labels))
         while len(models) > 1:
-            models = [client.submit(merge, models[i : i + 2]) for i in range(0, len(models), 2)]
+            models = [client.submit(merge_classifiers, models[i : i + 2]) for i in range(0, len(models), 2)]
         merged = models[0].result()
         print(f"merged from {N_PARTS} parts: test accuracy {merged.score(X_test, y_test):.3f}")
 

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from sklearn_hashnlp import load_model, save_model
-from sklearn_hashnlp.classifiers import TextClassifier, merge
+from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
@@ -82,7 +82,7 @@ def main():
     # Training: a row for each part, with the pickled model. Unpickle only what your own cluster made.
     parts = rows.where(~col("is_test")).groupBy("part")
     trained = parts.applyInPandas(lambda part: train(part, classes), "model binary").collect()
-    merged = merge([pickle.loads(row["model"]) for row in trained])
+    merged = merge_classifiers([pickle.loads(row["model"]) for row in trained])
     print(f"merged from {len(trained)} parts")
 
     with tempfile.TemporaryDirectory() as folder:

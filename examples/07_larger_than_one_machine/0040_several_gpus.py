@@ -11,7 +11,7 @@ trains in two processes on the CPU, and takes about a minute. On a machine with 
     accelerate launch examples/07_larger_than_one_machine/0040_several_gpus.py
 
 ``HashEmbeddingClassifier`` and ``TextClassifier`` have a training loop of their own, which is compiled and trains in
-one process: train one on each device, and merge them by ``sklearn_hashnlp.classifiers.merge``.
+one process: train one on each device, and merge them by ``sklearn_hashnlp.classifiers.merge_classifiers``.
 """
 
 # %%

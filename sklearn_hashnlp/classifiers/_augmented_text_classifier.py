@@ -33,14 +33,11 @@ from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.training._estimator import FittedNet
 
 _MAX_SEED = 2**31 - 1
-_ROUTES = {
-    "fit": "estimator",
-    "partial_fit": "last_step",
-}  # consumers of the methods' parameters
+_ROUTES = {"fit": "estimator", "partial_fit": "last_step"}  # the consumers of the methods' parameters
 
 
 def _has(method: str) -> Callable[[Any], bool]:
-    """Return a check that the classifier has a method, for ``available_if``."""
+    """Return a check for ``available_if`` that the classifier has a method."""
 
     def check(self: Any) -> bool:
         getattr(getattr(self, "estimator_", self.estimator), method)  # raises AttributeError
@@ -93,7 +90,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     Notes
     -----
-    If the classifier sets a validation set apart (``early_stopping``), that contains copies of training texts, and the
+    If the classifier splits off a validation set (``early_stopping``), it contains copies of training texts, and the
     validation accuracy is too optimistic. Compare models by :class:`~sklearn.model_selection.GridSearchCV` around the
     ``AugmentedTextClassifier``, which splits the texts before they are copied.
 
@@ -288,7 +285,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     @contextmanager
     def _keeping(self, estimator: Any, random: RandomState) -> Iterator[None]:
-        """Set what is trained inside, and also what an interrupt leaves fitted."""
+        """Set the estimator that is trained inside, also if an interrupt leaves it fitted."""
         try:
             yield
         except KeyboardInterrupt:
@@ -327,7 +324,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Returns
         -------
         sklearn.utils.metadata_routing.MetadataRouter
-            Routes parameters to the classifier, those of ``partial_fit`` to the last step of a pipeline.
+            Routes parameters to the classifier, for ``partial_fit`` to the last step of a pipeline.
         """
         router = MetadataRouter(owner=self)
         for method, estimator in (("fit", self.estimator), ("partial_fit", _last_step(self.estimator))):

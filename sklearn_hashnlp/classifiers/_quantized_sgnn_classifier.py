@@ -33,11 +33,11 @@ class PartSize(NamedTuple):
 
 
 class QuantizedSGNNClassifier(ScoringClassifier):
-    """Classify projected rows by a network whose weights were quantized to eight bits after training.
+    """Classify projected rows by a network with weights quantized to eight bits after training.
 
     Each output of each layer has its own scale; the standardization of columns is folded into the first layer. All
     arithmetic is on integers (see Notes), so that predictors in any language on any machine can predict the same
-    labels. :func:`quantize` converts a fitted classifier; ``fit`` trains and then quantizes.
+    labels. :func:`quantize_classifier` converts a fitted classifier; ``fit`` trains and then quantizes.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         return tags
 
 
-def quantize(model: SGNNClassifier | Pipeline) -> Any:
+def quantize_classifier(model: SGNNClassifier | Pipeline) -> Any:
     """Quantize the weights of a fitted classifier to eight bits.
 
     Parameters
@@ -263,20 +263,21 @@ def quantize(model: SGNNClassifier | Pipeline) -> Any:
     --------
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
-    >>> from sklearn_hashnlp.classifiers import quantize
+    >>> from sklearn_hashnlp.classifiers import quantize_classifier
     >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
     >>> model = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(random_state=0))
-    >>> small = quantize(model.fit(texts, ["good", "bad", "good", "bad"]))
+    >>> small = quantize_classifier(model.fit(texts, ["good", "bad", "good", "bad"]))
     >>> small.predict(["fine and funny", "so dull"]).tolist()
     ['good', 'bad']
     """
     if isinstance(model, Pipeline) and isinstance(model[-1], SGNNClassifier):
-        quantized = Pipeline([*model.steps[:-1], (model.steps[-1][0], quantize(model[-1]))])
+        quantized = Pipeline([*model.steps[:-1], (model.steps[-1][0], quantize_classifier(model[-1]))])
         return quantized.set_params(verbose=model.verbose, transform_input=model.transform_input)
     if not isinstance(model, SGNNClassifier):
+        last = f" that ends in {type(model[-1]).__name__}" if isinstance(model, Pipeline) else ""
         raise TypeError(
-            f"quantize takes a fitted SGNNClassifier or a pipeline that ends in one, got {type(model).__name__}"
-            f"{f' that ends in {type(model[-1]).__name__}' if isinstance(model, Pipeline) else ''}."
+            "quantize_classifier takes a fitted SGNNClassifier or a pipeline that ends in one, got "
+            f"{type(model).__name__}{last}."
         )
     check_is_fitted(model)
     quantized_classifier = QuantizedSGNNClassifier(clone(model))

@@ -162,7 +162,7 @@ class SGNNClassifier(NetClassifier):
     optimizer is reset unless it was saved with ``training_state=True``.
 
     An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then: with
-    the current weights, or their mean so far, with ``early_stopping`` those of the best epoch.
+    the current weights or their mean so far, or with ``early_stopping`` the weights of the best epoch.
     ``history_`` holds the epochs that were completed. A second Ctrl-C stops at once. Any other error, and an interrupt
     before the first epoch, leaves a new model unfitted and a fitted one as it was, except for weights that
     ``partial_fit`` or ``warm_start`` had begun to update.
@@ -260,7 +260,7 @@ class SGNNClassifier(NetClassifier):
             each row, or an indicator matrix, 1 where a row has the label of that column, else 0.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
-            weight 0 are left out.
+            weight 0 are ignored.
 
         Returns
         -------
@@ -274,7 +274,7 @@ class SGNNClassifier(NetClassifier):
         ValueError
             If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described; if ``y`` has one class only; if
             training diverges; or if ``warm_start`` is set and the labels, the device or the net's hyper-parameters are
-            not those of the previous fit.
+            different from the previous fit.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """

@@ -57,7 +57,7 @@ def export(
     check_text_file(compare)  # before torch is loaded
     check_model_folder(model)
     screen.note(f"Exporting {model} to {file}")  # it takes seconds
-    from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_predictor, quantize
+    from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_predictor, quantize_classifier
     from sklearn_hashnlp.cli._pipelines import final_estimator, load_classifier
 
     pipeline = load_classifier(model)
@@ -69,7 +69,7 @@ def export(
         parts: list[Any] = []
         predict = runpy.run_path(str(file))["predict"]
     else:
-        quantized = quantize(pipeline)
+        quantized = quantize_classifier(pipeline)
         parts, predict = quantized[-1].size_report(), quantized.predict
     same, total = _compare(screen, pipeline, predict, compare) if compare is not None else (None, None)
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import time
 from enum import StrEnum
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -129,7 +130,7 @@ def tune(
     _check_optuna()
     if plot is not None:
         seconds -= _PLOT_SECONDS
-        import sklearn_hashnlp.plotting  # noqa: F401 - raises an error before the search if matplotlib is missing
+        _check_plot(plot)
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.cli.reading._labelled_texts import count_labels
     from sklearn_hashnlp.persistence._model_folder import check_replaceable, save_model
@@ -184,7 +185,7 @@ def tune(
     write_report(model, report)
     _show_result(screen, result, best, model, trials)
     if plot is not None:
-        _save_plot(result, plot, metric.value)
+        _save_plot(result, plot, "precision at 1" if isinstance(labels, list) else metric.value)
 
 
 def _read_files(
@@ -249,6 +250,16 @@ def _validation_method(n_texts: int, validation: Any) -> tuple[str, int]:
         return "texts of another file", len(validation[0])
     n_scored = n_held_out(n_texts)
     return "cross-validation" if n_scored == n_texts else "a fifth", n_scored
+
+
+def _check_plot(path: Path) -> None:
+    """Raise an error before the search if matplotlib is missing or does not know the format."""
+    import sklearn_hashnlp.plotting  # noqa: F401 - the error has the install command
+
+    # isort: split
+    from matplotlib.figure import Figure
+
+    Figure().savefig(BytesIO(), format=path.suffix.removeprefix(".") or "png")
 
 
 def _save_plot(result: TuningResult, path: Path, score_name: str) -> None:

@@ -89,7 +89,7 @@ def _networks_of_bits() -> None:
     network = hashnlp.SGNNClassifier(hidden_layer_sizes=(8,), max_epochs=1, random_state=0)
     pipeline = make_pipeline(featurizer, projector, network).fit(_TEXTS, _LABELS)
     pipeline.predict_proba(_TEXTS)
-    hashnlp.quantize(pipeline).predict_proba(_TEXTS)
+    hashnlp.quantize_classifier(pipeline).predict_proba(_TEXTS)
     rows = featurizer.transform(_TEXTS)
     for hyperplanes in ("normal", "google"):
         for output in ("binary", "sign", "packed", "float"):

@@ -18,7 +18,7 @@ from sklearn_hashnlp import (
     SGNNProjector,
     export_predictor,
     make_text_classifier,
-    quantize,
+    quantize_classifier,
 )
 from sklearn_hashnlp.training import EarlyStopping
 
@@ -122,7 +122,7 @@ def test_a_small_network_its_integers_and_its_exported_file_have_one_temperature
     network = SGNNClassifier(hidden_layer_sizes=(16,), max_epochs=4, learning_rate=0.01, random_state=0)
     model = make_pipeline(CharNgramFeaturizer(), SGNNProjector(n_projections=8), network).fit(TRAIN, Y_TRAIN)
     assert model[-1].temperature_ > 1.2
-    small = quantize(model)
+    small = quantize_classifier(model)
     assert small[-1].temperature_ == model[-1].temperature_
     export_predictor(small, tmp_path / "model.py")
     exported = runpy.run_path(str(tmp_path / "model.py"))

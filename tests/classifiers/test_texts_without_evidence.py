@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import TextClassifier, load_model, save_model
-from sklearn_hashnlp.classifiers import export_predictor, merge
+from sklearn_hashnlp.classifiers import export_predictor, merge_classifiers
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import explain
 from tests.text_classifiers import text_classifier
@@ -97,7 +97,7 @@ def test_saved_exported_explained_and_merged(marked, tmp_path):
         TextClassifier(random_state=0, loss="softmax").fit(texts[rows], labels[rows])
         for rows in (slice(450), slice(450, None))
     ]
-    assert merge(parts).predict_proba([""])[0, 1] == pytest.approx(labels.mean(), abs=0.03)
+    assert merge_classifiers(parts).predict_proba([""])[0, 1] == pytest.approx(labels.mean(), abs=0.03)
 
 
 def test_a_frequent_word_that_is_a_text_of_its_own_is_predicted_as_it_was_learned():

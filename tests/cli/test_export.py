@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
-from sklearn_hashnlp.classifiers import quantize
+from sklearn_hashnlp.classifiers import quantize_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 
 
@@ -33,14 +33,14 @@ def test_the_file_predicts_as_the_quantized_model(hashnlp: Any, folder: Path, tm
     assert "python" in result.err
     texts = ["a fine film", "", "long and dull"]
     labels = runpy.run_path(str(path))["predict"](texts).tolist()
-    assert labels == quantize(load_model(folder)).predict(texts).tolist()
+    assert labels == quantize_classifier(load_model(folder)).predict(texts).tolist()
 
 
 def test_predicted_labels_are_compared_with_those_before(hashnlp: Any, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("a fine film\n\nlong and dull\n", encoding="utf-8")
     texts = ["a fine film", "", "long and dull"]
     model = load_model(folder)
-    same = int((model.predict(texts) == quantize(model).predict(texts)).sum())
+    same = int((model.predict(texts) == quantize_classifier(model).predict(texts)).sum())
     arguments = ["export", "--model", folder, tmp_path / "small.py", "--compare", tmp_path / "texts.txt"]
     assert f"Same predicted label for {same} of 3 texts" in hashnlp(*arguments).out
     report = hashnlp(*arguments, "--json").json

@@ -93,6 +93,12 @@ def test_without_optuna_the_install_command_is_printed(
     assert hashnlp("tune", "--help").code == 0
 
 
+def test_a_plot_of_an_unknown_format_is_refused_first(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    result = hashnlp("tune", data, "-m", tmp_path / "m", "--plot", tmp_path / "a.xyz")
+    assert (result.code, "Format 'xyz' is not supported" in result.err) == (1, True)
+    assert not (tmp_path / "m").exists()
+
+
 def test_several_labels_per_text(hashnlp: Any, rows: Any, tmp_path: Path) -> None:
     data = tmp_path / "several.csv"
     lines = [f'"{label},film","{text}"' for label, text in rows]

@@ -28,7 +28,7 @@ from sklearn_hashnlp import (
     SGNNSentenceEncoder,
     TextClassifier,
 )
-from sklearn_hashnlp.classifiers import load_fasttext, quantize
+from sklearn_hashnlp.classifiers import load_fasttext, quantize_classifier
 from sklearn_hashnlp.cli._predict import Predictor
 from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
 from sklearn_hashnlp.persistence import save_model
@@ -78,7 +78,9 @@ def _sgnn(folder: Path) -> None:
 def _quantized(folder: Path) -> None:
     projector = SGNNProjector(n_projections=2, n_bits=4)
     classifier = SGNNClassifier(hidden_layer_sizes=(4,), max_epochs=1, random_state=0)
-    save_model(quantize(make_pipeline(CharNgramFeaturizer(), projector, classifier).fit(TEXTS, LABELS)), folder)
+    save_model(
+        quantize_classifier(make_pipeline(CharNgramFeaturizer(), projector, classifier).fit(TEXTS, LABELS)), folder
+    )
 
 
 def _linear(folder: Path) -> None:

@@ -18,7 +18,7 @@ from sklearn_hashnlp import (
     SGNNWordProjector,
     export_predictor,
     load_model,
-    quantize,
+    quantize_classifier,
     save_model,
 )
 from sklearn_hashnlp.training import EarlyStopping, Schedule
@@ -132,7 +132,7 @@ def _pipeline() -> Pipeline:
 def network_in_integers() -> Arrays:
     X = bits("binary")
     fitted = QuantizedSGNNClassifier(network(max_epochs=1)).fit(X[: len(texts())], labels())
-    rounded = quantize(_pipeline())
+    rounded = quantize_classifier(_pipeline())
     return predictions(rounded, texts() + UNUSUAL) | {f"own_{n}": a for n, a in predictions(fitted, X).items()}
 
 

@@ -30,7 +30,7 @@ from sklearn_hashnlp import (
     SGNNProjector,
     TextClassifier,
 )
-from sklearn_hashnlp.classifiers import EmbeddingTables, merge
+from sklearn_hashnlp.classifiers import EmbeddingTables, merge_classifiers
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import explain
 from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
@@ -147,7 +147,7 @@ def test_steps_between_and_unions() -> None:
 def test_merged_augmented_searched_frozen_and_calibrated_models() -> None:
     classifier = TextClassifier(features="words", max_epochs=1, **SMALL)
     halves = [TextClassifier(**classifier.get_params()).fit(X[half::2], Y[half::2]) for half in (0, 1)]
-    merged = merge(halves)
+    merged = merge_classifiers(halves)
     check(merged)
     check(AugmentedTextClassifier(classifier, random_state=0).fit(X, Y), TEXTS[:3])
     check(GridSearchCV(classifier, {"max_epochs": [1]}, cv=2).fit(X, Y), TEXTS[:3])

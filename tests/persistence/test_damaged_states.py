@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_hashnlp import KneserNeyLanguageModel, SGNNClassifier, SGNNSentenceEncoder
-from sklearn_hashnlp.classifiers import quantize
+from sklearn_hashnlp.classifiers import quantize_classifier
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.persistence._sklearn_state import get_state, set_state
@@ -84,13 +84,13 @@ def test_rows_of_another_width_than_a_network_has(tmp_path: Path, packed: bool) 
     ],
 )
 def test_types_of_integer_layers(tmp_path: Path, suffix: str, dtype: Any, message: str) -> None:
-    document, arrays = save(quantize(network()), tmp_path / "m")
+    document, arrays = save(quantize_classifier(network()), tmp_path / "m")
     name = next(name for name in sorted(arrays) if name.endswith(suffix))
     refused(tmp_path / "m", document, arrays | {name: arrays[name].astype(dtype)}, message)
 
 
 def test_shifts_of_integer_layers(tmp_path: Path) -> None:
-    document, arrays = save(quantize(network()), tmp_path / "m")
+    document, arrays = save(quantize_classifier(network()), tmp_path / "m")
     changed = replace_everywhere(document["model"], "shifts", [0, 0])
     assert changed != document["model"]
     refused(tmp_path / "m", document | {"model": changed}, arrays, "shift from 1 to 63, got 0")

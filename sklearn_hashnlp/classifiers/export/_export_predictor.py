@@ -61,8 +61,8 @@ def export_predictor(
     ``predict_proba(texts)`` and ``CLASSES``. It starts without scikit-learn and torch: in a fraction of a second,
     and with less than 60 MB of memory if the model is small. It contains no pickle.
 
-    Of a classifier of hash embeddings it predicts the labels, and probabilities within 1e-5. A self-governing neural
-    network is quantized to eight bits: labels are those of ``quantize(pipeline)``.
+    For a classifier of hash embeddings it predicts the same labels, and probabilities within 1e-5. A self-governing
+    neural network is quantized to eight bits: the file predicts the labels of ``quantize_classifier(pipeline)``.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def export_predictor(
         reads as far as it is used; for models of more than some 5 MB. It can be imported and run, too:
         ``python folder "some text"``. Files of these names are replaced once the new ones are complete.
     precision : {"float32", "float16", "int8"}, default="float32"
-        Precision of the tables of hash embeddings, as of ``save_model``: the predictions are then those of a model that
-        was saved so. A self-governing neural network has no tables.
+        Precision of the tables of hash embeddings, as in ``save_model``, with the predictions of a model saved with
+        this precision. A self-governing neural network has no tables.
 
     Returns
     -------
@@ -100,12 +100,12 @@ def export_predictor(
 
     See Also
     --------
-    quantize : Quantizes the weights of a self-governing neural network.
+    quantize_classifier : Quantizes the weights of a self-governing neural network.
     sklearn_hashnlp.persistence.save_model : Saves a model that can be trained further.
 
     Notes
     -----
-    The file is text in Latin-1 whose last string holds binary data: copy it as a binary file. A checksum detects
+    The file is text in Latin-1, with binary data in the last string: copy it as a binary file. A checksum detects
     changes. A self-governing neural network of 1120 bits with hidden layers of 256 and 256 takes about 340 kB, of 128
     and 128 about 160 kB. Of hash embeddings only those rows of the tables are stored that were trained.
 
@@ -212,7 +212,7 @@ def _lay_out(arrays: Arrays) -> tuple[list[list[Any]], bytes]:
 
 
 def _assemble(kind: ModuleType, docstring: str) -> str:
-    """Return the source of a predictor: that of the common module, and that of its kind."""
+    """Return the source of a predictor: the common module, and the module of its kind."""
     imports: set[str] = set()
     bodies = []
     for module in (_standalone_common, kind):

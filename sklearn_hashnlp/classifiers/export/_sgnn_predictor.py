@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.classifiers._labels import pack_labels
-from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
+from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize_classifier
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 from sklearn_hashnlp.kernels.projections._hyperplanes import QUANTILES, Hyperplanes
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, SGNNWordProjector
@@ -27,7 +27,7 @@ def _find_steps(
     steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
     if steps and isinstance(steps[-1], SGNNClassifier):
         check_is_fitted(steps[-1])
-        steps = [*steps[:-1], quantize(steps[-1])]
+        steps = [*steps[:-1], quantize_classifier(steps[-1])]
     match steps:
         case [CharNgramFeaturizer() as featurizer, SGNNProjector() as projector, QuantizedSGNNClassifier() as last]:
             level = "document"

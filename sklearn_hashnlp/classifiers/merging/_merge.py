@@ -1,4 +1,4 @@
-"""merge: one classifier from several that were trained on parts of the data."""
+"""merge_classifiers: one classifier from several that were trained on parts of the data."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Model = TypeVar("Model", HashEmbeddingClassifier, TextClassifier, Pipeline)
 
 # They may differ: the hash functions that random_state draws are compared instead.
 _FREE: Final = frozenset({"random_state", "device", "verbose", "callbacks", "n_jobs", "memory"})
-# Beyond these, sums of squares in float32 and numbers of rows in 64 bits would no longer be what they count.
+# Outside these bounds, sums of squares in float32 and row counts in 64 bits lose precision.
 _MIN_WEIGHT, _MAX_WEIGHT = 1e-6, 1e6
 _NOT_USED_BY_TRANSFORM: Final = frozenset({"unseen_share_"})
 
 
-def merge(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
+def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
     """Merge classifiers that were trained on parts of the data into one.
 
     Each row of the tables is the mean of the models' rows, weighted by the squares of gradients that AdaGrad has
@@ -50,8 +50,8 @@ def merge(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
     -------
     HashEmbeddingClassifier, TextClassifier or Pipeline
         A fitted model of the same kind, with the parameters of the first one. It predicts, can be saved, and continues
-        by ``partial_fit`` with the learning rates of a model that has seen all rows. ``history_`` is that of all
-        models, one after another; ``temperature_`` the geometric mean of theirs, weighted by the number of rows.
+        by ``partial_fit`` with the learning rates of a model that has seen all rows. ``history_`` joins the
+        models' histories; ``temperature_`` is the geometric mean of theirs, weighted by the number of rows.
 
     Raises
     ------
@@ -61,11 +61,11 @@ def merge(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
         texts; or if a model has no accumulated squares: it was trained by dual coordinate descent or with
         ``optimizer="adam"``, or loaded from a folder without its training state.
     TypeError
-        If the models are of other classes, or of several, or are one model and no iterable.
+        If the models are of other or of different classes, or ``models`` is a single model.
 
     See Also
     --------
-    sklearn_hashnlp.save_model : ``training_state=True`` saves what merging needs.
+    sklearn_hashnlp.save_model : ``training_state=True`` saves the state that merging needs.
 
     Notes
     -----
@@ -82,30 +82,30 @@ def merge(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
 
     Examples
     --------
-    >>> from sklearn_hashnlp.classifiers import TextClassifier, merge
+    >>> from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
     >>> parts = [(["a fine film", "too dull"], ["good", "bad"]), (["a funny film", "too long"], ["good", "bad"])]
     >>> models = [TextClassifier(max_epochs=9, random_state=0).fit(texts, labels) for texts, labels in parts]
-    >>> model = merge(models)
+    >>> model = merge_classifiers(models)
     >>> model.predict(["fine and funny", "dull and long"])
     array(['good', 'bad'], dtype='<U4')
     """
     if hasattr(models, "get_params"):  # a pipeline would be taken for its steps
-        raise TypeError(f"merge needs a list of models, got a {type(models).__name__}.")
+        raise TypeError(f"merge_classifiers needs a list of models, got a {type(models).__name__}.")
     models = list(models)
     if not models:
-        raise ValueError("merge needs at least one model, got none.")
+        raise ValueError("merge_classifiers needs at least one model, got none.")
     factors = _check_weights(weights, len(models))
     classifiers = [_classifier_of(model) for model in models]
     for index, (model, classifier) in enumerate(zip(models, classifiers, strict=True)):
         if type(model) is not type(models[0]):
             raise TypeError(
-                f"merge needs models of one class: model 0 is a {type(models[0]).__name__}, model {index} a "
-                f"{type(model).__name__}."
+                f"merge_classifiers needs models of one class: model 0 is a {type(models[0]).__name__}, model {index} "
+                f"a {type(model).__name__}."
             )
         for name, first, other in _differences(models[0], model):
             raise ValueError(
-                f"merge needs models that agree: {name} is {_shown(first)} in model 0 and {_shown(other)} in model "
-                f"{index}."
+                f"merge_classifiers needs models that agree: {name} is {_shown(first)} in model 0 and {_shown(other)} "
+                f"in model {index}."
             )
         _check_trained(classifier, index)
     # A large encoder is shared, as by clones, and callbacks, which may hold files.
@@ -122,8 +122,8 @@ def _check_weights(weights: ArrayLike | None, n_models: int) -> NDArray[np.float
         factors = np.empty(0)
     if factors.shape != (n_models,) or not ((factors >= _MIN_WEIGHT) & (factors <= _MAX_WEIGHT)).all():
         raise ValueError(
-            f"merge needs a weight from {_MIN_WEIGHT:g} to {_MAX_WEIGHT:g} for each of {n_models} models, got "
-            f"{weights!r}."
+            f"merge_classifiers needs a weight from {_MIN_WEIGHT:g} to {_MAX_WEIGHT:g} for each of {n_models} models, "
+            f"got {weights!r}."
         )
     return factors
 
@@ -139,7 +139,7 @@ def _classifier_of(model: Any) -> HashEmbeddingClassifier:
     if type(last) is not HashEmbeddingClassifier:
         within = "" if last is model else f" that ends in a {type(last).__name__}"
         raise TypeError(
-            "merge needs HashEmbeddingClassifiers, TextClassifiers, or pipelines that end in a "
+            "merge_classifiers needs HashEmbeddingClassifiers, TextClassifiers, or pipelines that end in a "
             f"HashEmbeddingClassifier, got a {type(model).__name__}{within}."
         )
     check_is_fitted(last)
@@ -147,7 +147,7 @@ def _classifier_of(model: Any) -> HashEmbeddingClassifier:
 
 
 def _differences(first: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what must be the same in two models and is not: its name and both values."""
+    """Yield the name and both values of everything that differs between two models and must not."""
     yield from _different_parameters(first, other)
     for step, (one, two) in enumerate(zip(_steps(first), _steps(other), strict=False)):
         for name, a, b in _different_parameters(one, two):
@@ -177,7 +177,7 @@ def _different_parameters(one: Any, two: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _learned(step: Any) -> dict[str, Any]:
-    """Return what a step and the estimators within it have learned."""
+    """Return the learned attributes of a step and of the estimators within it."""
     parts = {"": step} | {name: part for name, part in step.get_params().items() if hasattr(part, "get_params")}
     return {
         f"{name}__{attribute}".removeprefix("__"): value
@@ -222,7 +222,7 @@ def _are_same(one: Any, two: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value so that equal parameters are the same: a list as a tuple, numpy's number as Python's."""
+    """Convert lists to tuples and numbers of numpy to Python's, so that equal parameters compare equal."""
     if isinstance(value, list | tuple):
         return tuple(_plain(item) for item in value)
     return value.item() if isinstance(value, np.generic) else value
@@ -238,18 +238,18 @@ def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
     net = classifier.net_
     if classifier.solver_ == "dual":
         raise ValueError(
-            f"merge cannot merge model {index}: it was trained on few rows, by dual coordinate descent, which has no "
-            "accumulated squares of gradients. Train on so few rows together, or set solver='sgd'."
+            f"merge_classifiers cannot merge model {index}: it was trained on few rows, by dual coordinate descent, "
+            "without accumulated squares of gradients. Train on all of these rows together, or set solver='sgd'."
         )
     if not net.has_training_state:
         raise ValueError(
-            f"merge cannot merge model {index}: it was loaded without its training state. Save it by "
+            f"merge_classifiers cannot merge model {index}: it was loaded without its training state. Save it by "
             "save_model(model, folder, training_state=True), or merge before saving."
         )
     if not isinstance(net.optimizer_, RowwiseAdagrad):
         raise ValueError(
-            f"merge cannot merge model {index}: it was trained with optimizer={classifier.optimizer!r}, which does not "
-            "accumulate squares of gradients. Train with optimizer='adagrad'."
+            f"merge_classifiers cannot merge model {index}: it was trained with optimizer={classifier.optimizer!r}, "
+            "which does not accumulate squares of gradients. Train with optimizer='adagrad'."
         )
     if (
         classifier._tables().importance_init == "idf"
@@ -257,6 +257,6 @@ def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
         and net.document_frequencies is None
     ):
         raise ValueError(
-            f"merge cannot merge model {index}: it has no document frequencies, since part of its training was by dual "
-            "coordinate descent, or its training state was not saved. Train it again."
+            f"merge_classifiers cannot merge model {index}: it has no document frequencies, since part of its training "
+            "was by dual coordinate descent, or its training state was not saved. Train it again."
         )

@@ -59,7 +59,7 @@ def merge_nets(
 
 
 class _Source:
-    """A parameter of one model, and what AdaGrad has accumulated for it."""
+    """A parameter of one model and the squares of gradients that AdaGrad has accumulated for it."""
 
     def __init__(self, values: NDArray[Any], sums: NDArray[Any] | None) -> None:
         self.values = values
@@ -88,7 +88,7 @@ class Frequencies(NamedTuple):
     divisor: float
 
     def initial_weights(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the importance weights that some rows begin with."""
+        """Return the initial importance weights of some rows."""
         return smoothed_idf(self.counts[rows], self.n_rows) / self.divisor
 
 
@@ -127,7 +127,7 @@ def _merge_document_frequencies(
         Frequencies(part, model._rows_seen, model._idf_divisor or 1.0)
         for part, model in zip(parts, models, strict=True)
     ]
-    # A stream's divisor is that of its first batch: its share of the mean of all rows is kept.
+    # The divisor of a stream comes from its first batch: its ratio to the mean of all rows is kept.
     shares = [divisor / _mean_idf(part, n_seen) for part, n_seen, divisor in known]
     n_merged = round(float(n_rows.sum()))
     divisor = _mean_idf(merged, n_merged) * float(np.average(shares, weights=n_rows))
@@ -150,7 +150,9 @@ def _merge_sums(
         return None
     shapes = {sums.shape for sums, _ in trained}
     if len(shapes) > 1:
-        raise ValueError("merge needs models that were all trained by callbacks that read gradients, or none of them.")
+        raise ValueError(
+            "merge_classifiers needs models that were all trained by callbacks that read gradients, or none of them."
+        )
     total: Tensor | None = optimizer.state[parameter].get("sum")
     if total is None:  # the first model has not trained it
         total = torch.zeros(shapes.pop(), dtype=parameter.dtype, device=parameter.device)
@@ -175,15 +177,16 @@ def _check_untrained(name: str, sources: Sequence[_Source]) -> None:
             differs |= (values != first).reshape(len(first), -1).any(axis=1)
         if differs.any() and (differs & ~np.any([source.squares(rows) for source in sources], axis=0)).any():
             raise ValueError(
-                f"merge needs the squares of gradients that AdaGrad has accumulated: rows of {name} differ between the "
-                "models, but none of them has trained these rows since its training state was saved or dropped."
+                "merge_classifiers needs the squares of gradients that AdaGrad has accumulated: rows of "
+                f"{name} differ between the models, but none of them has trained these rows since its training state "
+                "was saved or dropped."
             )
 
 
 def _merge_rows(
     merged: NDArray[Any], sources: Sequence[_Source], factors: NDArray[np.float64], scales: IdfScales | None
 ) -> None:
-    """Write the mean of rows by their accumulated squares; where there are none, by their document frequencies."""
+    """Write the mean of rows, weighted by their accumulated squares or, without any, by document frequencies."""
     for start in range(0, len(merged), _BLOCK):
         rows = slice(start, start + _BLOCK)
         weights = np.stack([factor * source.squares(rows) for factor, source in zip(factors, sources, strict=True)])
@@ -207,7 +210,7 @@ def _merge_rows(
 def _merge_normalization(
     merged: nn.Module, modules: Sequence[nn.Module], factors: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> None:
-    """Merge the running statistics of batch normalization, as of the rows of all models together."""
+    """Merge the running statistics of batch normalization into those of all rows together."""
     for name, layer in merged.named_modules():
         if not isinstance(layer, nn.BatchNorm1d):
             continue
@@ -232,7 +235,7 @@ def _array(tensor: Tensor) -> NDArray[Any]:
 
 
 def _write_back(tensor: Tensor, array: NDArray[Any]) -> None:
-    """Copy what :func:`_array` returned to another device; on a CPU it is the tensor, of which few rows are written."""
+    """Copy an array of :func:`_array` back to a tensor on another device; on a CPU they share their memory."""
     if tensor.device.type != "cpu":
         _write(tensor, array)
 

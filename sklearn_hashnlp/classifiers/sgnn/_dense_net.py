@@ -41,7 +41,7 @@ class DenseNet(ClassifierNet):
     def score_rows(self, rows: DenseDataset) -> NDArray[np.float64]:
         """Compute the scores of all rows of a dataset."""
         module = deepcopy(self.module_).double().eval()
-        parts = DenseBatches(rows, PREDICT_ROWS).parts() or [slice(0)]  # of no rows
+        parts = DenseBatches(rows, PREDICT_ROWS).parts() or [slice(0)]  # for no rows
         n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
         scores = list(map_in_order(partial(self._score, module, rows), parts, n_threads))
         return np.concatenate(scores).astype(np.float64)

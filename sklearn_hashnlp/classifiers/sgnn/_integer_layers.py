@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 ONE = 2**12
-"""The integer that stands for 1.0 in a row."""
+"""The integer that represents 1.0 in a row."""
 MAX_ACTIVATION = 2**24
 """Upper bound of the outputs of hidden layers."""
 _MAX_WEIGHT = 127
 # Weights with a much larger bias are rounded more coarsely, to keep sums below 2**53 and products below 2**63.
 _MAX_BIAS = 2.0**40
 _MAX_PRODUCT, _MAX_MULTIPLIER = 2.0**61, 2.0**30
-# How much larger than the outputs of 24 bits a sum, and its last bit, may be.
+# Upper bounds of a sum, and of its last bit, in units of the 24-bit outputs.
 _MAX_SCALED, _MAX_STEP = 2.0**45, 2.0**6
 _MAX_SHIFT = 62
 
@@ -24,7 +24,7 @@ _MAX_SHIFT = 62
 class IntegerLayer(NamedTuple):
     """A linear layer in integers, with ReLU unless it is the last."""
 
-    weight: NDArray[np.int8]  # (n_outputs, n_inputs): between -127 and 127; each row has a scale of its own
+    weight: NDArray[np.int8]  # (n_outputs, n_inputs): between -127 and 127; each row has its own scale
     bias: NDArray[np.int64]  # (n_outputs,): added to the sums
     # (n_outputs,): brings all sums to the same scale; zeros in the last layer
     multiplier: NDArray[np.int32]

@@ -72,7 +72,7 @@ def tune_text_classifier(
         Texts and labels to score on; None is cross-validation.
     estimator : TextClassifier or None, default=None
         Classifier with the other parameters; None is ``TextClassifier()``. If its ``random_state`` is None, it gets
-        that of the search.
+        the search's.
     param_distributions : dict or None, default=None
         Lists of values, or distributions of ``optuna.distributions``, by the names of parameters. None: n-grams of
         words or characters, their lengths, lowercase, sizes of the tables, and from 20,000 texts on the learning rate
@@ -222,7 +222,7 @@ def _make_folds(labels: Any, seed: int) -> list[tuple[NDArray[np.int64], NDArray
 
 
 def _precision_at_1(model: TextClassifier, texts: list[str], labels: list[list[Any]]) -> float:
-    """Return the share of texts, of those with labels, whose most probable label is correct."""
+    """Return the fraction of texts with a correct most probable label, among texts with labels."""
     best = model.classes_[model.predict_proba(texts).argmax(axis=1)].tolist()
     hits = [label in row for label, row in zip(best, labels, strict=True) if row]
     return sum(hits) / max(len(hits), 1)

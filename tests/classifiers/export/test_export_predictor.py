@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklearn_hashnlp import CharNgramFeaturizer, HashEmbeddingClassifier, SGNNClassifier, SGNNProjector
-from sklearn_hashnlp.classifiers import QuantizedSGNNClassifier, export_predictor, quantize
+from sklearn_hashnlp.classifiers import QuantizedSGNNClassifier, export_predictor, quantize_classifier
 from sklearn_hashnlp.text import SGNNWordProjector
 from tests.classifiers.export.test_linear_predictor import HARD as HARD_TEXTS
 from tests.classifiers.export.test_linear_predictor import LABELS, TEXTS, WITHOUT_THE_PACKAGE, load
@@ -43,7 +43,7 @@ def check(pipeline: Pipeline, path: Path, texts: list[str]) -> Any:
     """Export and compare with the package: rows to the last bit, scores and labels likewise."""
     size = export_predictor(pipeline, path)
     assert path.stat().st_size == size
-    exported, quantized = load(path), quantize(pipeline)
+    exported, quantized = load(path), quantize_classifier(pipeline)
     rows = pipeline[:-1].transform(texts)
     if pipeline[-1].packed:
         rows = np.unpackbits(rows, axis=1)
@@ -110,7 +110,7 @@ def _both(tmp_path_factory) -> list[tuple[Pipeline, Any]]:
     ):
         path = tmp_path_factory.mktemp("exported") / f"model_{place}.py"
         export_predictor(pipeline, path)
-        found.append((quantize(pipeline), load(path)))
+        found.append((quantize_classifier(pipeline), load(path)))
     return found
 
 
@@ -138,7 +138,7 @@ def test_one_against_all_and_any_number_of_labels(tmp_path):
 def test_no_hidden_layers_and_a_quantized_pipeline(tmp_path):
     pipeline = trained({}, {}, hidden_layer_sizes=())
     check(pipeline, tmp_path / "model.py", HARD)
-    export_predictor(quantize(pipeline), tmp_path / "quantized.py")
+    export_predictor(quantize_classifier(pipeline), tmp_path / "quantized.py")
     assert (tmp_path / "quantized.py").read_bytes() == (tmp_path / "model.py").read_bytes()
 
 
@@ -147,7 +147,7 @@ def test_numpy_is_enough(tmp_path):
     export_predictor(pipeline, tmp_path / "exported.py")
     command = [sys.executable, "-W", "error", "-c", WITHOUT_THE_PACKAGE, tmp_path]
     labels = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[0]
-    assert labels.split() == quantize(pipeline).predict(["where is it", ""]).tolist()
+    assert labels.split() == quantize_classifier(pipeline).predict(["where is it", ""]).tolist()
 
 
 def test_as_a_program(tmp_path):
@@ -161,7 +161,7 @@ def test_as_a_program(tmp_path):
         given = stdin.encode()
         return subprocess.run(command, check=True, capture_output=True, input=given).stdout.decode().splitlines()
 
-    expected = quantize(pipeline).predict(texts).tolist()
+    expected = quantize_classifier(pipeline).predict(texts).tolist()
     assert run(*texts) == expected
     assert run(stdin="\n".join(texts) + "\n") == expected
     [line] = run("--proba", texts[0])

@@ -20,7 +20,7 @@ from sklearn_hashnlp.classifiers import (
     HashEmbeddingClassifier,
     TextClassifier,
     make_text_classifier,
-    merge,
+    merge_classifiers,
 )
 from sklearn_hashnlp.trees import balanced_tree
 
@@ -116,7 +116,7 @@ def slow_mean(models, name, factors, frequencies):
 @pytest.mark.parametrize("options", OPTIONS[:6], ids=str)
 def test_it_is_the_slow_mean(options, factors):
     models = shards(**options)
-    merged, factors = merge(models, factors), factors or [1.0, 1.0, 1.0]
+    merged, factors = merge_classifiers(models, factors), factors or [1.0, 1.0, 1.0]
     frequencies = [document_frequencies(model, part) for model, part in zip(models, PARTS, strict=True)]
     n_rows = np.array(factors) * [50, 150, 200]
     for name, value in weights_of(merged).items():
@@ -137,7 +137,7 @@ def test_it_is_the_slow_mean(options, factors):
 def test_merging_one_model_changes_no_bit(options):
     model = trained(PARTS[1], **options)
     before = copy.deepcopy(model)
-    merged = merge([model], [1.0])
+    merged = merge_classifiers([model], [1.0])
     same(before, merged, rtol=0, atol=0)
     same(before, model, rtol=0, atol=0)
     assert merged.history_ == model.history_
@@ -147,13 +147,13 @@ def test_merging_one_model_changes_no_bit(options):
 @pytest.mark.parametrize("options", OPTIONS[::2], ids=str)
 def test_the_order_has_no_influence_nor_have_earlier_merges(options):
     one, two, three = shards(**options)
-    merged = merge([one, two, three])
-    same(merged, merge([three, one, two]), rtol=1e-4, atol=1e-6)
-    same(merged, merge([merge([one, two]), three]), rtol=1e-4, atol=1e-6)
+    merged = merge_classifiers([one, two, three])
+    same(merged, merge_classifiers([three, one, two]), rtol=1e-4, atol=1e-6)
+    same(merged, merge_classifiers([merge_classifiers([one, two]), three]), rtol=1e-4, atol=1e-6)
 
 
 def test_a_merged_model_trains_on_and_is_saved(tmp_path):
-    merged = merge(shards())
+    merged = merge_classifiers(shards())
     save_model(merged, tmp_path / "model", training_state=True)
     loaded = load_model(tmp_path / "model")
     same(merged, loaded, rtol=0, atol=0)
@@ -161,17 +161,17 @@ def test_a_merged_model_trains_on_and_is_saved(tmp_path):
         model.partial_fit(X, Y)
     same(merged, loaded, rtol=0, atol=0)
     assert merged._rows_seen == 800
-    same(merge([loaded]), loaded, rtol=1e-6, atol=0)
+    same(merge_classifiers([loaded]), loaded, rtol=1e-6, atol=0)
 
 
 def test_several_labels_and_hierarchical_softmax():
     indicator = np.stack([Y == "a", Y != "b"], axis=1).astype(int)
     models = [HashEmbeddingClassifier(**SMALL, loss="ova").fit(X[part], indicator[part]) for part in PARTS]
-    same(merge(models), merge(models[::-1]), rtol=1e-4, atol=1e-6)
+    same(merge_classifiers(models), merge_classifiers(models[::-1]), rtol=1e-4, atol=1e-6)
     tree = balanced_tree(3)
     models = [trained(part, loss="hsigmoid", tree=tree) for part in PARTS]
-    merged = merge(models)
-    same(merged, merge(models[::-1]), rtol=1e-4, atol=1e-6)
+    merged = merge_classifiers(models)
+    same(merged, merge_classifiers(models[::-1]), rtol=1e-4, atol=1e-6)
     assert merged.score(X, Y) > models[0].score(X, Y)
 
 
@@ -185,7 +185,7 @@ CALLS = {"TextClassifier": TextClassifier, "make_text_classifier": make_text_cla
 def test_classifiers_of_texts(make, tmp_path):
     models = [make(**SMALL_TEXT, max_epochs=3).fit(TEXTS[part], KINDS[part]) for part in (slice(8), slice(8, 20))]
     before = [model.predict_proba(TEXTS) for model in models]
-    merged = merge(models)
+    merged = merge_classifiers(models)
     assert merged.score(TEXTS, KINDS) == 1.0
     for model, probabilities in zip(models, before, strict=True):
         np.testing.assert_array_equal(model.predict_proba(TEXTS), probabilities)
@@ -207,21 +207,21 @@ def test_classifiers_of_texts(make, tmp_path):
 )
 def test_models_that_differ_are_refused_by_name(other, message):
     with pytest.raises(ValueError, match=message):
-        merge([trained(PARTS[0]), trained(PARTS[1], **other)])
+        merge_classifiers([trained(PARTS[0]), trained(PARTS[1], **other)])
 
 
 def test_data_that_differ_are_refused_by_name():
     model = trained(PARTS[0])
     with pytest.raises(ValueError, match="classes_ is array"):
-        merge([model, HashEmbeddingClassifier(**SMALL).fit(X, np.where(Y == "a", "a", "z"))])
+        merge_classifiers([model, HashEmbeddingClassifier(**SMALL).fit(X, np.where(Y == "a", "a", "z"))])
     with pytest.raises(ValueError, match="n_features_in_ is 90 in model 0 and 80 in model 1"):
-        merge([model, HashEmbeddingClassifier(**SMALL).fit(X[:, :80], Y)])
+        merge_classifiers([model, HashEmbeddingClassifier(**SMALL).fit(X[:, :80], Y)])
     with pytest.raises(ValueError, match="the tree of classes, which fit builds"):
-        merge([trained(part, loss="hsigmoid", tree="huffman") for part in PARTS])
+        merge_classifiers([trained(part, loss="hsigmoid", tree="huffman") for part in PARTS])
     vectorizers = [HashingVectorizer(norm=norm) for norm in ("l1", "l2")]
     models = [make_pipeline(one, HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS) for one in vectorizers]
     with pytest.raises(ValueError, match="norm is 'l1' in model 0 and 'l2' in model 1"):
-        merge(models)
+        merge_classifiers(models)
 
 
 def test_features_that_the_texts_decided_are_refused_by_name():
@@ -229,24 +229,24 @@ def test_features_that_the_texts_decided_are_refused_by_name():
     models[0].fit(TEXTS, KINDS)
     models[1].partial_fit(TEXTS, KINDS, classes=["bad", "good"])
     with pytest.raises(ValueError, match="features_ of AutoNgramVectorizer, which depends on the training texts, is"):
-        merge(models)
+        merge_classifiers(models)
 
 
 def test_models_without_accumulated_squares_are_refused(tmp_path):
     adam = trained(PARTS[0], optimizer="adam")
     with pytest.raises(ValueError, match="model 0: it was trained with optimizer='adam'"):
-        merge([adam])
+        merge_classifiers([adam])
     few = TextClassifier(**SMALL_TEXT).fit(TEXTS, KINDS)
     with pytest.raises(ValueError, match="on few rows, by dual coordinate descent"):
-        merge([few])
+        merge_classifiers([few])
     with pytest.raises(ValueError, match="part of its training was by dual coordinate descent"):
-        merge([few.partial_fit(TEXTS, KINDS)])
+        merge_classifiers([few.partial_fit(TEXTS, KINDS)])
     save_model(trained(PARTS[0]), tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     with pytest.raises(ValueError, match="model 0: it was loaded without its training state"):
-        merge([loaded])
+        merge_classifiers([loaded])
     with pytest.raises(ValueError, match="it has no document frequencies"):
-        merge([loaded.partial_fit(X, Y)])
+        merge_classifiers([loaded.partial_fit(X, Y)])
 
 
 class Locked(Callback):
@@ -258,27 +258,27 @@ class Locked(Callback):
 
 def test_callbacks_that_cannot_be_copied_are_shared():
     callbacks = [Locked()]
-    merged = merge([trained(part, callbacks=callbacks) for part in PARTS])
+    merged = merge_classifiers([trained(part, callbacks=callbacks) for part in PARTS])
     assert merged.callbacks is callbacks
-    same(merged, merge(shards()))
+    same(merged, merge_classifiers(shards()))
 
 
 def test_wrong_arguments():
     model = trained(PARTS[0])
     with pytest.raises(ValueError, match="at least one model"):
-        merge([])
+        merge_classifiers([])
     for weights in ([1.0], 1.0, [1.0, 0.0], [-1.0, 1.0], [1.0, np.nan], [1e30, 1.0], [1e-30, 1.0], ["a", 1], [1j, 1]):
         with pytest.raises(ValueError, match="a weight from 1e-06 to 1e"):
-            merge([model, model], weights)
+            merge_classifiers([model, model], weights)
     with pytest.raises(TypeError, match="needs a list of models, got a Pipeline"):
-        merge(make_pipeline(HashingVectorizer(), model))
+        merge_classifiers(make_pipeline(HashingVectorizer(), model))
     with pytest.raises(TypeError, match="got a SGDClassifier"):
-        merge([SGDClassifier()])
+        merge_classifiers([SGDClassifier()])
     with pytest.raises(TypeError, match="got a Pipeline that ends in a SGDClassifier"):
-        merge([make_pipeline(HashingVectorizer(), SGDClassifier())])
+        merge_classifiers([make_pipeline(HashingVectorizer(), SGDClassifier())])
     pipeline = make_pipeline(HashingVectorizer(), HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS)
     with pytest.raises(TypeError, match="model 0 is a HashEmbeddingClassifier, model 1 a Pipeline"):
-        merge([model, pipeline])
+        merge_classifiers([model, pipeline])
 
 
 def test_the_same_labels_in_arrays_of_other_widths():
@@ -286,4 +286,4 @@ def test_the_same_labels_in_arrays_of_other_widths():
         HashEmbeddingClassifier(**SMALL).partial_fit(X, Y.astype(dtype), classes=np.array(["a", "b", "c"], dtype=dtype))
         for dtype in ("U1", "U7")
     ]
-    assert merge(models).score(X, Y) == pytest.approx(models[0].score(X, Y), abs=0.01)
+    assert merge_classifiers(models).score(X, Y) == pytest.approx(models[0].score(X, Y), abs=0.01)

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
-from sklearn_hashnlp.classifiers import QuantizedSGNNClassifier, SGNNClassifier, quantize
+from sklearn_hashnlp.classifiers import QuantizedSGNNClassifier, SGNNClassifier, quantize_classifier
 
 RNG = np.random.default_rng(0)
 BITS = RNG.integers(0, 2, (600, 96), dtype=np.uint8)
@@ -30,7 +30,7 @@ def _trained() -> SGNNClassifier:
 
 
 def test_labels_and_probabilities_are_nearly_those_before(trained):
-    model = quantize(trained)
+    model = quantize_classifier(trained)
     assert (model.predict(BITS) == trained.predict(BITS)).mean() > 0.99
     assert np.abs(model.predict_proba(BITS) - trained.predict_proba(BITS)).max() < 0.05
     assert model.predict_proba(BITS).sum(axis=1) == pytest.approx(1)
@@ -41,7 +41,7 @@ def test_labels_and_probabilities_are_nearly_those_before(trained):
 
 def test_fit_is_to_train_and_to_quantise(trained):
     fitted = QuantizedSGNNClassifier(small()).fit(BITS[:400], LABELS[:400])
-    assert np.array_equal(fitted.decision_function(BITS), quantize(trained).decision_function(BITS))
+    assert np.array_equal(fitted.decision_function(BITS), quantize_classifier(trained).decision_function(BITS))
     weight = np.where(LABELS == "low", 0.0, 1.0)
     weighted = QuantizedSGNNClassifier(small()).fit(BITS, LABELS, sample_weight=weight)
     assert "low" not in weighted.predict(BITS)
@@ -49,46 +49,46 @@ def test_fit_is_to_train_and_to_quantise(trained):
 
 def test_bits_signs_and_packed_bits():
     packed = np.packbits(BITS, axis=1)
-    by_packed = quantize(small(packed=True).fit(packed, LABELS))
-    by_bits = quantize(small().fit(BITS, LABELS))
+    by_packed = quantize_classifier(small(packed=True).fit(packed, LABELS))
+    by_bits = quantize_classifier(small().fit(BITS, LABELS))
     assert np.array_equal(by_packed.decision_function(packed), by_bits.decision_function(BITS))
     signs = (2 * BITS.astype(np.int8) - 1).astype(np.int8)
     trained = small().fit(signs, LABELS)
-    assert (quantize(trained).predict(signs) == trained.predict(signs)).mean() > 0.99
+    assert (quantize_classifier(trained).predict(signs) == trained.predict(signs)).mean() > 0.99
     with pytest.raises(ValueError, match="takes rows of bytes, an array of uint8, got one of float64"):
         by_packed.predict(packed.astype(float))
 
 
 def test_rows_beyond_one_are_refused(trained):
     with pytest.raises(ValueError, match=r"from -1 to 1 .* got numbers from 0 to 1\.5"):
-        quantize(trained).predict(BITS * 1.5)
+        quantize_classifier(trained).predict(BITS * 1.5)
     with pytest.raises(ValueError, match="from -2 to 0"):
         QuantizedSGNNClassifier(small()).fit(BITS * -2.0, LABELS)
     with pytest.raises(ValueError, match="expecting 96 features"):
-        quantize(trained).predict(BITS[:, 1:])
+        quantize_classifier(trained).predict(BITS[:, 1:])
     with pytest.raises(ValueError, match="NaN"):
-        quantize(trained).predict(np.full((1, 96), np.nan))
+        quantize_classifier(trained).predict(np.full((1, 96), np.nan))
 
 
 def test_one_against_all_and_any_number_of_labels():
     trained = small(loss="ova").fit(BITS, LABELS)
-    assert (quantize(trained).predict(BITS) == trained.predict(BITS)).mean() > 0.99
+    assert (quantize_classifier(trained).predict(BITS) == trained.predict(BITS)).mean() > 0.99
     several = np.stack([LABELS == "low", BITS[:, 30] == 1], axis=1).astype(int)
     trained = small(loss="ova").fit(BITS, several)
-    model = quantize(trained)
+    model = quantize_classifier(trained)
     assert (model.predict(BITS) == trained.predict(BITS)).mean() > 0.99
     assert np.array_equal(model.predict(BITS), model.predict_proba(BITS) > 0.5)
     assert get_tags(model).classifier_tags.multi_label
 
 
 def test_more_rows_than_are_scored_at_once(trained):
-    model = quantize(trained)
+    model = quantize_classifier(trained)
     many = np.tile(BITS, (7, 1))
     assert np.array_equal(model.decision_function(many)[-600:], model.decision_function(BITS))
 
 
 def test_size_report(trained):
-    report = quantize(trained).size_report()
+    report = quantize_classifier(trained).size_report()
     sizes = {part.part: (part.before, part.after) for part in report}
     assert sizes["layer 1 weights"] == (4 * 96 * 32, 96 * 32)
     assert sizes["layer 3 weights"] == (4 * 16 * 3, 16 * 3)
@@ -101,7 +101,7 @@ def test_size_report(trained):
 
 def test_pipelines_keep_their_other_steps(trained):
     pipeline = make_pipeline(FunctionTransformer(), small()).fit(BITS, LABELS)
-    model = quantize(pipeline)
+    model = quantize_classifier(pipeline)
     assert model[0] is pipeline[0]
     assert list(model.named_steps) == list(pipeline.named_steps)
     assert isinstance(pipeline[-1], SGNNClassifier)
@@ -110,10 +110,10 @@ def test_pipelines_keep_their_other_steps(trained):
 
 def test_what_is_no_fitted_classifier_is_refused():
     with pytest.raises(TypeError, match="got LogisticRegression"):
-        quantize(LogisticRegression())
+        quantize_classifier(LogisticRegression())
     with pytest.raises(TypeError, match="got Pipeline that ends in LogisticRegression"):
-        quantize(make_pipeline(LogisticRegression()))
+        quantize_classifier(make_pipeline(LogisticRegression()))
     with pytest.raises(NotFittedError):
-        quantize(small())
+        quantize_classifier(small())
     with pytest.raises(NotFittedError):
         QuantizedSGNNClassifier().predict(BITS)
