@@ -11,26 +11,19 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.classifiers._base import (
-    CLASSIFIER_TRAINING,
-    check_optimizer,
-    check_unchanged,
-    labels_of_partial_fit,
-    refuse_balanced,
-)
+from sklearn_hashnlp.classifiers._base import CLASSIFIER_TRAINING, labels_of_partial_fit, refuse_balanced
 from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_batch
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import (
-    LOSSES,
-    LossChoice,
-    LossName,
-    TreeLoss,
-    make_loss,
-    takes_several_labels,
-)
+from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, LossName, TreeLoss, make_loss, takes_several_labels
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor, check_columns, check_ngram_dropout
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
-from sklearn_hashnlp.classifiers._temperature import inverse_temperature, update_temperature
+from sklearn_hashnlp.classifiers._temperature import update_temperature
+from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
+    bag_architecture,
+    check_architecture,
+    new_net,
+    prepare_tables,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     SolverChoice,
     SolverName,
@@ -41,21 +34,14 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     resolve_epochs,
     warn_of_printers,
 )
+from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import fit_dual
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import solve_dual
 from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
-from sklearn_hashnlp.classifiers.hash_embedding._idf import (
-    enough_evidence,
-    evidence_of_training,
-    initialize_importance,
-)
-from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._interrupts import current_interrupt
 from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
@@ -68,15 +54,12 @@ from sklearn_hashnlp.training._settings import (
     resolve_device,
 )
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._tree_builders import ClassTree, class_tree
+from sklearn_hashnlp.trees._tree_builders import ClassTree
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
-_POOL_STD = 0.1  # as in the reference implementation
-_ROWS_TO_CHECK = 32
-# Of further training: after a fit of few rows by stochastic gradients, step sizes are still large.
-_MIN_ROWS_PER_STEP = 64
+_MIN_ROWS_PER_STEP = 64  # of further training: after a fit of few rows, learning rates are still large
 
 
 class HashEmbeddingClassifier(FittedHashEmbedding):
@@ -126,19 +109,17 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         - ``"hsigmoid"``: hierarchical softmax, the cross-entropy of a decision at each inner node of ``tree``, whose
           leaves are the classes [3]_. It is faster from some thousands of classes on.
     solver : {"auto", "dual", "sgd"}, default="auto"
-        - ``"dual"``: dual coordinate descent [5]_ finds the optimum of the squared hinge loss with an l2 penalty. The
-          penalty, and how much of the log-odds of naive Bayes is added to the weights, are chosen by cross-validation,
-          which also fits the temperature. It trains a linear model (``n_hashes=1``, ``normalize="l2"``, an
-          ``embedding_dim`` of at least the number of classes, no hidden layers, another initial importance than
-          ``"zeros"``) on the CPU, and raises an error if another parameter asks for stochastic gradients.
-        - ``"sgd"``: stochastic gradients of the same loss.
-        - ``"auto"``: ``"dual"`` for the squared hinge loss of as few rows as those of ``loss="auto"``, unless a
-          parameter needs stochastic gradients: another form of the model than above; ``device="cuda"``,
-          ``warm_start``, ``early_stopping``, ``ngram_dropout``, frozen tables; another ``schedule``, ``optimizer``,
-          ``learning_rate``,
-          ``max_epochs`` or ``batch_size`` than the default; or callbacks, but skorch's ``PrintLog`` and
-          ``ProgressBar``, which the dual solver ignores with a warning. ``solver_`` is the one that ran; further
-          training is by ``"sgd"``.
+        - ``"dual"``: dual coordinate descent [5]_ finds the optimum of the squared hinge loss with an l2 penalty.
+          Cross-validation chooses the penalty and the weight of naive Bayes' log-odds, which are added to the weights,
+          and fits the temperature. It trains a linear model on the CPU (``n_hashes=1``, ``normalize="l2"``,
+          ``embedding_dim`` at least the number of classes, no hidden layers, initial importance not ``"zeros"``), and
+          raises an error if another parameter requires stochastic gradients.
+        - ``"sgd"``: stochastic gradient descent on the same loss.
+        - ``"auto"``: ``"dual"`` for the squared hinge loss and as few rows as in ``loss="auto"``, unless a parameter
+          requires stochastic gradients: another form of the model; ``device="cuda"``, ``warm_start``,
+          ``early_stopping``, ``ngram_dropout``, frozen tables; a ``schedule``, ``optimizer``, ``learning_rate``,
+          ``max_epochs`` or ``batch_size`` other than the default; or callbacks other than skorch's ``PrintLog`` and
+          ``ProgressBar``, which the dual solver ignores with a warning. ``partial_fit`` uses ``"sgd"``.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
@@ -150,11 +131,10 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     calibrate : {"auto"} or False, default="auto"
         Whether ``fit`` calibrates the probabilities, by temperature scaling [4]_: the logits are divided by
         ``temperature_``, which changes no predicted label. ``"auto"`` fits the temperature on the validation set of
-        ``early_stopping``. Without one, it fits it to the scores that the last rows of the first epoch have before the
-        net is trained on them (a quarter of all rows, at most 1,000) and multiplies it by the growth of the scores of
-        other rows until the end; not with fewer than 200 rows. False: the temperature is 1;
-        with ``loss="hinge"`` it is fitted on training rows, where the model is over-confident. Without effect with
-        ``loss="hsigmoid"``; ``partial_fit`` and ``warm_start`` update the temperature by new rows.
+        ``early_stopping``; without one, from 200 rows on, on the scores of the last rows of the first epoch (a quarter,
+        at most 1,000) before the net is trained on them, times the growth of the scores of other rows until the end.
+        False: the temperature is 1; with ``loss="hinge"`` it is fitted on training rows, where the model is
+        over-confident. No effect with ``loss="hsigmoid"``. ``partial_fit`` and ``warm_start`` update the temperature.
     optimizer : {"adagrad", "adam"}, default="adagrad"
         Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
         0.001.
@@ -169,12 +149,11 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
         ``partial_fit``.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
-        Whether a validation set is taken from the training rows, on which training stops and whose best epoch's weights
-        are kept: the metric that decides, accuracy (of a whole row of an indicator matrix) or loss, or an
+        Whether to stop training when a metric on a validation set, taken from the training rows, no longer improves,
+        and keep the weights of the best epoch: accuracy (of a whole row of an indicator matrix) or loss, or an
         :class:`~sklearn_hashnlp.training.EarlyStopping` with patience and size. The loss is weighted by
-        ``sample_weight`` and ``class_weight``, the accuracy is not. The only row of a label is not held out. If the
-        validation set would have fewer than 20 rows, or fewer than there are labels, there is none, with a warning, and
-        training runs for ``max_epochs``.
+        ``sample_weight`` and ``class_weight``, the accuracy is not. The only row of a label is not held out. With fewer
+        than 20 validation rows, or fewer than labels, there is a warning, and training runs for ``max_epochs``.
     warm_start : bool, default=False
         Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
         hyper-parameters must be the same.
@@ -200,8 +179,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         Number of columns in ``fit`` or the first ``partial_fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they were all strings.
-    loss_ : {"softmax", "ova", "hinge", "hsigmoid"}
-        The loss that was minimized.
+    loss_ : {"softmax", "ova", "hinge", "hsigmoid", "fasttext_ova"}
+        The loss that was minimized; the last one of models of :func:`load_fasttext`.
     solver_ : {"dual", "sgd"}
         The solver that ran last.
     temperature_ : float
@@ -230,27 +209,27 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     Notes
     -----
     The pool is initialized with zeros (unless ``importance_init="zeros"``) and the output layer with a random
-    orthogonal matrix, so n-grams that do not occur in training contribute nothing. Training time and memory depend on
-    the columns that occur, not on the size of the tables.
+    orthogonal matrix, so that n-grams that do not occur in training contribute nothing. Training time and memory depend
+    on the columns that occur, not on the size of the tables.
 
     Probabilities are the softmax of logits; in multi-label classification their sigmoids. The logits are the scores,
     for ``loss="ova"`` the logarithms of the scores' sigmoids unless ``y`` was an indicator matrix, for ``"hsigmoid"``
     log-probabilities, each divided by ``temperature_``. The scores of ``"hinge"`` need a temperature to become logits:
     ``partial_fit`` updates it, the previous one counting as much as the rows seen before, at most 10,000.
 
-    A row that tells nothing has the shares of the classes among all training rows as probabilities: one without a known
-    column. So has one of columns that most training rows have, if rows are counts of n-grams: with tokens around each
-    text, or 200 rows of values of at least 0.5, and with ``importance_init="idf"`` and ``normalize``.
+    The probabilities of a row without a known column are the shares of the classes among all training rows. So are
+    those of a row of columns that most training rows have, if rows are n-gram counts (with tokens around each text, or
+    200 rows of values of at least 0.5) and with ``importance_init="idf"`` and ``normalize``.
 
     ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
     hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights and rounded step
     sizes; with ``training_state=True`` the exact state.
 
-    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then: with
-    the current weights, or their mean so far, with ``early_stopping`` those of the best epoch.
-    ``history_`` holds the epochs that were completed. A second Ctrl-C stops at once. Any other error, and an interrupt
-    before the first epoch, leaves a new model unfitted and a fitted one as it was, except for weights that
-    ``partial_fit`` or ``warm_start`` had begun to update.
+    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is then fitted with
+    the current weights or their mean so far, with ``early_stopping`` with the weights of the best epoch; ``history_``
+    holds the completed epochs. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch,
+    leaves a new model unfitted and a fitted one as it was, except for weights that ``partial_fit`` or ``warm_start``
+    had started to update.
 
     References
     ----------
@@ -389,7 +368,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         seeds = draw_seeds(self.random_state)
         if resumes:
             self._labels.check_same(labels)
-            self._check_unchanged()
+            check_architecture(self)
         loss = self._choose_loss(labels, y.shape[0], resumes=resumes)
         solver: SolverName = "sgd"
         if not resumes:
@@ -398,7 +377,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         rows = self._dataset(X, y, weights, labels)
         if solver == "dual":
             return self._solve(labels, rows, seeds, loss)
-        net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device)
+        net = self.net_ if resumes else new_net(self, len(labels.classes), y, seeds, device)
         stopping = self._stopping()
         fraction = 0.0 if stopping is None else stopping.validation_fraction
         rows, valid_rows = validation_split(rows, fraction, seed=seeds.split, caller=type(self).__name__)
@@ -460,16 +439,13 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         labels = labels_of_partial_fit(known, named, y, classes, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
-            self._check_unchanged()
-        net = self.net_ if resumes else self._new_net(len(labels.classes), None, seeds, device)
+            check_architecture(self)
+        net = self.net_ if resumes else new_net(self, len(labels.classes), None, seeds, device)
         rows = self._dataset(X, y, weights, labels)
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
         loss = self._choose_loss(labels, None, resumes=resumes)
         self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, is_batch=True)
         return self
-
-    def _tables(self) -> EmbeddingTables:
-        return EmbeddingTables() if self.embedding is None else self.embedding
 
     def _stopping(self) -> EarlyStopping | None:
         return as_early_stopping(self.early_stopping, EarlyStopping())
@@ -508,52 +484,6 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             return self.loss
         return self._loss.name if resumes else automatic_loss(n_rows, len(labels.classes), multilabel=labels.multilabel)
 
-    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
-        """Build an initialized net; the tree depends on the label frequencies in ``y``, if it is not None."""
-        from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
-
-        tree = None
-        if self.loss == TreeLoss.name:
-            counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
-            tree = class_tree(self.tree, counts, seed=seeds.module, caller=type(self).__name__)
-        return make_net(self._architecture(n_classes, seeds.hash), device, tree).initialized(seeds.module)
-
-    def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
-        """Return the arguments of the net's module."""
-        tables = self._tables()
-        dim = resolve_embedding_dim(self.embedding_dim, n_classes, hidden_layers=bool(self.hidden_layer_sizes))
-        return {
-            "num_embeddings": int(self.n_embeddings),
-            "num_buckets": int(self.n_buckets),
-            "embedding_dim": dim,
-            "num_hashes": int(self.n_hashes),
-            "variant": self.variant,
-            "aggregation": self.aggregation,
-            "append_weight": bool(tables.append_weight),
-            "hash_rows": bool(tables.hash_rows),
-            "normalize": self.normalize,
-            "importance_init": 1.0 if tables.importance_init == "ones" else 0.0,
-            "pool_std": _POOL_STD if tables.importance_init == "zeros" and self.variant != "standard" else 0.0,
-            "hash_seed": hash_seed,
-            "hidden_sizes": [int(size) for size in self.hidden_layer_sizes],
-            "num_classes": n_classes,
-        }
-
-    def _check_unchanged(self) -> None:
-        """Check that training can continue with the trained net."""
-        net = self.net_.architecture()
-        loss = self._loss.name if self.loss == "auto" else self.loss
-        wanted = self._architecture(net["num_classes"], net["hash_seed"]) | {"loss": loss}
-        made_with = net | {"loss": self._loss.name}
-        if self.embedding_dim == "auto":
-            wanted["embedding_dim"] = net["embedding_dim"]
-        if self.loss == TreeLoss.name:
-            wanted["tree"] = self.tree
-            tree = self.net_.get_params_for("module")["tree"]
-            made_with["tree"] = tree if self._tree_name is None else self._tree_name
-        check_unchanged(self, wanted, made_with, self.net_.device)
-        check_optimizer(self)
-
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; those that are "auto" depend on the number of rows."""
         return TrainingSettings.of(
@@ -587,7 +517,6 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
         rows = SparseDataset.of(training_rows)
-        bag, head = net.module_.bag, net.module_.head
         tree_name, idf_divisor = (self._tree_name, self._idf_divisor) if resumes else (None, None)
         enough = self._enough_evidence if resumes else 0.0
         if not resumes and self.loss == TreeLoss.name and isinstance(self.tree, str):
@@ -606,25 +535,17 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         elif calibrates and not is_batch and valid_rows is None:
             scores = OutOfBatchScores.of(rows, settings)
         with plain_torch(net.device_type):
-            if self._tables().importance_init == "idf" and self.variant != "standard":
-                n_seen = len(rows) + (self._rows_seen if resumes else 0)
-                if not resumes:
-                    net.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
-                idf_divisor = initialize_importance(bag, rows.indices, n_seen, idf_divisor, net.document_frequencies)
-                if not resumes:
-                    enough = enough_evidence(net.known_columns(), rows, idf_divisor, n_seen)
-            bag.pool.requires_grad_(bool(self._tables().train_pool))
-            if bag.importance is not None:
-                bag.importance.requires_grad_(bool(self._tables().train_importance))
+            evidence = idf_divisor, enough
+            idf_divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
             fit_net(
                 net,
                 rows,
                 None if valid_rows is None else SparseDataset.of(valid_rows),
                 settings,
                 optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
-                loss=make_loss(loss, head, multilabel=labels.multilabel, inverse_temperature=known),
+                loss=make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known),
                 batch_options={
-                    "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in head) else 1,
+                    "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1,
                     "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
                 },
                 first_callbacks=[] if scores is None else [scores],
@@ -651,36 +572,27 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
         """Find the weights by dual coordinate descent, and set the fitted attributes."""
         warn_of_printers(self.callbacks, caller=type(self).__name__)
-        began, n_classes = clock(), len(labels.classes)
-        architecture = self._architecture(n_classes, seeds.hash)
+        start, n_classes = clock(), len(labels.classes)
+        architecture = bag_architecture(self, n_classes, seeds.hash)
         architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
-        rows_per_step = resolve_batch_size(self.batch_size, len(rows))
-        solution = solve_dual(
-            spec_of(architecture),
+        fit, solution = fit_dual(
+            architecture,
             rows,
-            n_classes,
+            make_loss(loss),
             importance_init=self._tables().importance_init,
             learning_rate=self.learning_rate,
-            rows_per_step=rows_per_step,
+            rows_per_step=resolve_batch_size(self.batch_size, len(rows)),
             seed=seeds.of_order(0),
-            interrupt=current_interrupt(),
+            calibrate=self.calibrate == "auto",
         )
-        model, minimum = solution.model, solution.minimum
-        fit = LinearFit(architecture, model, make_loss(loss), rows_per_step, solution.optimizer)
-        if not score_rows(model, rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))[2]:
-            raise ValueError(DIVERGENCE)
-        if self.calibrate == "auto" and minimum.left_out is not None:
-            some, scores = rows.select(minimum.left_out.rows), minimum.left_out.scores
-            fit.loss.inverse_temperature = inverse_temperature(fit.loss, scores, some, n_uniform=1)
-        else:
-            update_temperature(fit.loss, lambda some: score_rows(model, some)[0], rows, n_classes)
+        minimum = solution.minimum
         if self.verbose:
             print(f"Dual coordinate descent: objective {minimum.objective:.6g}, duality gap {minimum.duality_gap:.1e}")
         self._tree_name, self._idf_divisor, self.solver_ = None, solution.idf_divisor, "dual"
         self._enough_evidence = solution.enough_evidence
         self._keep_labels(labels, len(rows), count_classes(rows, n_classes))
         record = {"epoch": 1, "objective": minimum.objective, "duality_gap": minimum.duality_gap}
-        self._keep_linear(fit, [record | {"dur": clock() - began}])
+        self._keep_linear(fit, [record | {"dur": clock() - start}])
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import FastTextLoss, LossName, TreeLoss, make_loss
+from sklearn_hashnlp.classifiers.hash_embedding._architecture import bag_architecture, new_net
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
@@ -113,7 +114,7 @@ def fasttext_pipeline(file: FastTextFile) -> Pipeline:
 
 
 def _classifier(file: FastTextFile) -> HashEmbeddingClassifier:
-    n_rows, loss = max(file.dictionary.n_rows, 1), _LOSSES[file.arguments["loss"]]
+    n_rows, loss = file.dictionary.n_rows, _LOSSES[file.arguments["loss"]]
     order = np.argsort(file.labels)  # the labels of the file in the order of ``classes_``
     tree, weight = _tree(file, order) if loss == TreeLoss.name else (None, file.output[order])
     classifier = HashEmbeddingClassifier(
@@ -133,7 +134,7 @@ def _classifier(file: FastTextFile) -> HashEmbeddingClassifier:
     classifier._keep_labels(labels, int(counts.sum()), np.append(counts, counts.sum()))
     classifier._idf_divisor, classifier._enough_evidence, classifier.solver_ = 1.0, 0.0, "sgd"
     if tree is None:
-        architecture = classifier._architecture(len(order), draw_seeds(0).hash)
+        architecture = bag_architecture(classifier, len(order), draw_seeds(0).hash)
         bias = np.zeros(len(order), dtype=np.float32)
         linear = LinearModel(spec_of(architecture), file.inputs[:n_rows], None, np.ascontiguousarray(weight), bias)
         classifier._keep_linear(LinearFit(architecture, linear, make_loss(loss)), [])
@@ -150,7 +151,7 @@ def _keep_tree_net(
 
     from sklearn_hashnlp.training._torch_scope import plain_torch
 
-    net = classifier._new_net(tree.n_classes, None, draw_seeds(0), "cpu")
+    net = new_net(classifier, tree.n_classes, None, draw_seeds(0), "cpu")
     bag, last = net.module_.bag, net.module_.head[-1]
     with plain_torch(), torch.no_grad():
         bag.pool.data = torch.from_numpy(pool)

@@ -139,6 +139,8 @@ def _read_model(reader: _Reader) -> FastTextFile:
             f"its matrices have {inputs.shape[1]} and {output.shape[1]} columns, and its dimension is {dim}"
         )
     dictionary.check(inputs.shape[0])
+    if dictionary.n_rows == 0:
+        raise ValueError("it has no words and no n-grams")
     return FastTextFile(arguments, dictionary, names, label_counts, inputs, output)
 
 

@@ -13,6 +13,7 @@ from sklearn_hashnlp.classifiers._base import NetClassifier
 from sklearn_hashnlp.classifiers._class_shares import prior_scores
 from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverName
+from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns, evidence_shares
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, is_linear
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import document_vectors, plain_rows, score_rows
@@ -31,10 +32,14 @@ class FittedHashEmbedding(NetClassifier):
     _net: SparseNet
     _linear: LinearFit | None = None  # until a net is made
     _advice_if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
+    embedding: EmbeddingTables | None
     solver_: SolverName
     _enough_evidence: float
     _idf_divisor: float | None
     _tree_name: str | None = None
+
+    def _tables(self) -> EmbeddingTables:
+        return EmbeddingTables() if self.embedding is None else self.embedding
 
     @property
     def net_(self) -> SparseNet:

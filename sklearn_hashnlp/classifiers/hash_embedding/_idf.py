@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from sklearn_hashnlp._idf import smoothed_idf
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import map_row_blocks
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec
+from sklearn_hashnlp.kernels.linear._evidence import row_evidence
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.nn import HashEmbeddingBag
-from typing import NamedTuple
-
-from scipy.sparse import csr_array, issparse
-
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import map_row_blocks
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
-from sklearn_hashnlp.kernels.linear._evidence import row_evidence
 
 _MAX_FREQUENCY = np.iinfo(np.int32).max
 

@@ -1,0 +1,98 @@
+"""The net of a HashEmbeddingClassifier, by the estimator's parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sklearn_hashnlp.classifiers._base import check_optimizer, check_unchanged
+from sklearn_hashnlp.classifiers._losses import TreeLoss
+from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_embedding_dim
+from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
+from sklearn_hashnlp.classifiers.hash_embedding._idf import enough_evidence, initialize_importance
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
+from sklearn_hashnlp.training._settings import Seeds
+from sklearn_hashnlp.trees._tree_names import class_tree
+
+if TYPE_CHECKING:  # torch is imported where a net is made
+    from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
+
+_POOL_STD = 0.1  # as in the reference implementation
+
+
+def bag_architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str, Any]:
+    """Return the arguments of the net's module."""
+    tables = estimator._tables()
+    hidden_layers = bool(estimator.hidden_layer_sizes)
+    return {
+        "num_embeddings": int(estimator.n_embeddings),
+        "num_buckets": int(estimator.n_buckets),
+        "embedding_dim": resolve_embedding_dim(estimator.embedding_dim, n_classes, hidden_layers=hidden_layers),
+        "num_hashes": int(estimator.n_hashes),
+        "variant": estimator.variant,
+        "aggregation": estimator.aggregation,
+        "append_weight": bool(tables.append_weight),
+        "hash_rows": bool(tables.hash_rows),
+        "normalize": estimator.normalize,
+        "importance_init": 1.0 if tables.importance_init == "ones" else 0.0,
+        "pool_std": _POOL_STD if tables.importance_init == "zeros" and estimator.variant != "standard" else 0.0,
+        "hash_seed": hash_seed,
+        "hidden_sizes": [int(size) for size in estimator.hidden_layer_sizes],
+        "num_classes": n_classes,
+    }
+
+
+def new_net(estimator: Any, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
+    """Build an initialized net; a tree depends on the label frequencies in ``y``, if it is not None."""
+    from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
+
+    tree = None
+    if estimator.loss == TreeLoss.name:
+        counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
+        tree = class_tree(estimator.tree, counts, seed=seeds.module, caller=type(estimator).__name__)
+    return make_net(bag_architecture(estimator, n_classes, seeds.hash), device, tree).initialized(seeds.module)
+
+
+def prepare_tables(
+    net: SparseNet,
+    rows: SparseRows,
+    tables: EmbeddingTables,
+    n_known: int,
+    evidence: tuple[float | None, float],
+    *,
+    resumes: bool,
+) -> tuple[float | None, float]:
+    """Initialize the importance of new columns, and freeze tables that are not trained.
+
+    Updates and returns the divisor of the inverse document frequencies, and the evidence that is enough; ``n_known``
+    rows were seen before.
+    """
+    bag, (divisor, enough) = net.module_.bag, evidence
+    if tables.importance_init == "idf" and bag.importance is not None:
+        n_rows = n_known + len(rows)
+        if not resumes:
+            net.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
+        divisor = initialize_importance(bag, rows.indices, n_rows, divisor, net.document_frequencies)
+        if not resumes:
+            enough = enough_evidence(net.known_columns(), rows, divisor, n_rows)
+    bag.pool.requires_grad_(bool(tables.train_pool))
+    if bag.importance is not None:
+        bag.importance.requires_grad_(bool(tables.train_importance))
+    return divisor, enough
+
+
+def check_architecture(estimator: Any) -> None:
+    """Check that training can continue with the trained net."""
+    net = estimator.net_.architecture()
+    loss = estimator.loss_ if estimator.loss == "auto" else estimator.loss
+    wanted = bag_architecture(estimator, net["num_classes"], net["hash_seed"]) | {"loss": loss}
+    made_with = net | {"loss": estimator.loss_}
+    if estimator.embedding_dim == "auto":
+        wanted["embedding_dim"] = net["embedding_dim"]
+    if estimator.loss == TreeLoss.name:
+        wanted["tree"] = estimator.tree
+        tree = estimator.net_.get_params_for("module")["tree"]
+        made_with["tree"] = tree if estimator._tree_name is None else estimator._tree_name
+    check_unchanged(estimator, wanted, made_with, estimator.net_.device)
+    check_optimizer(estimator)
