@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from benchmarks.commands.registry import get_recipe
-from benchmarks.recipes.embedding_training import Rows, TextNetwork, make_network
+from benchmarks.recipes.embedding_training import make_network
 from benchmarks.recipes.hash_embedding_trial import count_texts, read_texts
 from benchmarks.runner import run_recipe
 
@@ -93,16 +91,6 @@ def test_a_custom_classifier_is_fitted_on_the_same_rows(settings: Any) -> None:
     model = LinearSVC(random_state=0).fit(counted.train, counted.train_labels)
     assert results[2]["accuracy"] == model.score(counted.test, counted.test_labels) > 0.6
     assert RECIPE.report(results)[0].rows[1][1] == ""
-
-
-def test_the_vector_of_a_text_is_the_weighted_sum() -> None:
-    embedding = torch.nn.Embedding(5, 3)
-    network = TextNetwork(embedding, 3, (), 2)
-    X = csr_array(np.array([[0, 2.0, 0, 0, 1.0], [0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0]], dtype=np.float32))
-    [(ids, row_of, weights, labels)] = Rows(X, np.array([1, 0, 1])).batches(np.array([2, 1, 0]), 10, "cpu")
-    dense = torch.from_numpy(X.toarray())[[2, 1, 0]]
-    torch.testing.assert_close(network(ids, row_of, weights, 3), network.head(dense @ embedding.weight))
-    assert labels.tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -287,3 +287,12 @@ def test_the_same_labels_in_arrays_of_other_widths():
         for dtype in ("U1", "U7")
     ]
     assert merge_classifiers(models).score(X, Y) == pytest.approx(models[0].score(X, Y), abs=0.01)
+
+
+def test_models_that_were_loaded_and_trained_further_are_merged_by_their_step_sizes(tmp_path):
+    parts = [trained(part, embedding=EmbeddingTables(importance_init="ones")) for part in PARTS]
+    exact = merge_classifiers(parts)
+    for number, part in enumerate(parts):
+        save_model(part, tmp_path / str(number))
+        parts[number] = load_model(tmp_path / str(number)).partial_fit(X[:1], Y[:1])
+    assert (merge_classifiers(parts).predict(X) == exact.predict(X)).mean() > 0.9
