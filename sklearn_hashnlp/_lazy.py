@@ -1,28 +1,25 @@
-"""Names and folders of a package that are imported on first use."""
+"""Names of a package that are imported on first use."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping
+import ast
+from collections.abc import Callable
 from importlib import import_module
+from pkgutil import get_data
 from typing import Any
 
 
-def lazy_names(
-    package: str, names: Mapping[str, Iterable[str]], folders: Iterable[str] = ()
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` and ``__dir__`` of a package with some names of its modules, and some folders."""
-    homes = {name: f"{package}.{module}" for module, names_of_module in names.items() for name in names_of_module}
-    modules = {folder: f"{package}.{folder}" for folder in folders}
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package from the imports in its ``__init__.pyi``."""
+    statements = ast.parse(get_data(package, "__init__.pyi") or b"").body
+    modules = {name.name: node.module for node in statements if isinstance(node, ast.ImportFrom) for name in node.names}
+    public = next(ast.literal_eval(node.value) for node in statements if isinstance(node, ast.Assign))
 
     def load(name: str) -> Any:
-        if name in modules:
-            return import_module(modules[name])
-        if name in homes:
-            return getattr(import_module(homes[name]), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if modules[name] == package:  # a folder of the package
+            return import_module(f"{package}.{name}")
+        return getattr(import_module(str(modules[name])), name)
 
-    def list_names() -> list[str]:
-        return sorted({*sys.modules[package].__all__, *modules})
-
-    return load, list_names
+    return load, lambda: sorted({*public, *modules}), public

@@ -8,24 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix, issparse
 
-from sklearn_hashnlp import (
-    CharNgramFeaturizer,
-    HashEmbeddingClassifier,
-    HashingNgramVectorizer,
-    SGNNClassifier,
-    SGNNProjector,
-    SGNNSentenceEncoder,
-    SGNNWordProjector,
-    TextClassifier,
-    quantize,
-)
+from sklearn_hashnlp import SGNNSentenceEncoder
 from sklearn_hashnlp.trees import balanced_tree, cluster_tree, complete_tree, huffman_tree, two_level_tree
+from tests.contract.estimators import CASES, CLASSIFIERS, fitted
 
 TEXTS = ["what a fine film", "I was bored to tears", "funny, warm and wise", "dull from start to end"] * 6
-LABELS = np.array(["good", "bad", "good", "bad"] * 6)
-NUMBERS = np.random.default_rng(0).integers(-3, 4, (24, 12)).astype(np.float64)
 COUNTS = np.array([5, 1, 7, 2, 2, 9], dtype=np.int64)
 
 Layout = Callable[[Any], Any]
@@ -67,7 +56,7 @@ def layout(request: pytest.FixtureRequest) -> Layout:
     return result
 
 
-def parts(X: csr_matrix, layout: Layout, kind: type = csr_matrix) -> Any:
+def parts(X: Any, layout: Layout, kind: type = csr_array) -> Any:
     """Return the same sparse rows with each of their arrays in another layout."""
     other = kind(X.shape, dtype=X.dtype)
     other.data, other.indices, other.indptr = layout(X.data), layout(X.indices), layout(X.indptr)
@@ -76,87 +65,41 @@ def parts(X: csr_matrix, layout: Layout, kind: type = csr_matrix) -> Any:
 
 def equal(first: Any, second: Any) -> None:
     """Compare values, in native byte order."""
-    if isinstance(first, csr_matrix):
+    if issparse(first):
         first, second = first.toarray(), second.toarray()
     np.testing.assert_array_equal(first, second)
     assert np.asarray(second).dtype.isnative
 
 
-def test_the_layouts_are_what_they_say() -> None:
-    for array in (NUMBERS, COUNTS, LABELS):
-        for one in LAYOUTS.values():
-            np.testing.assert_array_equal(one(array), array)
-        assert not big_endian(array).dtype.isnative
-        assert not strided(array).flags.c_contiguous
-        assert reverse_strided(array).strides[0] < 0
+NAMES = [
+    *("HashingNgramVectorizer", "CharNgramFeaturizer", "SGNNWordProjector", "SGNNProjector", "TextClassifier"),
+    *("HashEmbeddingClassifier", "HashEmbeddingClassifier, several labels"),
+    *("SGNNClassifier", "SGNNClassifier, packed, adagrad", "QuantizedSGNNClassifier"),
+]
 
 
-def test_texts_in_arrays(layout: Layout) -> None:
-    texts = np.array(TEXTS)
-    for vectorizer in (HashingNgramVectorizer(n_features=64), CharNgramFeaturizer(n_features=64)):
-        equal(vectorizer.transform(texts), vectorizer.transform(layout(texts)))
-        equal(vectorizer.transform(texts), vectorizer.transform(layout(texts.astype(object))))
-    projector = SGNNWordProjector(CharNgramFeaturizer(), SGNNProjector(n_projections=2, n_bits=8))
-    equal(projector.transform(texts), projector.transform(layout(texts)))
+@pytest.mark.parametrize("name", NAMES)
+def test_texts_rows_labels_and_weights(name: str, layout: Layout) -> None:
+    def fit(change: Layout) -> Any:
+        weights = {"sample_weight": change(np.linspace(0.5, 1.5, 80))} if name in CLASSIFIERS else {}
+        return case.make().fit(change(case.X), None if case.y is None else change(case.y), **weights)
+
+    def change(value: Any) -> Any:
+        return parts(value, layout) if issparse(value) else layout(np.array(value))
+
+    case = CASES[name]
+    native, other = fit(lambda value: value), fit(change)
+    for method in case.answers:
+        found, expected = getattr(other, method)(change(case.asked)), getattr(native, method)(case.asked)
+        if method == "predict":  # labels have the dtype of those of fit
+            np.testing.assert_array_equal(found, expected)
+        else:
+            equal(expected, found)
 
 
-def test_texts_and_labels_of_a_classifier(layout: Layout) -> None:
-    texts = np.array(TEXTS)
-    native = TextClassifier(random_state=0).fit(texts, LABELS)
-    other = TextClassifier(random_state=0).fit(layout(texts), layout(LABELS))
-    equal(native.predict_proba(texts), other.predict_proba(layout(texts)))
-    np.testing.assert_array_equal(native.predict(texts), other.predict(texts))
-    assert native.score(layout(texts), layout(LABELS)) == native.score(texts, LABELS)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.int16, np.uint8])
-def test_rows_of_a_projection(layout: Layout, dtype: type) -> None:
-    X = np.abs(NUMBERS).astype(dtype)
-    for output in ("binary", "float"):
-        projector = SGNNProjector(n_projections=2, n_bits=8, output=output)
-        equal(projector.transform(X), projector.transform(layout(X)))
-        sparse = csr_matrix(X)
-        equal(projector.transform(sparse), projector.transform(parts(sparse, layout)))
-        equal(projector.transform(sparse), projector.transform(parts(sparse, layout, csr_array)))
-
-
-def hash_embeddings(**parameters: Any) -> HashEmbeddingClassifier:
-    return HashEmbeddingClassifier(
-        n_buckets=20, n_embeddings=50, embedding_dim=4, max_epochs=2, random_state=0, **parameters
-    )
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_rows_labels_and_weights_of_hash_embeddings(layout: Layout, sparse: bool) -> None:
-    labels, weights = np.arange(24) % 3, np.linspace(0.5, 1.5, 24)
-    X: Any = csr_matrix(NUMBERS) if sparse else NUMBERS
-    other: Any = parts(X, layout) if sparse else layout(X)
-    native = hash_embeddings().fit(X, labels, sample_weight=weights)
-    trained = hash_embeddings().fit(other, layout(labels), sample_weight=layout(weights))
-    equal(native.predict_proba(X), trained.predict_proba(other))
-    equal(native.decision_function(X), native.decision_function(other))
-    np.testing.assert_array_equal(native.predict(X), trained.predict(other))
-    equal(native.predict_topk(X, 2)[0], native.predict_topk(other, 2)[0])
-
-
-def test_indicator_matrices(layout: Layout) -> None:
-    y = (NUMBERS[:, :3] > 0).astype(np.int64)
-    native = hash_embeddings(loss="ova").fit(NUMBERS, y)
-    equal(native.predict_proba(NUMBERS), hash_embeddings(loss="ova").fit(NUMBERS, layout(y)).predict_proba(NUMBERS))
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
-def test_rows_of_dense_networks(layout: Layout, dtype: type) -> None:
-    X = (NUMBERS > 0).astype(dtype)
-    native = SGNNClassifier(hidden_layer_sizes=(6,), max_epochs=2, random_state=0).fit(X, LABELS)
-    other = SGNNClassifier(hidden_layer_sizes=(6,), max_epochs=2, random_state=0).fit(layout(X), layout(LABELS))
-    equal(native.predict_proba(X), other.predict_proba(layout(X)))
-
-
-def test_rows_of_quantized_networks(layout: Layout) -> None:
-    X = (NUMBERS > 0).astype(np.uint8)
-    network = quantize(SGNNClassifier(hidden_layer_sizes=(6,), max_epochs=2, random_state=0).fit(X, LABELS))
-    equal(network.predict_proba(X), network.predict_proba(layout(X)))
+def test_rows_of_a_csr_matrix(layout: Layout) -> None:
+    model, X = fitted("SGNNProjector"), CASES["SGNNProjector"].asked
+    equal(model.transform(X), model.transform(parts(X, layout, csr_matrix)))
 
 
 @cache

@@ -37,21 +37,12 @@ def posix_names(source: str) -> set[str]:
     return names
 
 
-def test_such_names_are_found() -> None:
-    assert posix_names("import fcntl, json\ndef f():\n    from resource import getrusage\n    os.fsync(0)\n") == {
-        "fcntl",
-        "resource",
-        "fsync",
-    }
-
-
 def test_calls_of_single_systems_stand_in_one_file() -> None:
     paths = list(PACKAGE.rglob("*.py"))
     found = {str(path.relative_to(PACKAGE)): posix_names(path.read_text(encoding="utf-8")) for path in paths}
     assert {path: names for path, names in found.items() if names} == {
         "_posix.py": {"fcntl", "mmap", "fsync", "sched_getaffinity", "register_at_fork"},
         "kernels/embeddings/_tables.py": {"mmap"},  # the type
-        "classifiers/tuning/_trials_file.py": {"fsync"},
     }
 
 

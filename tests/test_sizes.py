@@ -10,7 +10,7 @@ import pytest
 
 import sklearn_hashnlp
 from sklearn_hashnlp import nn
-from tests.sizes import code_lines, sizes
+from tests.sizes import sizes
 
 PACKAGE = Path(sklearn_hashnlp.__file__).parent
 PUBLIC = {name: getattr(module, name) for module in (sklearn_hashnlp, nn) for name in module.__all__}
@@ -30,11 +30,6 @@ def test_a_file_is_read_in_one_sitting() -> None:
         limit = 750 if path.relative_to(PACKAGE).as_posix() in LONG_FILES else 700
         assert path.read_text(encoding="utf-8").count("\n") <= limit, path
     assert max(Counter(path.parent for path in PACKAGE.rglob("*.py")).values()) <= 24
-
-
-def test_comments_and_docstrings_are_no_code() -> None:
-    text = '"""Doc."""\n\n# comment\nx = 1  # one\n\n\ndef f():\n    """Doc.\n\n    More.\n    """\n    return x\n'
-    assert code_lines(text) == 3
 
 
 def test_the_sizes_of_this_tree() -> None:

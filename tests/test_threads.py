@@ -13,33 +13,6 @@ import pytest
 
 from sklearn_hashnlp._threads import map_blocks, map_in_background, map_in_order, prefetch, run_in_background, submit
 
-SERVE = """
-import sys
-import threading
-import numpy as np
-from sklearn_hashnlp import make_text_classifier
-
-words = [f"word{i}" for i in range(500)]
-rng = np.random.default_rng(0)
-texts = [" ".join(rng.choice(words, 30)) for _ in range(2500)]
-y = ["word1" in text.split() for text in texts]
-
-def learn():
-    small = {"max_epochs": 1, "n_embeddings": 10**4, "n_buckets": 10**4}
-    model = make_text_classifier(features="words", random_state=0, **small).set_params(classifier__batch_size=500)
-    model[0].set_params(n_jobs=2)
-    return model.fit(texts, y).predict_proba(texts)
-
-def serve():
-    threading.main_thread().join()
-    result = learn()
-    print("same" if (result == expected).all() else "other")
-
-BEFORE
-threading.Thread(target=serve).start()
-"""
-
-
 POOLS = """
 import threading
 from sklearn_hashnlp._threads import map_blocks, map_in_background, map_in_order, prefetch, run_in_background
@@ -62,19 +35,6 @@ threading.Thread(target=serve).start()
 @pytest.mark.parametrize("before", ["compute()", ""], ids=["used before", "first use"])
 def test_pools_work_after_the_main_thread_has_ended(before):
     done = subprocess.run([sys.executable, "-c", POOLS.replace("BEFORE", before)], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "same\n", "")
-
-
-@pytest.mark.parametrize(
-    "before",
-    [
-        "expected = learn()",
-        pytest.param("learned, expected = learn, 0; learn = lambda: 0 * learned()", marks=pytest.mark.slow),
-    ],
-    ids=["used before", "first use"],
-)
-def test_models_learn_and_predict_after_the_main_thread_has_ended(before):
-    done = subprocess.run([sys.executable, "-c", SERVE.replace("BEFORE", before)], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "same\n", "")
 
 

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sets", nargs="*", choices=list(SETS), default=list(SETS), help="default: all")
     parser.add_argument("--seeds", type=int, default=5, help="trainings of the classifier (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
     parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw the reliability diagram of sst2")
     options, data, path = parser.read(arguments)
     result = read_result(path)

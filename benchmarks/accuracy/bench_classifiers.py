@@ -8,9 +8,9 @@ speed       Training time on AG News. fastText (dim 10, word bigrams, minCount 1
             trained model; fastText only for its own call on a file written before, which favors fastText. The texts of
             that file (as they are, as tokens, or as lowercase tokens), its learning rate and epochs are chosen on a
             validation set, a tenth of the training rows.
-prediction  Texts per second on the test rows of AG News, alternately: ours from raw strings, with as many threads as
-            processors and with one; fastText's compiled function, which has one thread, on texts tokenized beforehand,
-            which favors fastText, in one call and in two processes that hold half of the texts each.
+prediction  Texts per second on the test rows of AG News, alternately: this package from raw strings, with as many
+            threads as processors and with one; fastText's compiled function, which has one thread, on texts tokenized
+            beforehand, which favors fastText, in one call and in two processes that hold half of the texts each.
 memory      Growth of peak memory in training, each method in a new process.
 accuracy    Every labeled data set, mean over the seeds: ours with each value of `features` and the defaults, ours
             tuned on training rows, and the baselines: fastText tuned in the same way, and TF-IDF with a linear SVM on

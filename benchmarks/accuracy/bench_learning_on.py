@@ -112,7 +112,7 @@ def nights(train: Rows, test: Rows, size: int, n_seeds: int) -> dict[str, Any]:
 
 
 def split(train: Rows, test: Rows, size: int, n_more: int, seed: int) -> tuple[Rows, Rows, Rows]:
-    """Draw rows to fit and more rows; labels that the fit does not have are left out of the others."""
+    """Draw rows to fit and more rows; rows with other labels than in the first are dropped."""
     order = np.random.default_rng(seed).permutation(len(train.texts))[: size + n_more].tolist()
     fitted = Rows([train.texts[row] for row in order[:size]], [train.labels[row] for row in order[:size]])
     labels = set(fitted.labels)
@@ -154,7 +154,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 
 def changes(cell: dict[str, Any]) -> Iterator[str]:
-    """Return the mean change of the accuracy in points, and that of the worst seed, for each number of texts."""
+    """Return the mean and the worst change of the accuracy in points for each number of texts."""
     for n in COLUMNS:
         yield f"{cell['change'][n]:+.2f} ({cell['worst'][n]:+.2f})"
 

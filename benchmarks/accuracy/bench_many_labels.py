@@ -1,8 +1,8 @@
 """Softmax against hierarchical softmax over the labels: training time and accuracy.
 
 Two data sets, with the defaults of make_text_classifier except where named. Synthetic texts of 10,000 labels, 200,000
-training and 10,000 test rows: each label has four word pairs of its own, and a text has two of them among twelve other
-words. And the 79 languages (characters). The losses alternate within each seed. Seconds are those of the classifier's
+training and 10,000 test rows: each label has four word pairs, and a text has two of them among twelve other
+words. And the 79 languages (characters). The losses alternate within each seed. Seconds are of the classifier's
 fit, wall-clock time and CPU time of all threads (other programs on the machine affect only the first); n-grams are
 counted beforehand. Prediction is timed on the test rows.
 

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--parts", nargs="+", type=int, default=[2, 4, 8], help="numbers of parts (default: 2 4 8)")
     parser.add_argument("--seeds", type=int, default=5, help="deals of the rows, and trainings (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
     options, data, path = parser.read(arguments)
     result = read_result(path)
     train, valid = data.train_valid("ag_news")
@@ -119,7 +119,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 
 def cost(_result: dict[str, Any]) -> str:
-    """Return the table of the cost of many documents, in proportion to those of two other benchmarks."""
+    """Return the table of the cost of many documents, in proportion to two other benchmarks."""
     return cost_markdown(*(read_result(FOLDER / f"{name}.json") for name in ("scale", "vectorizers")))
 
 

@@ -1,6 +1,6 @@
 """Time and memory of the vocabulary of the most frequent 1- to 9-grams, against scikit-learn's CountVectorizer.
 
-FrequentNgramVectorizer counts all training rows, CountVectorizer a random sample of them, as many as fit in memory; on
+FrequentNgramVectorizer counts all training rows, CountVectorizer a random sample of them that fits in memory; on
 the same sample the two vocabularies are compared. Each measurement runs in a new process, which holds the texts and has
 loaded the compiled kernels before timing. Growth is the peak memory minus the memory before; with the matrix, it is
 that of fit and transform together. Other programs on the machine affect the seconds, not the memory.

@@ -1,4 +1,4 @@
-"""The text classifier with the vectors of a pretrained encoder beside the n-grams, and without them.
+"""The text classifier with and without the vectors of a pretrained encoder.
 
 Encoders, none of which sees a label:
 

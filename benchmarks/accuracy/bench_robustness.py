@@ -3,9 +3,9 @@
 The test texts get random deletions, swaps of adjacent characters and insertions at 0, 2, 5, 10 and 20 edits per hundred
 characters. Hyper-parameters are chosen on a validation set: of plain classifiers (n-grams; for the SVM also lowercase
 or not; for fastText the form of the texts, learning rate, epochs and subwords) by the accuracy without errors, of
-augmented ones (error rate of three copies of each text) by the mean accuracy over the same rates. SGNN takes as many
-steps with copies as without. Each seed is that of the training and of the errors. Each result is written when it is
-measured and skipped the next time (unless --again is given).
+augmented ones (error rate of three copies of each text) by the mean accuracy over the same rates. SGNN takes the same
+number of steps with and without copies. Each seed determines the training and the errors. Each result is written when
+it is measured and skipped the next time (unless --again is given).
 
     python -m benchmarks run bench_robustness --data DIR
     python -m benchmarks run bench_robustness --data DIR --rows 300 --seeds 1 --sets trec   (a test run; writes no JSON)
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: both")
     parser.add_argument("--models", nargs="*", choices=MODELS, default=list(MODELS), help="default: all")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
     parser.add_argument("--seeds", type=int, default=3, help="trainings per model (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=1, help="of fastText (default: %(default)s)")
     parser.add_argument(

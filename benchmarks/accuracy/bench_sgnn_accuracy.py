@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", nargs="+", choices=list(RECIPES), default=list(RECIPES), help="default: all")
     parser.add_argument("--seeds", type=int, default=5, help="for accuracy (default: %(default)s)")
     parser.add_argument("--ablation-seeds", type=int, default=3, help="for ablations (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
     options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
     for part in options.part:

@@ -3,7 +3,7 @@
 The linear model is TF-IDF of words 1-2 (with punctuation) and of characters 2-5 within words, and LinearSVC; lowercase,
 sublinear_tf and C are chosen by cross-validation on the training rows. Both train on the same rows: all of them, or for
 each seed another random sample. The test rows are read once, for the accuracy. A paired bootstrap over the test rows
-tells how much of the lead may be noise (90 %).
+shows how much of the lead may be noise (90 %).
 
     python -m benchmarks run bench_small_sets --data DIR
     python -m benchmarks run bench_small_sets --data DIR --sets trec sst2 --sizes 250 1000 --cache FOLDER
@@ -41,7 +41,7 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     add_sample_options(parser, SETS)
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="folder for what the linear model predicted")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="folder for the predictions of the linear model")
     options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
     cells = result.setdefault("sets", {})

@@ -1,8 +1,8 @@
 """Accuracy of the models that `hashnlp tune` finds on TREC in a minute: the best, and the best of a megabyte at most.
 
-For each seed a fifth of the training rows is held out, and the command searches on the others, as a process of its own,
-whose wall-clock time is measured. The same trials then choose a small model. Both, and the default parameters trained
-on the same rows, are tested on the held-out rows, which no search has seen. Sizes are those of the model folders.
+For each seed a fifth of the training rows is held out, and the command searches on the others in a separate process;
+its wall-clock time is measured. The same trials then choose a small model. Both, and the default parameters trained
+on the same rows, are tested on the held-out rows, which no search has seen. Sizes are of the model folders.
 
     python -m benchmarks run bench_tune --data DIR
     python -m benchmarks run bench_tune --data DIR --rows 500 --seeds 1 --time 10   (a test run; writes no JSON)
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -71,8 +72,9 @@ def search(rows: Rows, seed: int, seconds: float) -> dict[str, Any]:
         train = [str(folder / "train.csv"), "--seed", str(seed)]
         _, _ = run("train", *train, "--model", str(folder / "default"))
         best, wall = run("tune", *train, "--model", str(folder / "best"), "--time", str(seconds))
-        again = ("--trials", best["trials"], "--max-size", MAX_SIZE, "--time", str(seconds))
-        small, small_wall = run("tune", *train, "--model", str(folder / "small"), *again)
+        shutil.copy(best["trials"], folder / "small.trials.jsonl")
+        limits = ("--max-size", MAX_SIZE, "--time", str(seconds))
+        small, small_wall = run("tune", *train, "--model", str(folder / "small"), *limits)
         models = {model: load_model(folder / model) for model in ("default", "best", "small")}
         return {
             "seed": seed,

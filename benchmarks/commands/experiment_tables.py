@@ -21,7 +21,7 @@ LONG = 24  # rows
 
 
 def fill(page: str, results: Sequence[dict[str, Any]]) -> str:
-    """Replace the tables on the page; the comment before a table names the recipes whose results it shows."""
+    """Replace the tables on the page; the comment before a table names its recipes."""
 
     def tables(block: re.Match[str]) -> str:
         names = block[2].split()

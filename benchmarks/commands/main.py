@@ -61,12 +61,12 @@ Print tables of results, with the published ones.
 
 FILE is the output of `{PROGRAM} run`, finished or not, or the JSON of a benchmark. Related experiments are in one
 table; results of --quick and of other settings are in rows of their own. If several files have results of the same
-settings and seed, those of the last FILE count.
+settings and seed, the last FILE counts.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command with some arguments, by default those of the process."""
+    """Run the command, by default with the arguments of the process."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["run"] and len(given) > 1 and given[1] in find_scripts():
         run_script(given[1], given[3:] if given[2:3] == ["--"] else given[2:])

@@ -1,6 +1,6 @@
 """The picture of the README, docs/images/readme.svg, from the JSON of the benchmarks; readable on white and on black.
 
-On the left test accuracy against training time, on the right the ratios of times to those of other programs.
+On the left test accuracy against training time, on the right the ratios of times to other programs.
 """
 
 from __future__ import annotations

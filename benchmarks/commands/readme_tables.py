@@ -1,4 +1,4 @@
-"""The table of the README, this package beside other programs, from the JSON of the benchmarks."""
+"""The table of the README, this package compared with other programs, from the JSON of the benchmarks."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _classifiers(result: dict[str, Any]) -> list[tuple[str, ...]]:
     return [
         (
             "train a text classifier",
-            f"{ours['seconds']:.2f} s, {ours['accuracy']:.1f} % right",
-            f"fastText {theirs['seconds']:.2f} s, {theirs['accuracy']:.1f} % right",
+            f"{ours['seconds']:.2f} s, {ours['accuracy']:.1f} % accuracy",
+            f"fastText {theirs['seconds']:.2f} s, {theirs['accuracy']:.1f} % accuracy",
             f"{theirs['times ours']:.1f} times as fast",
         ),
         (

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def sample(items: Sequence[T], size: int | None, seed: int = 0) -> list[T]:
-    """Return a random sample in the same order; all if there are no more."""
+    """Return a random sample in the same order, at most all items."""
     if size is None or size >= len(items):
         return list(items)
     chosen = np.sort(np.random.default_rng(seed).choice(len(items), size, replace=False))
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     labels: list[str]
 
     def sample(self, size: int | None, seed: int = 0) -> Rows:
-        """Return a random sample of the rows in the same order; all if there are no more."""
+        """Return a random sample of the rows in the same order, at most all rows."""
         return Rows(sample(self.texts, size, seed), sample(self.labels, size, seed))
 
 

@@ -42,7 +42,7 @@ def measure(texts: list[str], labels: list[str]) -> dict[str, float]:
         "count": lambda: hashnlp.KneserNeyLanguageModel(order=3).fit(texts),
     }
     for task in tasks.values():
-        task()  # what is compiled or loaded belongs to no figure
+        task()  # compilation and loading are not measured
     return measured | {name: min(seconds(task) for _ in range(REPEATS)) for name, task in tasks.items()}
 
 

@@ -24,7 +24,7 @@ def peak_mb() -> float:
 
 
 def reset_peak() -> None:
-    """Reset the peak; where the system forbids it, the peak remains that of the whole process."""
+    """Reset the peak; if the system forbids it, the peak is of the whole process."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
@@ -40,6 +40,6 @@ def _status(key: str) -> float:
 
 
 def in_new_process(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function at the top level of a module in a new process, whose memory holds nothing else."""
+    """Call a function at the top level of a module in a new process, with nothing else in memory."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()

@@ -1,4 +1,4 @@
-"""Peers that are installed for a benchmark only, each into a folder of its own."""
+"""Peers that are installed for a benchmark only, each into a separate folder."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ PLAIN: dict[str, list[dict[str, Any]]] = {
 }
 COPIES = [{"distortion": distortion, "n_copies": 3} for distortion in (0.05, 0.1, 0.2)]
 SGNN_EPOCHS = 20  # divided by the number of copies, so that the number of steps is the same
-_FIRST_SEED_OF_ERRORS = 1000  # other errors than those of the training copies
+_FIRST_SEED_OF_ERRORS = 1000  # so that the errors differ from the training copies
 
 Progress = Callable[[str], None]
 Predict = Callable[[list[str]], Sequence[str]]

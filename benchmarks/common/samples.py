@@ -21,7 +21,7 @@ def add_sample_options(parser: argparse.ArgumentParser, sets: Iterable[str]) -> 
         "--sizes", nargs="+", type=int, default=list(SIZES), help="training rows, 0 for all (default: %(default)s)"
     )
     parser.add_argument("--seeds", type=int, default=5, help="samples of rows, and trainings (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
 
 
 def bootstrap(lead: NDArray[np.float64]) -> list[float]:

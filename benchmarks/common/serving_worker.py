@@ -1,7 +1,7 @@
 """A process that serves one model: its start, answers to single texts, and to eight threads at once.
 
-Run as a script, with a kind of model, its path and a file of texts; it imports nothing but what the model needs. The
-last line of its output is JSON.
+Run as a script, with a kind of model, its path and a file of texts; it imports only the modules that the model needs.
+The last line of its output is JSON.
 """
 
 from __future__ import annotations

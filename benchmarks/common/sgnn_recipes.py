@@ -37,7 +37,7 @@ class Recipe:
     longer: tuple[int, int, int] | None = None  # a second view of characters
 
     def pipeline(self, seed: int) -> Pipeline:
-        """Build the classifier; the seed is that of hyperplanes and training."""
+        """Build the classifier with a seed for hyperplanes and training."""
         views = []
         if self.words is not None:
             min_n, max_n, n_projections = self.words

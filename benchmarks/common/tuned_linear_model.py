@@ -1,6 +1,6 @@
 """The linear model that the classifiers are compared with: TF-IDF of words and characters, and a tuned LinearSVC.
 
-The n-grams are those of scikit-learn's vectorizers, hashed to 2**30 columns for speed (equal counts, next to no
+The n-grams are the same as scikit-learn's, hashed to 2**30 columns for speed (equal counts, next to no
 collisions), so that they are counted once for all folds of a cross-validation.
 """
 

@@ -1,6 +1,6 @@
 """Perplexity on Penn Treebank: every tree after equal epochs, the best tree against full softmax, hashed connections.
 
-Four parts, each of which can be run alone (--part) and is added to the same JSON; minutes are those of two cores.
+Four parts, each of which can be run alone (--part) and is added to the same JSON; minutes are on two cores.
 
 builders  A small network with each tree, and with adaptive softmax, the same settings and epochs for all. (15 minutes)
 networks  A larger network with full softmax, with the cluster tree, with the tree learned from two epochs of the small
@@ -88,7 +88,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "far hashed": LARGE | HASHED | FAR,
 }
 GOALS = {"softmax": 140.0, "hashed": 125.0, "far hashed": 112.0}
-MIN_GAIN = 0.1  # of the network with the learned tree by the modern one, after as many epochs
+MIN_GAIN = 0.1  # of the modern network over the learned tree, after the same number of epochs
 MAX_LOST = 0.02  # of the full softmax's perplexity, by the best tree
 TIMED = ("softmax", "cluster")
 TIMED_SENTENCES = 2000

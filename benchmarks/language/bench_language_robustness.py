@@ -1,9 +1,9 @@
-"""Default language models on texts of any size, beside the frequencies of words and Kneser-Ney.
+"""Default language models on texts of any size, compared with word frequencies and Kneser-Ney.
 
 Of each text, cut to its first sentences, the default HsigmoidLanguageModel with each output is trained once. Perplexity
 is of held-out sentences, after the first epoch and at the end, and its bounds are:
 
-- after one epoch at most that of the words' frequencies, each increased by one (add-one smoothing);
+- after one epoch at most the perplexity of the words' frequencies, each increased by one (add-one smoothing);
 - at the end below a Kneser-Ney unigram model,
 - with 3,000 sentences or more at most 5 % above a Kneser-Ney bigram model, and with 10,000 or more below it.
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--texts", nargs="*", choices=TEXTS, default=list(TEXTS), help="default: all")
     parser.add_argument("--sizes", nargs="*", type=int, default=list(SIZES), help="sentences (default: %(default)s)")
     parser.add_argument("--outputs", nargs="*", choices=OUTPUTS, default=list(OUTPUTS), help="default: all")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
     options, data, path = parser.read(arguments)
     torch.set_num_threads(1)
     result = {"texts": read_result(path).get("texts", {})} | environment(*PACKAGES)

@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="threads that prepare batches (default: %(default)s)")
     parser.add_argument("--log-every", type=int, default=100, help="steps (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as spare:
         bench = Bench(data, path, Path(spare) if options.work is None else options.work, options)

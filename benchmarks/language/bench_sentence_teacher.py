@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
     parser.add_argument("--windows", type=int, default=53_248, help="number of windows (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare) / "vectors" if options.teacher_vectors is None else options.teacher_vectors

@@ -100,7 +100,7 @@ def measure(folder: Path, text: models.Text, pairs: Pairs, seed: int, epochs: in
 
 
 def at_least_as_long(train: Callable[[int], models.Trained], seconds: float) -> tuple[models.Trained, int]:
-    """Train for the fewest epochs that take so much processor time, as far as one epoch tells; return their number."""
+    """Train for the fewest epochs that take a processor time, estimated from one epoch; return their number."""
     trained = train(1)
     one_epoch, n_epochs = trained.cpu_seconds, 1
     while trained.cpu_seconds < seconds:

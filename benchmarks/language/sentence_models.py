@@ -1,6 +1,6 @@
 """The models of the sentence benchmark: encoders, their ablations, and TF-IDF baselines.
 
-Document frequencies of the baselines are those of the training paragraphs. The SVD is fitted on a random sample of
+Document frequencies of the baselines are counted in the training paragraphs. The SVD is fitted on a random sample of
 their sentences; hashed n-grams are folded into the same number of columns after weighting.
 """
 

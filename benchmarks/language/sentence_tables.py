@@ -74,7 +74,7 @@ STAGES = ("untrained", "words", "sentences")
 
 
 def score(run: dict[str, Any], stage: str) -> float:
-    """Return the best score of a stage, whose weights are restored."""
+    """Return the best score of a stage; the weights of that score are restored."""
     return max(entry["score"] for entry in run["log"] if entry["stage"] == stage)
 
 

@@ -64,7 +64,7 @@ class TeacherVectors:
         folder.mkdir(parents=True, exist_ok=True)
 
     def read(self, kind: str) -> tuple[list[str], NDArray[np.float32]]:
-        """Return texts and vectors, computing what is missing."""
+        """Return texts and vectors, computing missing ones."""
         file = self.folder / f"{kind}.json"
         if not file.exists():
             file.write_text(json.dumps(self._make(kind)), encoding="utf-8")
@@ -78,7 +78,7 @@ class TeacherVectors:
         return texts, vectors[: len(texts)]
 
     def training(self, kinds: tuple[str, ...] = LEARNED) -> tuple[list[str], NDArray[np.float32]]:
-        """Return what is learned: all but the held-out sentences."""
+        """Return the training rows: all but the held-out sentences."""
         texts, vectors = [], []
         for kind in kinds:
             some, of_some = self.read(kind)

@@ -102,13 +102,13 @@ def subsample(text: Text, vocabulary: dict[str, int], seed: int) -> list[NDArray
 
 
 def both_sides(paragraphs: list[NDArray[np.int64]], start: int, n_words: int) -> NDArray[np.int64]:
-    """Return the windows of so many words on each side of a word, and that word in the last column."""
+    """Return the windows of n words on each side of a word, and that word in the last column."""
     columns = [*range(n_words), *range(n_words + 1, 2 * n_words + 1), n_words]
     return _windows(paragraphs, start, n_words, n_words)[:, columns]
 
 
 def before(paragraphs: list[NDArray[np.int64]], start: int, n_words: int) -> NDArray[np.int64]:
-    """Return the windows of so many words before a word, and that word in the last column."""
+    """Return the windows of n words before a word, and that word in the last column."""
     return _windows(paragraphs, start, n_words, 0)
 
 

@@ -22,13 +22,13 @@ _DESCRIPTION = """\
 An ablation: eight embeddings of n-grams are trained on the same rows with the same seed: improved hash embeddings (sum,
 importance appended), the paper's, and the improved ones without appended importance, with medians and with
 concatenation; the standard table of the reference implementation (n rows), and a standard table and a dictionary with
-as many parameters as the hash embeddings. Training accuracy is measured under n-gram dropout, as in the reference, test
-accuracy on whole texts. Run it with --seeds 10: differences of both are tested by the exact permutation test over seeds
-(sign flips), corrected for multiple comparisons by Holm's method.
+the same number of parameters as the hash embeddings. Training accuracy is measured under n-gram dropout, as in the
+reference, test accuracy on whole texts. Run it with --seeds 10: differences of both are tested by the exact permutation
+test over seeds (sign flips), corrected for multiple comparisons by Holm's method.
 
-Reference: https://github.com/YannDubs/Hash-Embeddings, section "Personal improvements", whose script
-bin/accuracy_distribution.sh divides n and B by 5; all other settings are those of hash-embed-nodict. Its standard
-embeddings have n rows, five times the parameters; those with as many parameters are added here.
+Reference: https://github.com/YannDubs/Hash-Embeddings, section "Personal improvements"; its script
+bin/accuracy_distribution.sh divides n and B by 5; all other settings are taken from hash-embed-nodict. Its standard
+embeddings have n rows, five times the parameters; embeddings with the same number of parameters are added here.
 
 About three minutes per seed for 36,000 short texts on one core."""
 
@@ -39,7 +39,7 @@ _BASELINE = "improved"  # the others are compared with it
 class AccuracyDistributionSettings(DataSettings):
     """Settings of the experiment; the metadata of each field describe it."""
 
-    preprocessing: Literal["reference", "paper"] = setting("reference", "that of the reference or of the paper")
+    preprocessing: Literal["reference", "paper"] = setting("reference", "as in the reference or in the paper")
     n_embeddings: int = setting(2 * 10**6, "rows of the importance table; n")
     n_buckets: int = setting(2 * 10**5, "component vectors; B")
     embedding_dim: int = setting(20, "embedding dimension; d")

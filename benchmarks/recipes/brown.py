@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Test perplexities on the Brown corpus of a Kneser-Ney model, a feed-forward network and both mixed, beside those of
+Test perplexities on the Brown corpus of a Kneser-Ney model, a feed-forward network and both mixed, compared with
 Bengio, Ducharme, Vincent and Jauvin (2003, A neural probabilistic language model): 321 for Kneser-Ney, 312 for the best
 class-based model, 268 for the best network and 252 for it mixed with a trigram model.
 
@@ -36,7 +36,7 @@ for paragraphs. Here every word of a sentence and </s> count, <unk> like any wor
 certain, which lowers the perplexity. Therefore a second test perplexity, the one to compare with the published ones,
 divides the same log-probability, </s> included, by the number of tokens alone.
 
-The network has hashed direct connections and, beside its window, a bag of the words before it, also of earlier
+The network has hashed direct connections and, in addition to its window, a bag of the words before it, also of earlier
 sentences; its tree is learned by a small network before. The weights of the mixture are learned on the validation text
 by expectation maximization, one set of weights or one for each bin of context frequencies, as in the paper. The epoch
 of the network is chosen there, too; its other settings are those of ptb-table, chosen on the Penn Treebank. The network
@@ -143,7 +143,7 @@ def _read_texts(path: Path, n_train: int, n_valid: int) -> Texts:
 
 
 def _unknown_share(sentences: list[str], vocabulary: dict[str, int]) -> float:
-    """Return the share of <unk> in the predicted words, those of the sentences and </s>."""
+    """Return the share of <unk> in the predicted words and </s>."""
     words = [word for sentence in sentences for word in sentence.split()]
     return sum(word not in vocabulary for word in words) / (len(words) + len(sentences))
 

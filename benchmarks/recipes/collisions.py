@@ -23,8 +23,8 @@ from sklearn_hashnlp.inspection._collision_statistics import (
 
 _DESCRIPTION = """\
 Two words collide if a hash embedding has the same parameters for both: then no classifier can distinguish them. Of V
-distinct words, V (V - 1) / 2 q pairs are expected to collide, where q = 1 / (n B^k) for the improved variant, whose
-hash functions h and u_1 .. u_k all hash the word, and q = 1 / n for the paper's, whose components are chosen by the
+distinct words, V (V - 1) / 2 q pairs are expected to collide. q = 1 / (n B^k) in the improved variant: the hash
+functions h and u_1 .. u_k all hash the word. q = 1 / n in the paper's variant: components are chosen by the
 hash D1 of the word. Its components alone collide with q = 1 / n + (1 - 1 / n) / B^k. The reference is Y. Dubois's
 Hash-Embeddings (https://github.com/YannDubs/Hash-Embeddings), section "Decreasing number of collisions for free".
 
@@ -157,7 +157,7 @@ def _hash_to_columns(step: Result, settings: CollisionsSettings, seed: int) -> R
 
 
 def _summary(counts: CollisionCounts, n_words: int, probability: float, dispersion: float) -> Result:
-    """Return the counts, which can be added to those of other seeds, and their summary."""
+    """Return the counts, which can be added over seeds, and their summary."""
     summary = summarize(counts, n_words=n_words, probability=probability, expected_dispersion=dispersion)
     return {"chance": probability, **counts._asdict(), **summary._asdict()}
 

@@ -28,8 +28,8 @@ predict get the same n-gram counts, a sparse matrix, as scikit-learn's classifie
 set to the seed.
 
 --set dictionary=yes counts the n_embeddings most frequent n-grams in place of hashed ones; ngram_dropout,
-hidden_layer_sizes and members (an ensemble) are those of the experiments on hash embeddings. Run it with --seeds 5 or
-more: differences are tested by the exact permutation test over seeds (sign flips), corrected by Holm's method.
+hidden_layer_sizes and members (an ensemble) are the settings of the experiments on hash embeddings. Run it with --seeds
+5 or more: differences are tested by the exact permutation test over seeds (sign flips), corrected by Holm's method.
 
 About half a minute per seed and embedding for 36,000 short texts on one core."""
 

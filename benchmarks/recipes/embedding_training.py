@@ -19,7 +19,7 @@ from benchmarks.runner.recipe import Result, Run
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.nn import HashEmbedding
 from sklearn_hashnlp.optim import RowwiseAdam
-from sklearn_hashnlp.training._parameters import resolve_device
+from sklearn_hashnlp.training._settings import resolve_device
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 _BUCKETS_PER_COLUMN = 0.1  # of hash embeddings, as in the paper's experiments: B = n / 10
@@ -54,7 +54,7 @@ class Rows(NamedTuple):
 
 
 class TextNetwork(nn.Module):
-    """An embedding of n-grams, whose weighted sum is the vector of a text, and layers above it."""
+    """An embedding of n-grams with layers above the weighted sum that is the vector of a text."""
 
     def __init__(self, embedding: nn.Module, width: int, hidden_sizes: tuple[int, ...], n_classes: int) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ def _standard_embedding(num_embeddings: int, embedding_dim: int) -> nn.Module:
 def make_network(
     name: str, num_embeddings: int, embedding_dim: int, n_classes: int, hidden_sizes: tuple[int, ...] = ()
 ) -> TextNetwork:
-    """Make the network of an embedding, whose vectors may have any width."""
+    """Make the network of an embedding with vectors of any width."""
     embedding = find_embedding(name)(num_embeddings, embedding_dim)
     if not isinstance(embedding, nn.Module):
         raise TypeError(f"The embedding {name} must return a torch.nn.Module, it returned {embedding!r}.")

@@ -92,7 +92,7 @@ Groups = dict[Group, list[Result]]
 
 
 def report(results: Sequence[Result]) -> list[Table]:
-    """Make the tables, with published results beside measured ones."""
+    """Make the tables of published and measured results."""
     groups, marks = _groups(results), _footnote_marks(results)
     tables = [_accuracies(groups, marks), *claim_table(results), _times(groups, marks)] if groups else []
     grid = [result for result in results if result["part"] == "choice"]
@@ -201,7 +201,7 @@ def _accuracies(groups: Groups, marks: dict[str, str]) -> Table:
 
 
 def _all_rows(results: Sequence[Result]) -> bool:
-    """Return whether results are of all rows: published figures of the whole set are not printed beside others."""
+    """Return whether results are of all rows: published figures of the whole set are not compared with others."""
     return same_settings(results[0]["settings"], HashEmbeddingSettings(), ("n_train", "n_test"))
 
 

@@ -25,7 +25,7 @@ from sklearn_hashnlp.datasets._train_test_files import TextSet, find_text_set, r
 
 _VALIDATION_FRACTION = 0.1  # of a grid search without folds
 _ROWS_PER_TEST_ROW = 10  # of a CSV file
-_CHUNK_SIZE = 2**17  # rows whose n-grams are dropped at once, which takes 50 bytes per n-gram
+_CHUNK_SIZE = 2**17  # rows with n-grams dropped at once, which takes 50 bytes per n-gram
 
 
 class CountedTexts(NamedTuple):

@@ -34,7 +34,7 @@ The most frequent n-grams of 1 to 9 words have embeddings of dimension 200; thre
 batch normalization and ReLU, and a softmax layer read their sum. The n-grams of the same rows are counted only once."""
 _REFERENCE = """\
 After Svenstrup, Hansen and Winther (2017), Hash embeddings for efficient word representations, section 5 and table 2,
-and the reference implementation https://github.com/YannDubs/Hash-Embeddings, whose options these settings are. Texts
+and the reference implementation https://github.com/YannDubs/Hash-Embeddings; these settings are its options. Texts
 are lowercased, without punctuation and single characters. N-gram dropout keeps 4 to 99 random n-grams of a text in
 training. Adam with learning rate 0.001, halved after four epochs without improvement on 5 % of the rows; early stopping
 after ten; the weights of the best epoch are restored.

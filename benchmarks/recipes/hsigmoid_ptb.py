@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 A network predicts the fifth word from the four before it, with a hierarchical softmax over a complete binary tree as
 its output layer. The reference implementation is PaddlePaddle's model "Hsigmoid"
-(https://github.com/PaddlePaddle/models, hsigmoid), whose network this is: word embeddings shared by the four positions,
+(https://github.com/PaddlePaddle/models, hsigmoid). Its network: word embeddings shared by the four positions,
 a sigmoid hidden layer with dropout 0.5, initial weights from a normal distribution with standard deviation
 1 / sqrt(8 embedding_dim), and 0.001 for the embeddings, twice the learning rate for the bias; one <s> before each
 sentence, so that its first three words are not predicted. It trains on train.txt and validates on valid.txt, logs both
-losses every 1,000 steps, and saves a checkpoint after every epoch. Sizes and training are those of the reference's
+losses every 1,000 steps, and saves a checkpoint after every epoch. Sizes and training are taken from the reference's
 train.py: embedding dimension 32, hidden size 256, Adam with the constant learning rate 0.003, weight decay 0.0008,
 batches of 64 windows and 30 epochs.
 
@@ -33,10 +33,10 @@ Every checkpoint then predicts each of these words of valid.txt from the true wo
 reference's decoder does, which goes right at each node where the probability is above 0.5, and by exact search for the
 most probable word.
 
-Perplexities are over the predicted words, including </s> and <unk>; they are not those of a model that predicts every
-word.
+Perplexities are over the predicted words, including </s> and <unk>; they cannot be compared with a model that predicts
+every word.
 
-Differences: Adam is row-wise; the weight decay is that of the embeddings, too, and not that of biases; <unk> is ordered
+Differences: Adam is row-wise; the weight decay applies to the embeddings, too, and not to biases; <unk> is ordered
 by its frequency among the words, and <s> has no leaf in the tree; the reference logs every 100 steps. Half an hour of
 processor time.
 
@@ -59,7 +59,7 @@ class HsigmoidPtbSettings:
     hidden_size: int = setting(256, "hidden size")
     dropout: float = setting(0.5, "dropout probability of the hidden layer")
     bias_learning_rate: float = setting(2.0, "factor on the learning rate of the hidden layer's bias")
-    # A copy of the language model's names, whose module loads torch; the model refuses what it does not know.
+    # A copy of the language model's names, since its module loads torch; the model refuses unknown names.
     tree: Literal["balanced", "binary_cluster", "cluster", "complete", "huffman", "random", "two_level"] = setting(
         "complete", "complete as in the reference; or huffman, cluster, balanced, random, two_level"
     )
@@ -126,7 +126,7 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
 def _checkpoint_folder(settings: HsigmoidPtbSettings, run: Run) -> Path:
     if not settings.checkpoint_dir:
         return run.folder / "checkpoints"
-    # Training resumes from any checkpoint in its folder, even of another seed: each run needs a folder of its own.
+    # Training resumes from any checkpoint in its folder, even of another seed: each run needs a separate folder.
     name = PlannedRun(HSIGMOID_PTB, settings, run.seed).folder_name
     return Path(settings.checkpoint_dir) / f"seed-{run.seed}-{name}"
 

@@ -49,7 +49,7 @@ def train_network(
     texts: Texts,
     vocabulary: dict[str, int],
 ) -> HsigmoidLanguageModel:
-    """Train a network with hashed direct connections, whose tree a small network may learn before."""
+    """Train a network with hashed direct connections; a small network may learn its tree first."""
     from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
     from sklearn_hashnlp.training import EarlyStopping
     from sklearn_hashnlp.training._callbacks import LanguageProgress
@@ -118,7 +118,7 @@ def mixture_table(
     default: Any,
     text_settings: Sequence[str],  # published figures are of one text
 ) -> Table:
-    """Make the table of models and mixtures; published figures are shown beside those of the same text alone."""
+    """Make the table of models and mixtures; published figures are shown only next to results on the same text."""
     per_token = "test_perplexity_per_token" in results[0]
     header = [
         "model",

@@ -23,11 +23,12 @@ clipping, weight decay and dropout. The loss is averaged over every 1,000 steps 
 
 The post states neither sizes nor a learning rate, a text or a figure. Here it is trained on the first 5,000 sentences
 of train.txt of the Penn Treebank, in three epochs; sizes are in the range of the paper's, and the learning rate was
-chosen from a few on valid.txt. It is that of the mean loss of a batch: the post's, of the sum, times the batch size.
+chosen from a few on valid.txt. It applies to the mean loss of a batch: the post's rate, for the sum, times the batch
+size.
 
 After the post's network, without and with W, come two of the same sizes without W: one that differs in the
 initialization alone (small weights; b starts at the frequencies of the words), and one that has a tree for a softmax
-and AdaGrad, too. With W the loss starts far above that of equal probabilities.
+and AdaGrad, too. With W the loss starts far above the loss of equal probabilities.
 
 Every word of a sentence and </s> count; <unk> is a word of the text. It needs train.txt, valid.txt and test.txt as
 Tomas Mikolov prepared them in one folder: pass it by --set data=FOLDER, or name it ptb/ in the folder that the
@@ -44,7 +45,7 @@ _NETWORKS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class NplmSettings:
-    """Settings of the experiment; the metadata of each field describe it. Names are those of the post."""
+    """Settings of the experiment; the metadata of each field describe it. Names are taken from the post."""
 
     data: str = setting(
         "",
@@ -100,7 +101,7 @@ def _run(settings: NplmSettings, run: Run) -> Iterator[Result]:
 
 
 def _model(settings: NplmSettings, run: Run, options: dict[str, Any]) -> HsigmoidLanguageModel:
-    """Return the model of one network: what the options leave open is the same for all."""
+    """Return the model of one network; all other settings are the same for all networks."""
     from sklearn_hashnlp.language import HsigmoidLanguageModel
     from sklearn_hashnlp.training import StepLog
     from sklearn_hashnlp.training._callbacks import LanguageProgress

@@ -14,7 +14,7 @@ from benchmarks.runner.table import Table, tables_by_settings, without_column
 _DESCRIPTION = """\
 A sequence-to-sequence network with additive attention reverses strings of 1 to 4 symbols out of 1,000, once with a full
 softmax over the symbols and once with a hierarchical softmax over a random binary tree. The reference implementation is
-Baumel's notebook "Scaling-Up Neural Networks" (https://github.com/talbaumel/RNN_tutorial), whose sizes these are.
+Baumel's notebook "Scaling-Up Neural Networks" (https://github.com/talbaumel/RNN_tutorial), with the same sizes.
 
 fixed strings: 20 epochs on 3,000 strings, one epoch of each output layer in turn; training time, and the loss on 50
 validation strings, summed over all their symbols as in the reference.
@@ -36,7 +36,7 @@ Difference: torch's LSTM, which has no peephole connections. About a quarter of 
 _REFERENCE = {"softmax": {"seconds": 513.3, "valid_loss": 3.177}, "hsigmoid": {"seconds": 448.2, "valid_loss": 1.706}}
 
 
-_SIZES = (  # of the reference, whose figures are printed beside runs of these sizes alone
+_SIZES = (  # of the reference; its figures are printed only next to runs of these sizes
     "arity",
     "n_symbols",
     "max_length",
@@ -151,7 +151,7 @@ def _run_fresh(settings: ReversalSettings, seed: int, log: Log, progress: Progre
 
 
 def _run_layers(settings: ReversalSettings, seed: int) -> Result:
-    """Time the output layers alone, on as many rows as a training step has on average."""
+    """Time the output layers alone, on the average number of rows of a training step."""
     from benchmarks.recipes.reversal_training import make_output, time_layers
 
     n_classes = settings.n_symbols + 1

@@ -18,7 +18,7 @@ class ReversalSettings:
     max_length: int = setting(4, "maximum number of symbols of a string")
     n_train: int = setting(3000, "training strings per epoch")
     n_validation: int = setting(50, "validation strings for the loss")
-    n_test: int = setting(1000, "validation strings for the exact match, and as many test strings")
+    n_test: int = setting(1000, "validation strings for the exact match; the number of test strings is the same")
     epochs: int = setting(20, "epochs on fixed strings")
     stop_at: float = setting(0.98, "exact match at which training on fresh strings stops")
     max_epochs: int = setting(150, "maximum number of epochs on fresh strings; 0 leaves them out")

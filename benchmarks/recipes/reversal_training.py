@@ -72,7 +72,7 @@ class Trainer:
             )
             if settings.init == "glorot":
                 draw_glorot(self.network)
-        self.sums_symbols = settings.optimizer == "sgd"  # as the reference does, whose learning rate is of such a loss
+        self.sums_symbols = settings.optimizer == "sgd"  # as in the reference: its learning rate is for such a loss
         kind = torch.optim.SGD if self.sums_symbols else torch.optim.Adam
         self.optimizer = kind(self.network.parameters(), lr=settings.learning_rate, fused=True)
         self.batch_size = settings.batch_size

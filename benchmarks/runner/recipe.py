@@ -34,14 +34,14 @@ class Run:
     """One run of a recipe: its seed, folder and callbacks."""
 
     seed: int  # of all random numbers: the same seed gives the same results, except for times
-    folder: Path  # for intermediate files; it holds those of an interrupted run, and is deleted at the end
+    folder: Path  # for intermediate files; kept when a run is interrupted, deleted at the end
     previous: Sequence[Result] = ()  # the first results of an interrupted run, in order
     log: Log = field(default=no_log, repr=False)  # called with a line of text
     progress: Progress = field(default=no_progress, repr=False)  # called with the work that is done and the total
 
 
 def fit_progress(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callable[[float], None]:
-    """Return a callback that turns the progress of the fits of one result, from 0 to 1 each, into that of the run."""
+    """Return a callback that converts the progress of the fits of one result, from 0 to 1, into the run's."""
     started = 0
 
     def update(share: float) -> None:
@@ -83,7 +83,7 @@ class Recipe:
     # Called with results of any seeds and settings, of unfinished runs too; recipes with the same one share tables.
     report: Callable[[Sequence[Result]], list[Table]] = field(default=mean_table, repr=False)
     plot: Callable[[Sequence[Result], Figure], None] | None = field(default=None, repr=False)
-    packages: Sequence[str] = ("sklearn-hashnlp", "numpy", "torch")  # whose versions are written into results
+    packages: Sequence[str] = ("sklearn-hashnlp", "numpy", "torch")  # their versions are written into results
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name.startswith("-"):

@@ -105,7 +105,7 @@ def _read(path: Path, file: BinaryIO) -> tuple[list[Result], int]:
         try:
             value = json.loads(line) if line.strip() else None
         except ValueError:  # not JSON, or not UTF-8
-            # An incomplete result begins like this and is cut off; any other text may belong to somebody else.
+            # An incomplete result starts like this and is cut off; any other text may belong to another program.
             if line[:2] in (b"{", b'{"') and not line.endswith(b"\n"):
                 break
             raise ValueError(

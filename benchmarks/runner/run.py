@@ -45,7 +45,7 @@ def environment(*packages: str) -> dict[str, Any]:
 
 def commit_of(checkout: Path) -> str | None:
     """Return the commit of a git checkout and its time in UTC, marked if the package differs; None of no checkout."""
-    if not (checkout / ".git").exists():  # an installed package, whose version is known
+    if not (checkout / ".git").exists():  # an installed package has a version
         return None
     try:
         commit = _git(checkout, "log", "-1", "--format=%h of %cd", "--date=format-local:%Y-%m-%d %H:%M")
@@ -163,7 +163,7 @@ def run_recipe(
     if step != recipe.n_results(settings):
         raise RuntimeError(
             f"The experiment {recipe.name!r} declares {recipe.n_results(settings)} results for these settings, but "
-            f"yielded {step}: its n_results and run must agree, and run must leave out those of Run.previous."
+            f"yielded {step}: its n_results and run must agree, and run must not yield results of Run.previous."
         )
 
 

@@ -136,7 +136,7 @@ class _RunTracker:
 def _run_in_this_process(tracker: _RunTracker) -> None:
     while tracker.pending:
         run, previous, folder = tracker.start_next()
-        # A full disk or a closed pipe is no failure of this run: every other run would meet it.
+        # A full disk or a closed pipe is not a failure of this run: every other run would fail, too.
         own_errors: list[Exception] = []
 
         def send(event: str, value: Any, run: PlannedRun = run, own_errors: list[Exception] = own_errors) -> None:

@@ -18,7 +18,7 @@ def setting(default: Any, help: str, *, recorded: bool = True) -> Any:  # noqa: 
 
 
 def check_settings(settings: Any, owner: str) -> None:
-    """Check that settings are an instance of a frozen dataclass whose fields the command line can parse."""
+    """Check that settings are an instance of a frozen dataclass with fields that the command line can parse."""
     if not is_dataclass(settings) or isinstance(settings, type) or not settings.__dataclass_params__.frozen:  # type: ignore[attr-defined]  # of every dataclass
         hint = " instead of its class: Settings()" if isinstance(settings, type) else ", @dataclass(frozen=True)"
         raise TypeError(f"{owner}: settings must be an instance of a frozen dataclass{hint}, got {settings!r}.")
@@ -56,7 +56,7 @@ def settings_as_json(settings: Any) -> dict[str, Any]:
 
 
 def is_recorded(field: Field[Any]) -> bool:
-    """Return True if results hold the setting: folders and devices do not change the results and are left out."""
+    """Return True if results hold the setting: folders and devices do not change the results and are not stored."""
     return bool(field.metadata.get("recorded", True))
 
 

@@ -17,7 +17,7 @@ class Table(NamedTuple):
 
     title: str
     header: Sequence[str]
-    rows: Sequence[Sequence[str]]  # each has as many cells as the header
+    rows: Sequence[Sequence[str]]  # each with one cell per column of the header
     notes: Sequence[str] = ()  # sentences below the table
 
 

@@ -2,7 +2,7 @@
 
 Each speed is a ratio to scikit-learn in the same process, in turns, both on one thread, by processor time, so that
 other machines and other work on the machine change it little; a start is a ratio to the import of scikit-learn's text
-features and linear models. Memory is in MiB, the peak of a new process above what it had before.
+features and linear models. Memory is in MiB, the growth of the peak of a new process.
 
 vectorizer   HashingVectorizer's seconds for the same matrix over ours, words 1-2 and characters 1-4
 training     HashingVectorizer (words 1-2) + SGDClassifier's seconds of fit over make_text_classifier's
@@ -52,7 +52,7 @@ OUR_START = "import sys, sklearn_hashnlp; print(sklearn_hashnlp.load_model(sys.a
 
 
 class Comparison(NamedTuple):
-    """A figure beside the recorded one."""
+    """A measured and a recorded figure."""
 
     name: str
     measured: float
@@ -97,13 +97,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"Written: {path}")
         return 0
     if not compares:
-        print("No comparison: the recorded figures are those of all rows.")
+        print("No comparison: the recorded figures are of all rows.")
         return 0
     return report(measured, recorded)
 
 
 def measure(data: DataFolder, rounds: int) -> dict[str, Any]:
-    """Measure everything; the names of figures say by their first key in which direction they are good."""
+    """Measure everything; the first key of a figure is the direction of improvement."""
     train = data.train(SET)
     figures: dict[str, Any] = {"speed": {}, "start": {}, "memory": {}}
 
@@ -183,7 +183,7 @@ def ratio_of(theirs: Callable[[], Any], ours: Callable[[], Any], rounds: int) ->
 
 
 def starts(model: Path, rounds: int) -> Sequence[tuple[str, float]]:
-    """Return the ratios of the processor seconds of new processes to those of importing scikit-learn."""
+    """Return the processor seconds of new processes divided by the seconds of importing scikit-learn."""
     commands = {
         "peer": [sys.executable, "-c", PEER_START],
         "start of hashnlp predict, times": [sys.executable, "-m", "sklearn_hashnlp", "predict", "--model", str(model)],
@@ -223,7 +223,7 @@ def report(measured: dict[str, Any], recorded: dict[str, Any]) -> int:
     if missing:
         print(f"bench-check FAILED: no figure is recorded of: {'; '.join(missing)}. Record them with --record.")
     if gone:
-        print(f"bench-check FAILED: recorded but not measured: {'; '.join(gone)}. Record what is measured by --record.")
+        print(f"bench-check FAILED: recorded but not measured: {'; '.join(gone)}. Record the new figures by --record.")
     if worse:
         print(f"bench-check FAILED: worse than {TOLERANCE:.0%} of what was recorded: {'; '.join(worse)}")
     failed = bool(missing or gone or worse)

@@ -1,6 +1,6 @@
 """AG News on a CUDA device and on the CPU: seconds per epoch and accuracy, by batch size.
 
-Both train the same pipeline with the same seed for three epochs; the seconds are those of the fastest epoch after the
+Both train the same pipeline with the same seed for three epochs; the seconds are of the fastest epoch after the
 first, which also loads compiled kernels and copies the data to the device. A warm-up training is not counted.
 
     python -m benchmarks run bench_cuda --data DIR

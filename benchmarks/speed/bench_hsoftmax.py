@@ -1,6 +1,6 @@
 """The hierarchical softmax against torch's full and adaptive softmax: training, large vocabularies and search.
 
-Five parts, each of which can be run alone (--part) and is added to the same JSON; minutes are those of two cores.
+Five parts, each of which can be run alone (--part) and is added to the same JSON; minutes are on two cores.
 
 epoch    PTB, 5-gram network, embedding 64, hidden 256, batches of 512. Seconds of an epoch of HsigmoidLanguageModel
          with four trees, and of the same network in a plain torch loop with adaptive and with full softmax. For the

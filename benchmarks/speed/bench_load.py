@@ -3,7 +3,7 @@
 Threads of torch and of scikit-learn wait for each other by spinning. While another process has the core of one of them,
 the others do nothing for a time slice of the system, at each of the many small sums of a small network.
 
-examples   each with HASHNLP_QUICK=1, in a process of its own with the libraries' default numbers of threads, alone and
+examples   each with HASHNLP_QUICK=1, in a separate process with the libraries' default numbers of threads, alone and
            beside --busy processes that compute without end, in turns; the median of the seconds beside them must be at
            most 4 times the median of those alone, else the exit status is 1
 networks   milliseconds of a training step of AttentionSeq2Seq by its size, on one torch thread and on one per core,
@@ -92,7 +92,7 @@ def busy_processes(number: int) -> Iterator[None]:
 def measure_example(name: str, rounds: int, n_busy: int) -> dict[str, Any]:
     """Measure the seconds of clock and processor of an example, alone and beside busy processes."""
     runs: dict[str, list[tuple[float, float]]] = {ALONE: [], BESIDE: []}
-    run_example(name)  # compiles what is not compiled yet
+    run_example(name)  # compile the functions first
     for _ in range(rounds):
         runs[ALONE].append(run_example(name))
         with busy_processes(n_busy):
@@ -109,7 +109,7 @@ def measure_example(name: str, rounds: int, n_busy: int) -> dict[str, Any]:
 
 
 def run_example(name: str) -> tuple[float, float]:
-    """Run an example in a folder of its own; return its seconds of clock and of processor."""
+    """Run an example in a separate folder; return its seconds of clock and of processor."""
     env = os.environ | {"HASHNLP_QUICK": "1", "MPLBACKEND": "Agg"}
     env.pop("HASHNLP_DATA", None)
     with tempfile.TemporaryDirectory() as folder:

@@ -88,13 +88,13 @@ def run(command: list[str], cache: Path) -> dict[str, Any]:
 
 
 def processor_seconds() -> float:
-    """Return those of all processes that have ended."""
+    """Return the results of all processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table: a row per task, and the ratio of portable machine code to that of the processor."""
+    """Return the table: a row per task, and the ratio of portable machine code to code for this processor."""
     own, portable = (result.get("seconds", {}).get(kind, {}) for kind in ("own", "portable"))
     return table(
         ("", "own, s", "portable, s", "ratio"),

@@ -1,6 +1,6 @@
 """Accuracy on AG News against the size of the saved model, from about 100 KB to about 200 MB.
 
-Each table shape is trained once per seed, saved at each precision, loaded and tested, so the accuracy is that of the
+Each table shape is trained once per seed, saved at each precision, loaded and tested, so the accuracy is of the
 saved model. Size is the sum of the folder's files.
 
     python -m benchmarks run bench_model_size --data DIR

@@ -2,8 +2,8 @@
 
 The documents are the training rows of AG News, repeated, with three of ten words replaced at random. `fit` gets them as
 one list; `partial_fit` gets chunks of 10,000, each generated when it is needed and then freed. Every size and method
-runs in a new process. Seconds are those of fit, or of vectorizer.transform and classifier.partial_fit together;
-generating documents is not counted. Peak memory is that of the whole process, with Python, torch, the real rows and,
+runs in a new process. Seconds are of fit, or of vectorizer.transform and classifier.partial_fit together;
+generating documents is not counted. Peak memory is of the whole process, with Python, torch, the real rows and,
 for fit, all documents. The slope in log-log scale is the exponent of the time: 1 is linear.
 
     python -m benchmarks run bench_scale --data DIR

@@ -107,7 +107,7 @@ def measure(model: Any, train: Rows, test: Rows) -> Outcome:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table: a row per data set and model, with the ratios of its seconds to those of scikit-learn."""
+    """Return the table: a row per data set and model, with its seconds divided by scikit-learn's."""
     rows = []
     for name, cell in result.get("sets", {}).items():
         seconds = {

@@ -164,7 +164,7 @@ def prediction(
 
 
 def on_one_processor(work: Callable[[], Result]) -> Result:
-    """Call a function on one processor, so that it starts no threads of its own."""
+    """Call a function on one processor, so that it starts no threads."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:

@@ -17,6 +17,7 @@ from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule
 from sklearn_hashnlp.language._reader import read_training_data
 from sklearn_hashnlp.language._trees import cooccurrence_vectors
 from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.trees import SoftmaxTree, cluster_tree
 
 SIZES = {"order": 5, "embedding_dim": 64, "hidden_size": 256}
@@ -50,7 +51,7 @@ class Corpus:
 
 def read_ptb(data: DataFolder) -> Corpus:
     train, valid = (read_text(data, "ptb", file) for file in ("train.txt", "valid.txt"))
-    corpus = read_training_data(HsigmoidLanguageModel(**SIZES), train, valid)
+    corpus = read_training_data(HsigmoidLanguageModel(**SIZES), train, valid, Seeds(0, 0, 0, 0))
     assert corpus.valid_windows is not None
     return Corpus(
         train,

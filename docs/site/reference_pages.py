@@ -24,6 +24,15 @@ FOLDERS = {
 }
 """Public folder -> heading, in the order of the reference."""
 
+RESULTS = {
+    "inspection.collision_report": "inspection._collision_report.CollisionReport",
+    "inspection.explain": "inspection._explanation.Explanation",
+    "nn.SentenceNetwork": "nn._word_batch.WordVectors",
+    "text.project_words": "text._word_projections.WordProjections",
+    "trees.SoftmaxTree": "trees._softmax_tree.DepthStatistics",
+}
+"""Public name -> class of its results, which is described on the same page."""
+
 PACKAGE = "sklearn_hashnlp"
 PACKAGES = {"sklearn": "scikit-learn", "skorch": "skorch", "torch": "torch"}
 
@@ -84,8 +93,7 @@ def _page(full_name: str, value: Any) -> str:
     name = full_name.rpartition(".")[2]
     title = _heading(name, "=")
     if inspect.isclass(value):
-        members = ", ".join(_members(value))
-        body = f".. autoclass:: {full_name}\n" + (f"   :members: {members}\n" if members else "")
+        body = _class(full_name, value)
         inherited = _inherited(value)
         if inherited:
             body += f"\n.. rubric:: Inherited\n\n{inherited}\n"
@@ -93,8 +101,17 @@ def _page(full_name: str, value: Any) -> str:
         body = f".. autofunction:: {full_name}\n"
     else:
         body = f".. autodata:: {full_name}\n   :no-value:\n"
+    result = RESULTS.get(full_name.removeprefix(f"{PACKAGE}."))
+    if result is not None:
+        module, _, result_name = f"{PACKAGE}.{result}".rpartition(".")
+        body += f"\n{_class(f'{module}.{result_name}', getattr(import_module(module), result_name))}"
     short = f"{PACKAGE}.{name}" if name in import_module(PACKAGE).__all__ else ""
     return f"{title}\n{body}\n.. minigallery:: {full_name} {short}".rstrip() + "\n   :add-heading: Examples\n"
+
+
+def _class(full_name: str, value: type) -> str:
+    members = ", ".join(_members(value))
+    return f".. autoclass:: {full_name}\n" + (f"   :members: {members}\n" if members else "")
 
 
 def _members(value: type) -> list[str]:

@@ -2,7 +2,7 @@
 Does hashing lose accuracy against a vocabulary?
 ================================================
 
-A vocabulary gives each n-gram a column of its own: it must be collected from the training texts and stored, and an
+A vocabulary gives each n-gram a separate column: it must be collected from the training texts and stored, and an
 n-gram that is not in it is lost. Hashing computes the column: nothing is stored, but n-grams share columns. Both with
 the same number of columns, and the same linear classifier on them:
 
@@ -53,7 +53,7 @@ def classifier(vectorizer):
 
 
 # %%
-# Accuracy, and bytes of what is stored of the vectorizer. The weights of the classifier are as many for both.
+# Accuracy, and the stored bytes of the vectorizer. The number of weights of the classifier is the same for both.
 answers = {"vocabulary": vocabulary, "hashing": hashing}
 accuracies = {name: np.zeros((n_splits, len(widths))) for name in answers}
 sizes = {name: np.zeros(len(widths)) for name in answers}

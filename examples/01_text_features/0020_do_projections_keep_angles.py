@@ -3,8 +3,8 @@ Do projections keep angles?
 ===========================
 
 A projection of :class:`~sklearn_hashnlp.text.SGNNProjector` turns a row of n-gram counts into bits, each the side of a
-hyperplane on which the row lies. On average over random hyperplanes, two rows differ in as many bits as the angle
-between them divided by 180 degrees. How far from the true angle is the estimate, by number of bits, with
+hyperplane on which the row lies. On average over random hyperplanes, the share of bits in which two rows differ is the
+angle between them divided by 180 degrees. How far from the true angle is the estimate, by number of bits, with
 
 - hyperplanes with normally distributed coefficients, the default,
 - hyperplanes with coefficients -1 and 1,
@@ -40,7 +40,7 @@ def sample(strings):
 
 
 # %%
-# The true angle is that of the rows of n-gram counts.
+# The true angle is between the rows of n-gram counts.
 def true_angles(a, b):
     cosines = normalize(a).multiply(normalize(b)).sum(axis=1)
     return np.degrees(np.arccos(np.clip(np.asarray(cosines).ravel(), -1, 1)))

@@ -5,8 +5,8 @@ How small can a text model be?
 One data set, the docstrings of Python's standard library, which are on every machine; the label is the module. Three
 models with the same number of parameters:
 
-- a hash embedding, whose n-grams share a pool of vectors and have their own importance weights;
-- the hashing trick, whose n-grams share whole vectors;
+- a hash embedding: n-grams share a pool of vectors and have separate importance weights;
+- the hashing trick: n-grams share whole vectors;
 - a linear model on hashed n-grams.
 
 Run it with ``python examples/02_classifiers/0010_how_small_can_a_model_be.py``; it takes about a minute.

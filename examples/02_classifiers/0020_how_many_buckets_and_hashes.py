@@ -4,7 +4,7 @@ How many buckets and how many hashes?
 
 A hash embedding has a pool of ``n_buckets`` vectors, and each n-gram ``n_hashes`` of them, each with an importance
 weight of its own. A large pool is a large model; in a small one n-grams share vectors, and a second vector for each may
-tell them apart. A grid search tries all combinations of both by cross-validation.
+separate them. A grid search tries all combinations of both by cross-validation.
 
 The texts are the docstrings of Python's standard library; the label is the module. It takes about a minute.
 """

@@ -85,8 +85,8 @@ for name, (predict, learn) in answers.items():
     correct[name], seconds[name] = np.array(hits), time.process_time() - started
 
 # %%
-# Plot the accuracy over the last 300 texts, and print that of the whole stream. New labels occur from the dashed line
-# on.
+# Plot the accuracy over the last 300 texts, and print the accuracy over the whole stream. New labels occur from the
+# dashed line on.
 WINDOW = 60 if QUICK else 300
 figure, axes = plt.subplots(figsize=(7.0, 4.6), layout="constrained")
 for name, hits in correct.items():

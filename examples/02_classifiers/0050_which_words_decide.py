@@ -2,9 +2,9 @@
 Which words decide a prediction?
 ================================
 
-:func:`sklearn_hashnlp.inspection.explain` tells what each n-gram of a text adds to the score of a label. Whether an
-explanation is right can be tested: delete the words that it names first, and see how soon the predicted label changes.
-Words are deleted in the order of
+:func:`sklearn_hashnlp.inspection.explain` shows the contribution of each n-gram of a text to the score of a label.
+Whether an explanation is right can be tested: delete the words that it names first, and see how soon the predicted
+label changes. Words are deleted in the order of
 
 - the contributions of ``explain``;
 - occlusion: the loss of score if this word alone is deleted;
@@ -121,9 +121,9 @@ plt.show()
 # %%
 # Contributions and occlusion name the words that decide: on the docstrings of Python 3.11 the label changes for a sixth
 # of the texts when their first word is deleted, and for a third to two thirds after three to eight words. For the first
-# three words they are equally good, later the contributions are better, since they count what a word adds beside other
-# words that say the same. Rare words are no better than chance at first. The loser is chance: after eight words four of
-# five texts still have their label. Of the two good orders occlusion takes less time for short texts; contributions
-# also tell what an n-gram adds to each of the labels, and what is against them.
+# three words they are equally good, later the contributions are better, since they count the contribution of a word in
+# addition to other words with the same evidence. Rare words are no better than chance at first. The loser is chance:
+# after eight words four of five texts still have their label. Of the two good orders occlusion takes less time for
+# short texts; contributions also show the evidence for and against each label.
 means = {name: np.mean(shares) for name, shares in kept.items()}
 print(f"the winner is {min(means, key=means.get)}, the loser {max(means, key=means.get)}")

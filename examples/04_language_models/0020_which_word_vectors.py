@@ -1,5 +1,5 @@
 """
-Which word vectors know what words mean?
+Which word vectors represent the meaning of words?
 ========================================
 
 Word vectors can be tested by analogies, "file is to files as object is to ...", and by neighbors: are the vectors of
@@ -41,15 +41,15 @@ print(f"{len(sentences):,} sentences, {len(words):,} words that occur ten times 
 
 # %%
 # The vectors. The language model is trained on all words. scikit-learn counts, for each word, the words that stand one
-# to three places before and after it.
+# to three positions before and after it.
 small = {"embedding_dim": 8, "hidden_size": 16, "max_epochs": 1} if QUICK else {"tree": "cluster", "hidden_size": 128}
 model = HsigmoidLanguageModel(order=5, min_count=3, random_state=0, **small).fit(sentences)
 ids = [model.vocabulary_[word] for word in words]
 
 neighbors = defaultdict(list)
 for sentence in sentences:
-    for place, word in enumerate(sentence):
-        neighbors[word] += sentence[max(place - 3, 0) : place] + sentence[place + 1 : place + 4]
+    for index, word in enumerate(sentence):
+        neighbors[word] += sentence[max(index - 3, 0) : index] + sentence[index + 1 : index + 4]
 counter = CountVectorizer(analyzer=list, max_features=2000)
 shares = normalize(counter.fit_transform(neighbors[word] for word in words).astype(float), norm="l1").sqrt()
 

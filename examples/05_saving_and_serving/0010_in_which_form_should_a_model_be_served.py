@@ -5,7 +5,7 @@ In which form should a model be saved and served?
 The same classifier of texts, trained once, in five forms:
 
 - a pickle;
-- a folder by ``save_model``, whose tables are numbers of four bytes, of two (``"float16"``) or of one (``"int8"``);
+- a folder by ``save_model``, with tables of numbers of four bytes, of two (``"float16"``) or of one (``"int8"``);
 - a Python file by ``export_predictor``, which depends on numpy only.
 
 How large is it, how long does it take until the first label, from the start of a process, and does it predict the same
@@ -69,8 +69,8 @@ if QUICK:
     programs = {name: programs[name] for name in programs if name.startswith("exported")}
 
 # %%
-# Run them. The time of the first label counts from the start of the process; the labels are compared with those of the
-# model that was trained.
+# Run them. The time of the first label counts from the start of the process; the labels are compared with the labels of
+# the model that was trained.
 files = {
     "pickle": "model.pickle",
     "folder, float32": "float32",

@@ -3,14 +3,14 @@ Is training faster on a GPU?
 ============================
 
 The same classifier is trained on the CPU and, if torch finds a CUDA device, on the GPU, with batches of different
-sizes. On the CPU the default classifier of few texts has a training of its own, so ``loss="softmax"`` and a number of
+sizes. On the CPU the default classifier trains on few texts by another solver, so ``loss="softmax"`` and a number of
 epochs ask for stochastic gradients on both.
 
 Each step of a training on a GPU starts many small programs there, which takes time whatever the size of the batch; on
 the CPU a step is compiled as a whole. Large batches are therefore the favorable case for the GPU, and small ones for
 the CPU.
 
-Without a CUDA device this example measures the CPU alone, and says so. The texts are the docstrings of Python's
+Without a CUDA device this example measures and reports the CPU alone. The texts are the docstrings of Python's
 standard library; the label is the module. It takes about half a minute.
 """
 

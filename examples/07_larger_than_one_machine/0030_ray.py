@@ -33,7 +33,7 @@ def count_ngrams(batch: pd.DataFrame) -> pd.DataFrame:
 
 
 # %%
-# Actors: the model is loaded when an actor begins, and not for each batch.
+# Actors: the model is loaded when an actor starts, and not for each batch.
 class Predict:
     """An actor that predicts the labels of batches."""
 

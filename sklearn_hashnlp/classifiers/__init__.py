@@ -1,57 +1,5 @@
 """Classifiers of texts, of sparse rows and of projected rows; torch is imported on first use."""
 
-from __future__ import annotations
+from sklearn_hashnlp._lazy import lazy_names
 
-from typing import TYPE_CHECKING
-
-__all__ = [
-    "AugmentedTextClassifier",
-    "EmbeddingTables",
-    "HashEmbeddingClassifier",
-    "QuantizedSGNNClassifier",
-    "SGNNClassifier",
-    "TextClassifier",
-    "Trial",
-    "TunedModel",
-    "TuningResult",
-    "export_predictor",
-    "load_fasttext",
-    "make_text_classifier",
-    "merge",
-    "quantize",
-    "tune_text_classifier",
-]
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.classifiers._augmented_text_classifier import AugmentedTextClassifier
-    from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-    from sklearn_hashnlp.classifiers._load_fasttext import load_fasttext
-    from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
-    from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
-    from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
-    from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
-    from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
-    from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-    from sklearn_hashnlp.classifiers.merging._merge import merge
-    from sklearn_hashnlp.classifiers.tuning._result import Trial, TunedModel, TuningResult
-    from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import tune_text_classifier
-else:
-    from sklearn_hashnlp._lazy import lazy_names
-
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "_augmented_text_classifier": ["AugmentedTextClassifier"],
-            "export._export_predictor": ["export_predictor"],
-            "hash_embedding._embedding_tables": ["EmbeddingTables"],
-            "_hash_embedding_classifier": ["HashEmbeddingClassifier"],
-            "_load_fasttext": ["load_fasttext"],
-            "_make_text_classifier": ["make_text_classifier"],
-            "merging._merge": ["merge"],
-            "_quantized_sgnn_classifier": ["QuantizedSGNNClassifier", "quantize"],
-            "_sgnn_classifier": ["SGNNClassifier"],
-            "_text_classifier": ["TextClassifier"],
-            "tuning._result": ["Trial", "TunedModel", "TuningResult"],
-            "tuning._tune_text_classifier": ["tune_text_classifier"],
-        },
-    )
+__getattr__, __dir__, __all__ = lazy_names(__name__)

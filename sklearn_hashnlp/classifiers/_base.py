@@ -31,11 +31,12 @@ from sklearn_hashnlp.classifiers._labels import (
 )
 from sklearn_hashnlp.classifiers._losses import Loss, LossName
 from sklearn_hashnlp.classifiers._parameters import Monitor
+from sklearn_hashnlp.classifiers._topk import label_pairs, largest
 from sklearn_hashnlp.text._documents import refuse_texts
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule
 from sklearn_hashnlp.training._estimator import FittedNet
-from sklearn_hashnlp.training._parameters import TRAINING
 from sklearn_hashnlp.training._rows import Rows
+from sklearn_hashnlp.training._settings import TRAINING
 
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._net import ClassifierNet
@@ -245,11 +246,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             )
         check_is_fitted(self)
         probabilities, indices = self._topk(X, min(int(k), len(self.classes_)))
-        labels = self.classes_.tolist()
-        return [
-            [(labels[index], probability) for index, probability in zip(*best, strict=True) if probability >= threshold]
-            for best in zip(indices.tolist(), probabilities.tolist(), strict=True)
-        ]
+        return label_pairs(self.classes_.tolist(), probabilities, indices, threshold)
 
     def _refuse_texts(self, X: Any) -> None:
         """Raise an error that names the missing vectorizer if ``X`` holds texts."""
@@ -261,9 +258,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the k largest probabilities of each row, in descending order, and the indices of their classes."""
-        probabilities = self.predict_proba(X)
-        indices = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(probabilities, indices, axis=1), indices
+        return largest(self.predict_proba(X), k)
 
 
 class NetClassifier(ScoringClassifier, FittedNet):

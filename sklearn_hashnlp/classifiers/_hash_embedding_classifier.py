@@ -42,17 +42,19 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, 
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._parameters import (
+from sklearn_hashnlp.training._rows import validation_split
+from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     Device,
+    Seeds,
+    TrainingSettings,
     check_callbacks,
     check_hidden_layers,
+    draw_seeds,
     resolve_device,
 )
-from sklearn_hashnlp.training._rows import validation_split
-from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._tree_names import ClassTree
+from sklearn_hashnlp.trees._tree_builders import ClassTree
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet

@@ -20,7 +20,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
 from sklearn_hashnlp.text._token_patterns import TOKENS
 from sklearn_hashnlp.training._bundles import EarlyStopping
-from sklearn_hashnlp.training._parameters import Device
+from sklearn_hashnlp.training._settings import Device
 
 Features: TypeAlias = Literal["auto", "words", "words+characters", "characters"]
 

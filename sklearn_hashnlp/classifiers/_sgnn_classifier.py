@@ -30,15 +30,17 @@ from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._parameters import (
+from sklearn_hashnlp.training._rows import validation_split
+from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     Device,
+    Seeds,
+    TrainingSettings,
     check_callbacks,
     check_hidden_layers,
+    draw_seeds,
     resolve_device,
 )
-from sklearn_hashnlp.training._rows import validation_split
-from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
 SGNNLoss: TypeAlias = Literal["softmax", "ova"]

@@ -21,11 +21,11 @@ from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
 from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.text._n_jobs import with_n_jobs
+from sklearn_hashnlp.text._ngram_vector_union import with_n_jobs
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
 from sklearn_hashnlp.training._bundles import EarlyStopping, HasBundles
-from sklearn_hashnlp.training._history import History
-from sklearn_hashnlp.training._parameters import Device
+from sklearn_hashnlp.training._estimator import History
+from sklearn_hashnlp.training._settings import Device
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
@@ -174,7 +174,6 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
 
     pipeline_: Pipeline
     _fitted_features: dict[str, Any]
-    _overrides: ClassVar[dict[str, Any]] = {}  # parameters of the classifier, set by the command line
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: HashEmbeddingClassifier._parameter_constraints[name]
         for name in (*MODEL_PARAMETERS, "device", "random_state", "verbose")
@@ -496,8 +495,11 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
     def _new_pipeline(self) -> Pipeline:
         check_ngram_range(self.ngram_range, caller=type(self).__name__)
         pipeline = build_pipeline(self.get_params(deep=False), caller=type(self).__name__)
-        pipeline[-1].set_params(**self._overrides)
+        self._prepare(pipeline)
         return pipeline
+
+    def _prepare(self, pipeline: Pipeline) -> None:
+        """Change a new pipeline before it is trained: the command line adds callbacks, and is given the features."""
 
     def _updated_pipeline(self) -> Pipeline:
         """Return the fitted pipeline, whose training continues, with the parameters of training as they are now."""

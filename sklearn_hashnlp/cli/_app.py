@@ -1,4 +1,4 @@
-"""The ``hashnlp`` command and its subcommands, whose modules are imported for the command that is run."""
+"""The ``hashnlp`` command and its subcommands; only the module of the command that is run is imported."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ Train and use text classifiers, language models and sentence encoders. No vocabu
   hashnlp tune mails.csv --model spam     search for better parameters
   echo "Win!" | hashnlp predict -m spam   predict labels, one text per line
   hashnlp test more.csv --model spam      test a model on labeled texts
-  hashnlp explain more.csv --model spam   show what predictions are due to
+  hashnlp explain more.csv --model spam   explain predictions by n-grams
   hashnlp info spam                       describe a model
   hashnlp export -m intents intents.py    export a small model as one file
   hashnlp convert spam.bin -m spam        convert a model of fastText
-  hashnlp warmup                          compile functions beforehand
+  hashnlp warmup                          compile functions in advance
   hashnlp lm train text.txt --model lm    train a language model
   hashnlp sentences train text.txt -m e   train a sentence encoder, for search
 

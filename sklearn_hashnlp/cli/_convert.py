@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, ModelFolder, Precision, Quiet, SavedPrecision
-from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli._options import ModelFolder, Precision, SavedPrecision
+from sklearn_hashnlp.cli._screen import Screen, command_name, counted
 
 HELP = """\
 Convert a supervised model of fastText, .bin or .ftz, to a model folder.
@@ -28,14 +28,12 @@ stores one byte.
 
 @reporting_errors
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="fastText's file, .bin or .ftz.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="fastText's file, .bin or .ftz.")],
     model: ModelFolder,
+    screen: Screen,
     precision: SavedPrecision = Precision.float32,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Convert a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     from sklearn_hashnlp.classifiers._load_fasttext import fasttext_pipeline
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._fasttext_file import read_fasttext
@@ -47,19 +45,14 @@ def convert(
     card = {"Converted from fastText": {"file": file.name} | content.arguments}
     save_model(fasttext_pipeline(content), model, precision=precision.value, card=card)
     n_bytes = sum(path.stat().st_size for path in model.iterdir() if path.is_file())
-    if as_json:
-        screen.show_json(
-            {
-                "model": str(model),
-                "loss": content.arguments["loss"],
-                "labels": labels,
-                "n_words": n_words,
-                "bytes_before": file.stat().st_size,
-                "bytes": n_bytes,
-            }
-        )
-        return
-    screen.show(
-        f"Wrote {model}: {counted(len(labels), 'label')}, {counted(n_words, 'word')}, {counted(n_bytes, 'byte')}"
-    )
-    screen.note(f"Predict labels with: hashnlp predict --model {shlex.quote(str(model))}")
+    report = {
+        "model": str(model),
+        "loss": content.arguments["loss"],
+        "labels": labels,
+        "n_words": n_words,
+        "bytes_before": file.stat().st_size,
+        "bytes": n_bytes,
+    }
+    sizes = f"{counted(len(labels), 'label')}, {counted(n_words, 'word')}, {counted(n_bytes, 'byte')}"
+    screen.result(report, [f"Wrote {model}: {sizes}"])
+    screen.next_step("predict labels", f"{command_name()} predict --model {shlex.quote(str(model))}")

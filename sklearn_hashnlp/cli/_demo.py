@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import statistics
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ComputeDevice, Device, Jobs, Json, Quiet, Seed
-from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
+from sklearn_hashnlp.cli._options import ComputeDevice, Device, Jobs, Seed
+from sklearn_hashnlp.cli._screen import Screen, command_name, plain_table
 
 HELP = """\
 Train a classifier that predicts the module of a Python docstring, on text that is on your machine.
@@ -26,9 +23,9 @@ Train a classifier that predicts the module of a Python docstring, on text that 
   hashnlp demo
   hashnlp demo --output /tmp/demo --json
 
-It reads the docstrings of Python's standard library, trains on three quarters of them to predict in which module \
-each one is, and tests on the rest. Hash embeddings are compared with linear support vector machines on TF-IDF, both \
-on words and on words and characters, over five seeds of the split. The model of words and characters and a plot are \
+It reads the docstrings of Python's standard library, trains on three quarters of them to predict in which module each \
+one is, and tests on the rest. Hash embeddings are compared with linear support vector machines on TF-IDF, both on \
+words and on words and characters, over five seeds of the split. The model of words and characters and a plot are \
 saved in the folder hashnlp-demo. No network, no GPU; about a minute.
 """
 
@@ -36,7 +33,7 @@ _TEST_SIZE = 0.25
 _N_SPLITS = 5
 _TRAIN_SIZES = (0.1, 0.2, 0.5, 1.0)  # shares of the training texts: points of the learning curves
 _SAVED = "hash embedding, words + characters"
-_MODELS = {  # the same features side by side; keys are those of the JSON
+_MODELS = {  # the same features side by side; with the keys of the JSON report
     "hash embedding, words": "hash_embedding_words",
     "TF-IDF + LinearSVC, words": "tfidf_linear_svc",
     _SAVED: "hash_embedding",
@@ -45,75 +42,57 @@ _MODELS = {  # the same features side by side; keys are those of the JSON
 _EXAMPLE = "Return the names of all members of the archive, and extract one of them."
 # Colors for the kinds of models, line styles for the features.
 _STYLES = [(color, style) for style in ("--", "-") for color in ("#1f5fa8", "#dd8452")]
-_NOTE_SECONDS = 1.5
 
 
-class _Split(NamedTuple):
-    train_texts: list[str]
-    test_texts: list[str]
-    train_labels: Any
-    test_labels: Any
-
-
-class _Run(NamedTuple):
-    """Test accuracy of a model, and the seconds of its training."""
-
-    accuracy: float
-    seconds: float
-
-
-# The runs of each model by the number of training texts, one run per split.
-_Runs = dict[str, dict[int, list[_Run]]]
+# Test accuracy and seconds of training of each model by the number of training texts, one pair per split.
+_Runs = dict[str, dict[int, list[tuple[float, float]]]]
 
 
 @reporting_errors
 def demo(
+    screen: Screen,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Output folder.")] = Path(
         "hashnlp-demo"
     ),
     seed: Seed = 0,
     device: ComputeDevice = Device.cpu,
     n_jobs: Jobs = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Run the demo; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     folder, plot = output / "model", output / "demo.png"
     options: dict[str, Any] = {"seed": seed, "device": device, "n_jobs": n_jobs}
-    with _elapsed_notes(screen, "Loading torch, and compiling on the first run"):
-        from sklearn_hashnlp.cli._pipelines import predict_proba, train_model
-        from sklearn_hashnlp.datasets import load_stdlib_docstrings
-        from sklearn_hashnlp.persistence import load_model, save_model
-        from sklearn_hashnlp.persistence._model_folder import check_replaceable
+    screen.note("Loading libraries, and on the first run compiling functions ...", style="dim")
+    from sklearn_hashnlp.cli._pipelines import predict_proba, train_model
+    from sklearn_hashnlp.datasets import load_stdlib_docstrings
+    from sklearn_hashnlp.persistence import load_model, save_model
+    from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-        check_replaceable(folder)
-        texts, labels = load_stdlib_docstrings(return_X_y=True)
-        _make_model(_SAVED, **options).fit(["a text", "another"], ["a", "b"])
-    split = _split(texts, labels, 0)
-    n_train, n_test = len(split.train_texts), len(split.test_texts)
+    check_replaceable(folder)
+    texts, labels = load_stdlib_docstrings(return_X_y=True)
+    train_texts, test_texts, train_labels, test_labels = _split(texts, labels, 0)
+    n_train, n_test = len(train_texts), len(test_texts)
     screen.note(
         f"{len(texts):,} docstrings of {len(set(labels))} modules of Python's standard library: "
         f"{n_train:,} training and {n_test:,} test texts\n"
     )
     pipeline = _make_model(_SAVED, **options)
-    train_model(screen, pipeline, split.train_texts, split.train_labels)
-    predicted = pipeline.classes_[predict_proba(screen, pipeline, split.test_texts).argmax(axis=1)]
-    accuracy = float((predicted == split.test_labels).mean())
+    train_model(screen, pipeline, train_texts, train_labels)
+    predicted = pipeline.classes_[predict_proba(screen, pipeline, test_texts).argmax(axis=1)]
+    accuracy = float((predicted == test_labels).mean())
     save_model(pipeline, folder)
-    loaded = load_model(folder).predict_proba(split.test_texts)
-    if (loaded != pipeline.predict_proba(split.test_texts)).any():
+    loaded = load_model(folder).predict_proba(test_texts)
+    if (loaded != pipeline.predict_proba(test_texts)).any():
         raise RuntimeError(f"The model in {folder} predicts other probabilities than before it was saved.")
 
     runs = _compare(screen, texts, labels, options)
     try:
         draw_plot(
             plot,
-            true=split.test_labels,
+            true=test_labels,
             predicted=predicted,
             labels=sorted(set(labels.tolist())),
             curves={
-                name: {n_texts: [run.accuracy for run in of_size] for n_texts, of_size in of_model.items()}
+                name: {n_texts: [accuracy for accuracy, _ in of_size] for n_texts, of_size in of_model.items()}
                 for name, of_model in runs.items()
             },
             title=f"Predicting the module of a docstring: accuracy {accuracy:.1%} on {n_test:,} test texts",
@@ -124,24 +103,23 @@ def demo(
         plotted = False
 
     results = {name: _summary(of_model[n_train]) for name, of_model in runs.items()}
-    if as_json:
-        screen.show_json(
-            {
-                "n_train": n_train,
-                "n_test": n_test,
-                **{key: results[name] for name, key in _MODELS.items()},
-                "model": str(folder),
-                "picture": str(plot) if plotted else None,
-            }
-        )
-    else:
-        _show_results(screen, results, folder, plot if plotted else None)
+    report = {
+        "n_train": n_train,
+        "n_test": n_test,
+        **{key: results[name] for name, key in _MODELS.items()},
+        "model": str(folder),
+        "picture": str(plot) if plotted else None,
+    }
+    screen.result(report, _describe(results, folder, plot if plotted else None))
+    command = f"{command_name()} predict --model {shlex.quote(str(folder))} --top 3 --proba"
+    screen.next_step("predict the module of another sentence", f'echo "{_EXAMPLE}" | {command}')
 
 
-def _split(texts: list[str], labels: Any, seed: int) -> _Split:
+def _split(texts: list[str], labels: Any, seed: int) -> list[Any]:
     from sklearn.model_selection import train_test_split
 
-    return _Split(*train_test_split(texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=seed))
+    parts: list[Any] = train_test_split(texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=seed)
+    return parts
 
 
 def _make_model(name: str, *, seed: int, device: Device, n_jobs: int | None) -> Any:
@@ -155,10 +133,7 @@ def _make_model(name: str, *, seed: int, device: Device, n_jobs: int | None) -> 
     characters = name.endswith("characters")
     if name.startswith("hash embedding"):
         return _pipelines.make_model(
-            seed=seed,
-            device=device.value,
-            n_jobs=n_jobs,
-            features="words+characters" if characters else "words",
+            seed=seed, device=device.value, n_jobs=n_jobs, features="words+characters" if characters else "words"
         )
     vectorizers = [TfidfVectorizer(ngram_range=(1, 2))]
     if characters:
@@ -171,37 +146,31 @@ def _compare(screen: Screen, texts: list[str], labels: Any, options: dict[str, A
     from sklearn.model_selection import train_test_split
 
     runs: _Runs = {name: {} for name in _MODELS}
-    total = _N_SPLITS * len(_TRAIN_SIZES) * len(_MODELS)
-    done = 0
-    with screen.progress() as progress, _elapsed_notes(screen, "Comparing models", hidden=not progress.disable) as note:
-        update = add_bar(progress, "Comparing models")
-        for number in range(_N_SPLITS):
-            split = _split(texts, labels, number)
-            for train_size in _TRAIN_SIZES:
-                few, few_labels = split.train_texts, split.train_labels
-                if train_size < 1:
-                    few, _, few_labels, _ = train_test_split(
-                        few, few_labels, train_size=train_size, stratify=few_labels, random_state=number
-                    )
-                for name in _MODELS:
-                    model = _make_model(name, **options | {"seed": options["seed"] + number})
-                    started = clock()
-                    model.fit(few, few_labels)
-                    seconds = clock() - started
-                    accuracy = float(model.score(split.test_texts, split.test_labels))
-                    runs[name].setdefault(len(few), []).append(_Run(accuracy, seconds))
-                    done += 1
-                    update(done, total)
-                    note(f"{done} of {total} trained; {name}, {len(few):,} texts: accuracy {accuracy:.1%}")
+    cells = list(itertools.product(range(_N_SPLITS), _TRAIN_SIZES, _MODELS))
+    screen.note("Comparing models ...", style="dim")
+    with screen.bar("Comparing models") as update:
+        for done, (number, train_size, name) in enumerate(cells, start=1):
+            few, test_texts, few_labels, test_labels = _split(texts, labels, number)
+            if train_size < 1:
+                few, _, few_labels, _ = train_test_split(
+                    few, few_labels, train_size=train_size, stratify=few_labels, random_state=number
+                )
+            model = _make_model(name, **options | {"seed": options["seed"] + number})
+            started = clock()
+            model.fit(few, few_labels)
+            seconds = clock() - started
+            accuracy = float(model.score(test_texts, test_labels))
+            runs[name].setdefault(len(few), []).append((accuracy, seconds))
+            update(done, len(cells))
     return runs
 
 
-def _summary(runs: Sequence[_Run]) -> dict[str, float]:
-    accuracies = [run.accuracy for run in runs]
+def _summary(runs: Sequence[tuple[float, float]]) -> dict[str, float]:
+    accuracies, seconds = zip(*runs, strict=True)
     return {
         "accuracy": statistics.mean(accuracies),
         "standard_deviation": statistics.pstdev(accuracies),
-        "seconds": round(statistics.median(run.seconds for run in runs), 3),
+        "seconds": round(statistics.median(seconds), 3),
     }
 
 
@@ -218,7 +187,7 @@ def draw_plot(
 
     A learning curve has the test accuracies, one per split, by the number of training texts.
     """
-    # First: where matplotlib is missing, the error of this import says how to install it.
+    # First, because without matplotlib the error of this import contains the install command.
     import sklearn_hashnlp.plotting  # noqa: F401
 
     # isort: split
@@ -269,44 +238,17 @@ def draw_plot(
     return figure
 
 
-def _show_results(screen: Screen, results: dict[str, dict[str, float]], folder: Path, plot: Path | None) -> None:
-    screen.note("")
-    table = Table("model", box=None, pad_edge=False, header_style="dim")
-    table.add_column("test accuracy", justify="right")
-    table.add_column("training time", justify="right")
+def _describe(results: dict[str, dict[str, float]], folder: Path, plot: Path | None) -> list[Any]:
+    """Return the lines of the result."""
+    table = plain_table("model", ">test accuracy", ">training time")
     for name, row in results.items():
         accuracy = f"{row['accuracy']:.4f} ± {row['standard_deviation']:.4f}"
         table.add_row(name, accuracy, f"{row['seconds']:.1f} s", style="bold" if name == _SAVED else None)
-    screen.show(table)
-    screen.show(f"Mean and standard deviation over {_N_SPLITS} splits into training and test texts.", style="dim")
     best = max(results, key=lambda name: results[name]["accuracy"])
-    if best != _SAVED:
-        screen.show(f"\nBest here: {best}.")
-    screen.show(f"\nModel saved in  {folder}")
-    if plot is not None:
-        screen.show(f"Plot saved in   {plot}")
-    command = f"{command_name()} predict --model {shlex.quote(str(folder))} --top 3 --proba"
-    screen.show("\nNext, predict the module of a sentence of your own:")
-    screen.show(f'  echo "{_EXAMPLE}" | {command}', style="bold")
-
-
-@contextmanager
-def _elapsed_notes(screen: Screen, task: str, *, hidden: bool = False) -> Iterator[Callable[[str], None]]:
-    """Print a note at least every two seconds: the task, and the last message passed to the yielded function."""
-    started, finished, messages = time.perf_counter(), threading.Event(), ["..."]
-
-    def report() -> None:
-        while not finished.wait(_NOTE_SECONDS):
-            screen.note(f"{task}, {time.perf_counter() - started:.0f} s: {messages[-1]}", style="dim")
-
-    if hidden:  # a progress bar shows the same
-        yield messages.append
-        return
-    screen.note(f"{task} ...", style="dim")
-    thread = threading.Thread(target=report, daemon=True)
-    thread.start()
-    try:
-        yield messages.append
-    finally:
-        finished.set()
-        thread.join()
+    return [
+        table,
+        f"Mean and standard deviation over {_N_SPLITS} splits into training and test texts.",
+        *([] if best == _SAVED else [f"\nBest here: {best}."]),
+        f"\nModel saved in  {folder}",
+        *([] if plot is None else [f"Plot saved in   {plot}"]),
+    ]

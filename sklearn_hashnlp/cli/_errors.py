@@ -15,7 +15,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from sklearn_hashnlp.cli.reading._streams import ClosedStreamError
+from sklearn_hashnlp.cli._options import OptionGroup
+from sklearn_hashnlp.cli._screen import ClosedStreamError
 
 FAILURE = 1
 USAGE = 2
@@ -39,10 +40,10 @@ _FASTTEXT_OPTIONS = {
     "-output": "--model",
     "-lr": "--learning-rate",
     "-epoch": "--epochs",
-    "-wordNgrams": "--ngrams",
-    "-dim": "--dim",
+    "-wordNgrams": "--set 'ngram_range=(1, N)'",
+    "-dim": "--set embedding_dim=N",
     "-bucket": "--buckets",
-    "-loss": "--loss",
+    "-loss": "--set loss=NAME",
     "-label": "--label-prefix",
     "-thread": "--n-jobs",
 }
@@ -86,12 +87,17 @@ class CommandGroup(TyperGroup):
 
 
 def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a command to print errors as one line on stderr, and add the option ``--debug``."""
+    """Decorate a command: errors are one line on stderr, option groups are options, and ``--debug`` is added."""
+    signature = inspect.signature(command, eval_str=True)
+    groups = {name: one.annotation for name, one in signature.parameters.items() if _is_group(one.annotation)}
+    fields = {name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()}
 
     @functools.wraps(command)
     def reporting(*, debug: bool, **arguments: Any) -> None:
         try:
             with _raising_interrupts():
+                for name, group in groups.items():
+                    arguments[name] = group(**{field: arguments.pop(field) for field in fields[name]})
                 command(**arguments)
                 sys.stdout.flush()  # raises BrokenPipeError here rather than at exit
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
@@ -105,19 +111,24 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
             typer.echo(f"hashnlp: {one_line(error)}", err=True)
             raise typer.Exit(FAILURE) from error
 
-    signature = inspect.signature(command, eval_str=True)
     debug = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Debug)
-    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()]
-    reporting.__signature__ = signature.replace(parameters=[*parameters, debug])  # type: ignore[attr-defined]  # typer reads it
-    reporting.__annotations__ = {parameter.name: parameter.annotation for parameter in [*parameters, debug]}
+    options = [one for name, one in signature.parameters.items() if name not in groups]
+    options += [field for of_group in fields.values() for field in of_group.values()]
+    parameters = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in [*options, debug]]
+    reporting.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
+    reporting.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return reporting
+
+
+def _is_group(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, OptionGroup)
 
 
 @contextmanager
 def _raising_interrupts() -> Iterator[None]:
     """Raise ``KeyboardInterrupt`` at the end if the code inside made another error of it, as imports do."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        yield  # signals reach the main thread alone, and those of the terminal no background job
+        yield  # only the main thread receives signals, and a background job none of the terminal
         return
     interrupted = False
 
@@ -151,7 +162,7 @@ def _fasttext_hint(arguments: list[str]) -> str:
 
 
 def _usage_message(error: Any) -> str:
-    """Return the message of a usage error; pydantic's words become those of the other messages."""
+    """Return the message of a usage error; messages of pydantic are rephrased as the others."""
     parameter = getattr(error, "param", None)
     validation_errors = getattr(error.__cause__, "errors", None)  # of pydantic, in newer versions of typer
     if parameter is None or validation_errors is None:

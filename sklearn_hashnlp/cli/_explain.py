@@ -11,24 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import (
-    Delimiter,
-    Errors,
-    FormatOfTexts,
-    Json,
-    LabelPrefix,
-    ModelFolder,
-    Quiet,
-    Quoted,
-    ReadErrors,
-    TextColumn,
-)
+from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
 from sklearn_hashnlp.cli._prediction_output import open_output
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._text_formats import TextSource
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.inspection import Explanation
+    from sklearn_hashnlp.inspection._explanation import Explanation
 
 HELP = """\
 Explain predictions: what each n-gram of a text adds to the score of a label.
@@ -39,8 +28,8 @@ Explain predictions: what each n-gram of a text adds to the score of a label.
   hashnlp explain --model spam new.txt --label ham --top 5
   hashnlp explain --model spam new.txt --json | jq .labels
 
-FILE is read as hashnlp predict reads it. For each text the label is printed with its score and probability, the text \
-in colors, and the n-grams with the largest contributions, which sum with the bias to the score.
+FILE is read as by hashnlp predict. For each text the label is printed with its score and probability, the text in \
+colors, and the n-grams with the largest contributions; all contributions and the bias add up to the score.
 
 --label chooses labels, and may be repeated; the default is the predicted one. --html writes a page with all texts. \
 With --json each line is an object with score, bias and n-grams of each label, and their positions in the text.
@@ -59,47 +48,22 @@ hr {{ border: none; border-top: 1px solid rgba(128, 128, 128, 0.5); margin: 1.5e
 @reporting_errors
 def explain(
     model: ModelFolder,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.", show_default=False),
-    ] = None,
+    reading: TextOptions,
+    screen: Screen,
+    file: TextFile = None,
     labels: Annotated[
         list[str] | None,
-        typer.Option(
-            "--label",
-            "-l",
-            metavar="LABEL",
-            help="Label to explain; repeatable. Default: predicted.",
-            show_default=False,
-        ),
+        typer.Option("--label", "-l", metavar="LABEL", help="Label to explain; repeatable. Default: predicted."),
     ] = None,
     top: Annotated[
         int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most important n-grams.")
     ] = 10,
     html: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Page to write; texts are printed with --json only.", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Page to write; texts are printed with --json only.")
     ] = None,
-    file_format: FormatOfTexts = None,
-    text_column: TextColumn = None,
-    delimiter: Delimiter = None,
-    quoted: Quoted = True,
-    label_prefix: LabelPrefix = "__label__",
-    errors: ReadErrors = Errors.strict,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Explain predictions; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
-    source = TextSource.of(
-        file,
-        None if file_format is None else file_format.value,
-        text_column=text_column,
-        delimiter=delimiter,
-        quoted=quoted,
-        label_prefix=label_prefix,
-        errors=errors,
-    )
+    source = TextSource(file, reading)
     from sklearn_hashnlp.persistence._folder_files import check_model_folder
 
     check_model_folder(model)  # before torch is loaded

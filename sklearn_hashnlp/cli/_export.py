@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, ModelFolder, Precision, Quiet, SavedPrecision
+from sklearn_hashnlp.cli._options import ModelFolder, Precision, SavedPrecision
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
 
@@ -25,40 +25,33 @@ Export a classifier as a Python file, or a folder, that needs only numpy and sta
   python spam.py "You have won"
   python spam_predictor --proba < texts.txt
 
-DIR is a model of hashnlp train with any loss but hsigmoid; or a pipeline of a HashingNgramVectorizer and a \
-HashEmbeddingClassifier without hidden layers, fitted in Python and saved with save_model. Labels are those of the \
-model. A name that ends with .py is one file; any other is a folder, whose weights are not read before they are used, \
-which is better for models of more than 5 MB.
+DIR is a model of hashnlp train with any loss but hsigmoid, or a saved pipeline of a HashingNgramVectorizer and a \
+HashEmbeddingClassifier without hidden layers. A name that ends with .py is one file; any other is a folder, for \
+models of more than 5 MB: its weights are read only when they are used.
 
 A self-governing neural network (train --sgnn, or a pipeline that ends with SGNNClassifier) is quantized to 8 bits: \
 with two hidden layers of 128 units its file has about 160 kB, with two of 256 about 340 kB. The size of each part \
 before and after quantization is printed.
 
 The result can be imported as a module; it has predict(texts), predict_proba(texts) and CLASSES. Its size is printed, \
-with --compare also the number of texts, one per line, whose predicted label does not change.
+with --compare also the number of texts, one per line, with the same predicted label as before.
 """
 
 
 @reporting_errors
 def export(
     model: ModelFolder,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="File to write, such as model.py, or folder.", show_default=False)
-    ],
+    screen: Screen,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as model.py, or folder.")],
     compare: Annotated[
         Path | None,
         typer.Option(
-            metavar="TEXTS",
-            help="Texts, one per line, to compare predicted labels on before and after the export.",
-            show_default=False,
+            metavar="TEXTS", help="Texts, one per line, to compare predicted labels on before and after the export."
         ),
     ] = None,
     precision: SavedPrecision = Precision.float32,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Export a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     from sklearn_hashnlp.persistence._folder_files import check_model_folder
 
     check_text_file(compare)  # before torch is loaded
@@ -80,20 +73,16 @@ def export(
         parts, predict = quantized[-1].size_report(), quantized.predict
     same, total = _compare(screen, pipeline, predict, compare) if compare is not None else (None, None)
 
-    if as_json:
-        report: dict[str, Any] = {"file": str(file), "bytes": size, "parts": [part._asdict() for part in parts]}
-        screen.show_json(report | {"same_labels": same, "n_texts": total})
-        return
+    report: dict[str, Any] = {"file": str(file), "bytes": size, "parts": [part._asdict() for part in parts]}
+    lines: list[str] = []
     if parts:
         width = max(len(part.part) for part in parts)
-        screen.show(f"{'bytes':{width}} {'before':>10} {'after':>10}")
-        for part in parts:
-            screen.show(f"{part.part:{width}} {part.before:>10,} {part.after:>10,}")
+        lines.append(f"{'bytes':{width}} {'before':>10} {'after':>10}")
+        lines += [f"{part.part:{width}} {part.before:>10,} {part.after:>10,}" for part in parts]
     if same is not None and total is not None:
-        screen.show(f"Same predicted label for {same:,} of {counted(total, 'text')}")
-    screen.show(f"Wrote {file}: {size:,} bytes")
-    screen.note("\nNext, wherever Python and numpy are installed:")
-    screen.note(f'  python {shlex.quote(str(file))} "some text"', style="bold")
+        lines.append(f"Same predicted label for {same:,} of {counted(total, 'text')}")
+    screen.result(report | {"same_labels": same, "n_texts": total}, [*lines, f"Wrote {file}: {size:,} bytes"])
+    screen.next_step("wherever Python and numpy are installed", f'python {shlex.quote(str(file))} "some text"')
 
 
 def _compare(screen: Screen, pipeline: Any, predict: Callable[[list[str]], Any], texts: Path) -> tuple[int, int]:

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
-from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
 
 HELP = """\
@@ -22,8 +20,8 @@ Describe a saved model: its labels, when and with what it was trained, and its s
   hashnlp info spam --top 100
   hashnlp info spam --json | jq .labels
 
-The number of texts of each label, the data, the versions and the validation figures are those that hashnlp train has \
-written into the folder, as training.json. Of a model that was saved in Python the rest is printed.
+The number of texts of each label, the data, the versions and the validation figures are read from training.json, \
+which hashnlp train writes into the folder. For a model that was saved in Python they are missing.
 """
 
 _PARAMETERS = (
@@ -35,20 +33,19 @@ _FIGURES = ("accuracy", "balanced_accuracy", "macro_f1", "precision_at_1", "reca
 
 @reporting_errors
 def info(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the model.", show_default=False)],
+    screen: Screen,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the model.")],
     top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most frequent labels.")] = 20,
-    as_json: Json = False,
-    quiet: Quiet = False,  # noqa: ARG001 - an option of every command; there are no hints here
 ) -> None:
     """Describe a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=False)
+    screen = Screen(as_json=screen.as_json, quiet=False)  # with --quiet, too: there are no hints here
     from sklearn_hashnlp.persistence import load_model
 
     description = describe_model(load_model(folder), folder)
-    if as_json:
+    if screen.as_json:
         screen.show_json(description)
         return
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = plain_table("", "")
     for name, value in _rows(description):
         table.add_row(name, value)
     screen.show(table)
@@ -56,10 +53,8 @@ def info(
     if labels:
         shown = list(labels.items())[:top]
         known = any(count is not None for count in labels.values())
-        listing = Table(
-            "label", box=None, pad_edge=False, title=f"\n{counted(len(labels), 'label')}", title_justify="left"
-        )
-        listing.add_column("training texts" if known else "", justify="right")
+        counts = ">training texts" if known else ">"
+        listing = plain_table("label", counts, title=f"\n{counted(len(labels), 'label')}")
         for label, count in shown:
             listing.add_row(label, "" if count is None else f"{count:,}")
         screen.show(listing)
@@ -68,7 +63,7 @@ def info(
 
 
 def describe_model(model: Any, folder: Path) -> dict[str, Any]:
-    """Return what is known of a model from itself, its files and the report of its training."""
+    """Describe a model from its attributes, its files and the report of its training."""
     from sklearn_hashnlp.cli._pipelines import final_estimator
 
     report = read_report(folder)

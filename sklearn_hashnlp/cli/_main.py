@@ -7,8 +7,6 @@ import signal
 import sys
 from types import FrameType
 
-from sklearn_hashnlp.cli.reading._streams import prepare_streams
-
 _INTERRUPTED = 130
 
 
@@ -29,8 +27,10 @@ def main() -> None:
     if handler is signal.default_int_handler:  # not ignored, as in a background job
         signal.signal(signal.SIGINT, _exit_interrupted)
     try:
-        prepare_streams()
         from sklearn_hashnlp.cli._app import app_for
+        from sklearn_hashnlp.cli._screen import prepare_streams
+
+        prepare_streams()
 
         app_for(sys.argv[1:])(prog_name="hashnlp")
     finally:

@@ -1,12 +1,20 @@
-"""Options that several commands share."""
+"""Options that several commands share, alone and in groups."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class OptionGroup:
+    """Options that commands share: a command takes the group as one argument, and the group is made from its options.
+
+    :func:`~sklearn_hashnlp.cli._errors.reporting_errors` puts the parameters of the constructor among the options.
+    """
 
 
 class Device(StrEnum):
@@ -44,41 +52,12 @@ class Errors(Enum):
     skip = "skip"
 
 
-class Features(StrEnum):
-    """N-grams that represent a text."""
-
-    auto = "auto"
-    words = "words"
-    words_and_characters = "words+characters"
-    characters = "characters"
-
-
-class Loss(StrEnum):
-    """Losses of the classifiers."""
-
-    softmax = "softmax"
-    ova = "ova"
-    hinge = "hinge"
-    hsigmoid = "hsigmoid"
-
-
 class Precision(StrEnum):
     """Precision of the tables of a saved model."""
 
     float32 = "float32"
     float16 = "float16"
     int8 = "int8"
-
-
-LabelledFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA",
-        help="Labeled texts: .csv or .tsv with a header, .jsonl or fastText's .txt; also compressed as .gz, .bz2, .xz, "
-        ".zip.",
-        show_default=False,
-    ),
-]
 
 
 def _check_n_jobs(n_jobs: int | None) -> int | None:
@@ -95,73 +74,59 @@ def _read_delimiter(delimiter: str | None) -> str | None:
     return delimiter
 
 
-ModelFolder = Annotated[
-    Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.", show_default=False)
+LabelledFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Labeled texts: .csv or .tsv with a header, .jsonl or fastText's .txt; also compressed as .gz, .bz2, .xz, "
+        ".zip.",
+    ),
 ]
-Format = Annotated[
-    FileFormat | None,
-    typer.Option("--format", help="Format of DATA. Default: from its extension.", show_default=False),
+TextFile = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.")
 ]
+ModelFolder = Annotated[Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.")]
+Format = Annotated[FileFormat | None, typer.Option("--format", help="Format of DATA. Default: from its extension.")]
 FormatOfTexts = Annotated[
-    TextFormat | None,
-    typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.", show_default=False),
+    TextFormat | None, typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.")
 ]
 TextColumn = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...", show_default=False),
+    str | None, typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...")
 ]
 LabelColumn = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Column of the labels. Default: label, class, ...", show_default=False),
+    str | None, typer.Option(metavar="NAME", help="Column of the labels. Default: label, class, ...")
 ]
 Delimiter = Annotated[
     str | None,
     typer.Option(
         metavar="CHAR",
         help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a tab.",
-        show_default=False,
         callback=_read_delimiter,
     ),
 ]
 LabelPrefix = Annotated[
-    str, typer.Option(metavar="TEXT", help="Beginning of the words that are labels, in fastText's format.")
+    str, typer.Option(metavar="TEXT", help="Prefix of the words that are labels, in fastText's format.")
 ]
 LabelSeparator = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="Characters between several labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
-        show_default=False,
+        help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
     ),
 ]
 ReadErrors = Annotated[
     Errors,
     typer.Option(
-        help="Bytes that are not UTF-8: stop with an error, or replace them by U+FFFD; skip leaves out rows with such "
+        help="Bytes that are not UTF-8: stop with an error, or replace them by U+FFFD; skip excludes rows with such "
         "bytes, and all others that cannot be read."
     ),
 ]
 Quoted = Annotated[bool, typer.Option("--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model.")]
 ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto uses a GPU if there is one.")]
-TextFeatures = Annotated[
-    Features,
-    typer.Option(
-        "--features",
-        help="Words and pairs of words, character n-grams within words (for misspelled or inflected words, or for "
-        "language identification), or both, which takes longer; auto: both if texts are few or many words are new, "
-        "else words.",
-    ),
-]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        "--n-jobs",
-        "-j",
-        help="Threads for vectorizing. Default: all cores.",
-        show_default=False,
-        callback=_check_n_jobs,
-    ),
+    typer.Option("--n-jobs", "-j", help="Threads for vectorizing. Default: all cores.", callback=_check_n_jobs),
 ]
 SavedPrecision = Annotated[
     Precision,
@@ -173,6 +138,27 @@ SavedPrecision = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no hints.")]
+
+
+@dataclass(frozen=True)
+class TextOptions(OptionGroup):
+    """How a file of texts is read."""
+
+    file_format: FormatOfTexts = None
+    text_column: TextColumn = None
+    delimiter: Delimiter = None
+    quoted: Quoted = True
+    label_prefix: LabelPrefix = "__label__"
+    errors: ReadErrors = Errors.strict
+
+
+@dataclass(frozen=True)
+class LabelledOptions(TextOptions):
+    """How a labeled file is read."""
+
+    file_format: Format = None  # type: ignore[assignment]  # texts alone have one format more
+    label_column: LabelColumn = None
+    label_separator: LabelSeparator = None
 
 
 def check_device(device: Device) -> None:

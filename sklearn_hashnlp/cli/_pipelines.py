@@ -1,4 +1,4 @@
-"""Classifiers of texts with progress bars: making, training, predicting, loading."""
+"""Classifiers of texts: making, training, predicting, loading."""
 
 from __future__ import annotations
 
@@ -6,98 +6,77 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sklearn_hashnlp.cli._screen import Screen, add_bar
+from sklearn_hashnlp.cli._screen import Screen
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sklearn_hashnlp.classifiers._make_text_classifier import Features
-    from sklearn_hashnlp.cli._validation import ValidationScores
+    from sklearn_hashnlp.cli._validation import ValidationTexts
 
 _PREDICTION_BATCH_SIZE = 2000
 
 
 def make_model(
-    *,
-    features: Features = "auto",
-    lowercase: bool = True,
-    ngrams: int | None = None,
-    loss: str = "auto",
-    sgnn: bool = False,
-    seed: int = 0,
-    device: str = "cpu",
-    n_jobs: int | None = None,
-    **parameters: Any,
+    *, sgnn: bool = False, seed: int = 0, device: str = "cpu", n_jobs: int | None = None, **parameters: Any
 ) -> Any:
-    """Return the untrained model of ``hashnlp train``; parameters that are None keep the defaults of the class."""
+    """Return an untrained TextClassifier, or with ``sgnn`` a pipeline; None keeps the default of a parameter."""
     given = {name: value for name, value in parameters.items() if value is not None}
     given |= {"device": device, "random_state": seed}
-    if loss != "auto":
-        given["loss"] = loss
-    if sgnn:
-        from sklearn.pipeline import Pipeline
+    threads = -1 if n_jobs is None else n_jobs
+    if not sgnn:
+        from sklearn_hashnlp.classifiers import TextClassifier
 
-        from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
+        return TextClassifier(n_jobs=threads, **given)
+    from sklearn.pipeline import Pipeline
 
-        threads = -1 if n_jobs is None else n_jobs
-        steps = [
-            ("featurizer", CharNgramFeaturizer(lowercase=lowercase, n_jobs=threads)),
-            ("projector", SGNNProjector(n_jobs=threads)),
-            ("classifier", SGNNClassifier(**given)),
-        ]
-        return Pipeline(steps)
-    from sklearn_hashnlp.classifiers import TextClassifier
+    from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
 
-    if ngrams is not None:
-        given["ngram_range"] = (1, ngrams)
-    if n_jobs is not None:
-        given["n_jobs"] = n_jobs
-    return TextClassifier(features=features, lowercase=lowercase, **given)
+    steps = [
+        ("featurizer", CharNgramFeaturizer(n_jobs=threads)),
+        ("projector", SGNNProjector(n_jobs=threads)),
+        ("classifier", SGNNClassifier(**given)),
+    ]
+    return Pipeline(steps)
 
 
 def train_model(
-    screen: Screen, model: Any, texts: list[str], labels: Any, validation: ValidationScores | None = None
+    screen: Screen,
+    model: Any,
+    texts: list[str],
+    labels: Any,
+    validation: ValidationTexts | None = None,
+    stopping: Any = None,
 ) -> None:
-    """Fit a model with progress bars, and print a line with the figures of each epoch."""
-    from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
+    """Fit a model with a progress bar, and print the figures of each epoch; ``stopping`` is a callback."""
+    from sklearn_hashnlp.cli._validation import ValidationProgress
     from sklearn_hashnlp.training._callbacks import EpochProgress
 
-    is_pipeline = hasattr(model, "steps")
-    with screen.warnings_as_notes(), screen.progress() as progress:
-        shown = EpochProgress(screen.note, add_bar(progress, "Training"))  # without a length until texts are vectorized
-        options: dict[str, Any] = {"callbacks": [shown]}
-        if validation is not None:
-            steps = model[:-1] if is_pipeline else build_pipeline(model.get_params(deep=False))[:-1]
-            validation.vectorize(steps.fit(texts))  # as in training, so that it chooses the same features
-            options["callbacks"].insert(0, validation)
-            if validation.early_stopping is not None:
-                options["callbacks"].append(validation.early_stopping)
-        if is_pipeline:
-            model[-1].set_params(**options)
-        else:
-            averages = validation is None or validation.early_stopping is None  # else the best weights are kept
-            model._overrides = options if averages else options | {"schedule": None}
-        try:
+    with screen.warnings_as_notes(), screen.bar("Training") as update:
+        shown = EpochProgress if validation is None else ValidationProgress
+        schedules: list[Any] = []
+        callbacks = [shown(screen.note, update), *([] if stopping is None else [stopping])]
+
+        def prepare(pipeline: Any) -> None:
+            pipeline[-1].set_params(callbacks=callbacks)
+            if stopping is not None and pipeline is not model:  # the weights of the best epoch, not their average
+                schedules.append(pipeline[-1].schedule)
+                pipeline[-1].set_params(schedule=None)
+            if validation is not None:
+                callbacks[0].validation_ = validation.with_features(pipeline[:-1])
+
+        if hasattr(model, "steps"):
+            prepare(model)
             model.fit(texts, labels)
-        finally:
-            vars(model).pop("_overrides", None)
-    final_estimator(model).set_params(callbacks=None, schedule="auto")  # which are not saved with the model
-
-
-def has_gradient_steps(model: Any, n_texts: int, n_labels: int) -> bool:
-    """Return whether a model for so many texts is trained by gradients: only then it has a state after each epoch."""
-    if hasattr(model, "steps"):
-        return True
-    from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
-    from sklearn_hashnlp.classifiers.hash_embedding._automatic import automatic_loss, choose_solver
-    from sklearn_hashnlp.training._parameters import resolve_device
-
-    name = type(model).__name__
-    loss = automatic_loss(n_texts, n_labels, multilabel=False) if model.loss == "auto" else model.loss
-    parameters = build_pipeline(model.get_params(deep=False) | {"loss": loss})[-1].get_params(deep=False)
-    device = resolve_device(model.device, caller=name)
-    return choose_solver(parameters, loss, n_texts, n_labels, device, caller=name) == "sgd"
+        else:
+            model._prepare = prepare
+            try:
+                model.fit(texts, labels)
+            finally:
+                del model._prepare
+    final_estimator(model).set_params(callbacks=None)  # which are not saved with the model
+    if schedules:
+        final_estimator(model).set_params(schedule=schedules[0])
 
 
 def with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:
@@ -116,8 +95,7 @@ def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.fl
     """Return the class probabilities of texts, with a progress bar."""
     import numpy as np
 
-    with screen.progress() as progress:
-        update = add_bar(progress, "Predicting")
+    with screen.bar("Predicting") as update:
         batches = []
         for start in range(0, len(texts), _PREDICTION_BATCH_SIZE):
             batches.append(model.predict_proba(texts[start : start + _PREDICTION_BATCH_SIZE]))
@@ -151,7 +129,7 @@ def final_estimator(model: Any) -> Any:
 
 
 def is_multilabel(model: Any) -> bool:
-    """Return whether a model predicts several labels for a text."""
+    """Return whether a model predicts multiple labels for a text."""
     labels = getattr(final_estimator(model), "_labels", None)
     return labels is not None and bool(labels.multilabel)
 

@@ -13,15 +13,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
+from sklearn_hashnlp.cli._options import TextOptions
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.reading._text_formats import Text
 
 LABEL_COLUMN: Final = "predicted_label"
 PROBABILITY_COLUMN: Final = "probability"
-SEPARATOR: Final = "|"  # between several labels in one field
+SEPARATOR: Final = "|"  # between labels in one field
 
 _OPENERS: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _EXTENSIONS: Final = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+_DELIMITED: Final = ("csv", "tsv")
 
 Prediction = list[tuple[Any, float]]
 """Labels and their probabilities, the most probable first."""
@@ -54,7 +57,7 @@ def open_output(screen: Screen, path: Path | None, source: Path | None) -> Itera
 
 
 def output_format(path: Path | None, input_format: str, *, as_json: bool) -> str:
-    """Return the format of the output: that of the file's name, or else of the input."""
+    """Return the format of the output, by the name of the file or else as the input."""
     kind = "lines" if input_format == "fasttext" else input_format
     if path is not None:
         name = path.stem if path.suffix.lower() in _OPENERS else path.name
@@ -66,54 +69,47 @@ def output_format(path: Path | None, input_format: str, *, as_json: bool) -> str
     return kind
 
 
-class Writer:
-    """Write the texts of a batch with their predictions."""
+class PredictionWriter:
+    """Write texts with their predictions: lines of labels, rows of a table, or JSON objects."""
 
-    def __init__(self, stream: IO[str]) -> None:
-        self.stream = stream
-
-    def begin(self, names: list[str] | None) -> None:
-        """Write what stands above the rows; ``names`` are those of the columns, None for lines and JSON objects."""
-
-    def write(self, texts: list[Text], predictions: list[Prediction]) -> None:
-        """Write a batch, and flush it: a reader of a pipe waits for it."""
-        self.stream.writelines(map(self._line, texts, predictions))
-        self.stream.flush()
-
-    def _line(self, text: Text, prediction: Prediction) -> str:
-        raise NotImplementedError
-
-
-class LabelWriter(Writer):
-    """One line of labels, separated by tabs, for each text."""
-
-    def __init__(self, stream: IO[str], *, proba: bool) -> None:
-        super().__init__(stream)
-        self._proba = proba
-
-    def _line(self, text: Text, prediction: Prediction) -> str:
-        if self._proba:
-            return "\t".join(f"{_escape(label)}\t{probability:.4f}" for label, probability in prediction) + "\n"
-        return "\t".join(_escape(label) for label, _ in prediction) + "\n"
-
-
-class JsonWriter(Writer):
-    """One JSON object for each text: what its row holds, the label and its probability, with ``lists`` all of them."""
-
-    def __init__(self, stream: IO[str], *, lists: bool, with_rows: bool) -> None:
-        super().__init__(stream)
-        self._lists = lists
-        self._with_rows = with_rows
+    def __init__(
+        self, stream: IO[str], written: str, read: str, options: TextOptions, *, as_json: bool, lists: bool, proba: bool
+    ) -> None:
+        self._stream, self._lists, self._proba = stream, lists, proba
+        self._format = "json" if as_json and written == "lines" else written
+        as_read = written == read  # another format has its own delimiter and quotes
+        self._delimiter = (options.delimiter if as_read else None) or ("\t" if written == "tsv" else ",")
+        self._quoted = options.quoted or not as_read
+        self._csv = csv.writer(_Echo(), delimiter=self._delimiter, lineterminator="\n")
         self._names: list[str] | None = None
 
     def begin(self, names: list[str] | None) -> None:
+        """Write the header of a table; ``names`` are the columns that were read, None for lines and JSON objects."""
         self._names = names
+        if self._format in _DELIMITED:
+            names = names or ["text"]
+            _check_free(names, "The table")
+            self._stream.write(self._row([*names, LABEL_COLUMN, PROBABILITY_COLUMN]))
+
+    def write(self, texts: list[Text], predictions: list[Prediction]) -> None:
+        """Write a batch, and flush it: a reader of a pipe waits for it."""
+        self._stream.writelines(map(self._line, texts, predictions))
+        self._stream.flush()
 
     def _line(self, text: Text, prediction: Prediction) -> str:
+        if self._format == "lines":
+            fields = [
+                f"{_escape(label)}\t{share:.4f}" if self._proba else _escape(label) for label, share in prediction
+            ]
+            return "\t".join(fields) + "\n"
+        if self._format in _DELIMITED:
+            labels = SEPARATOR.join(str(label) for label, _ in prediction)
+            probabilities = SEPARATOR.join(f"{probability:.4f}" for _, probability in prediction)
+            return self._row([*(text.record or [text.text]), labels, probabilities])
         entries = [{"label": label, "probability": probability} for label, probability in prediction]
         first = entries[0] if entries else {"label": None, "probability": None}
         top: dict[str, Any] = {"top": entries} if self._lists else {}
-        if not self._with_rows:
+        if self._format == "json":
             return json.dumps(first | top) + "\n"
         row = _row_of(text, self._names)
         _check_free([*row], "The row", *top)
@@ -121,33 +117,19 @@ class JsonWriter(Writer):
         line = json.dumps(row, ensure_ascii=False)
         return (line if _encodable(line) else json.dumps(row)) + "\n"
 
-
-class TableWriter(Writer):
-    """The fields of each row, and two more: the label and its probability, or several separated by ``|``."""
-
-    def __init__(self, stream: IO[str], *, delimiter: str, quoted: bool) -> None:
-        super().__init__(stream)
-        self._delimiter, self._quoted = delimiter, quoted
-        self._csv = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-
-    def begin(self, names: list[str] | None) -> None:
-        names = names or ["text"]
-        _check_free(names, "The table")
-        self._write_row([*names, LABEL_COLUMN, PROBABILITY_COLUMN])
-
-    def write(self, texts: list[Text], predictions: list[Prediction]) -> None:
-        for text, prediction in zip(texts, predictions, strict=True):
-            labels = SEPARATOR.join(str(label) for label, _ in prediction)
-            probabilities = SEPARATOR.join(f"{probability:.4f}" for _, probability in prediction)
-            self._write_row([*(text.record or [text.text]), labels, probabilities])
-        self.stream.flush()
-
-    def _write_row(self, fields: list[str]) -> None:
+    def _row(self, fields: list[str]) -> str:
         if self._quoted:
-            self._csv.writerow(fields)
-        else:  # fields as they were read, whose quotes are characters
-            labels = [_escape(field).replace(self._delimiter, " ") for field in fields[-2:]]
-            self.stream.write(self._delimiter.join([*fields[:-2], *labels]) + "\n")
+            return str(self._csv.writerow(fields))
+        # Fields are as they were read: quotes in them are characters.
+        added = [_escape(field).replace(self._delimiter, " ") for field in fields[-2:]]
+        return self._delimiter.join([*fields[:-2], *added]) + "\n"
+
+
+class _Echo:
+    """A file that returns what is written, so that ``writerow`` does."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 def _row_of(text: Text, names: list[str] | None) -> dict[str, Any]:

@@ -1,13 +1,15 @@
-"""Output of commands: results and JSON on stdout, notes and progress bars on stderr."""
+"""Output of commands: results and JSON on stdout, notes and progress bars on stderr; and closed streams."""
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,14 +17,18 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from sklearn_hashnlp.cli._options import Json, OptionGroup, Quiet
 
 _MAX_WIDTH = 10_000  # of tables in files and pipes
 
 
-class Screen:
+class Screen(OptionGroup):
     """Print results on stdout and everything else on stderr."""
 
-    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+    def __init__(self, *, as_json: Json = False, quiet: Quiet = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
         # Labels and paths are printed as they are: [bold] and :smile: in them are no markup.
@@ -39,6 +45,14 @@ class Screen:
         """Print a note on stderr."""
         self._notes.print(text, style=style)
 
+    def next_step(self, purpose: str, *commands: str) -> None:
+        """Print the next commands of a user as notes that can be pasted."""
+        if self.as_json:
+            return
+        self.note(f"\nNext, {purpose}:")
+        for command in commands:
+            self.note(f"  {command}", style="bold")
+
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
         """Print warnings, such as that of truncated texts, as notes of one line, each once."""
@@ -53,6 +67,16 @@ class Screen:
         minimum = max(Measurement.get(self._results, widest, part).minimum for part in parts)
         self._results.width = max(self._results.width, minimum)
         self._results.print(*parts, style=style)
+
+    def result(self, report: dict[str, Any], lines: Iterable[RenderableType], figure: str | None = None) -> None:
+        """Print the result of a command: as JSON, when quiet only the figure that the user requested, or as lines."""
+        if self.as_json:
+            self.show_json(report)
+        elif not self.quiet:
+            for line in lines:
+                self.show(line)
+        elif figure is not None:
+            print(figure)
 
     def show_json(self, value: Any) -> None:
         """Print a value as one line of JSON on stdout."""
@@ -70,6 +94,17 @@ class Screen:
         # By default, rich redirects stdout to the console of the bar, which is stderr.
         return Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
 
+    @contextmanager
+    def bar(self, description: str) -> Iterator[Callable[..., None]]:
+        """Show a progress bar; yield the function that updates it with what is done, the total and a description."""
+        with self.progress() as progress:
+            task = progress.add_task(description, total=None)
+
+            def update(done: int, total: int, text: str | None = None) -> None:
+                progress.update(task, completed=done, total=total, description=text)
+
+            yield update
+
 
 class _NoteHandler(logging.Handler):
     """Print what is logged, such as that functions are compiled, as notes."""
@@ -82,19 +117,65 @@ class _NoteHandler(logging.Handler):
         self._note(f"{record.getMessage()} ...")
 
 
+class ClosedStreamError(OSError):
+    """A closed stdin was read, or a closed stdout was written."""
+
+
+def prepare_streams() -> None:
+    """Replace closed streams, and escape characters that the encoding of stdout does not have."""
+    # In this order, the null device gets the file descriptor of the closed stream, and no other file does.
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDWR)
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed("stdin")), encoding="utf-8")
+    if sys.stdout is None:
+        os.open(os.devnull, os.O_RDWR)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Closed("stdout")), encoding="utf-8")
+    if sys.stderr is None:
+        os.open(os.devnull, os.O_RDWR)
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the end
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+class _Closed(io.RawIOBase):
+    """A standard stream that was closed at the start: its first use is an error."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._raised = False
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def readinto(self, _buffer: object) -> int:
+        raise ClosedStreamError(f"{self._name} is closed.")
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        if self._raised:  # the interpreter flushes stdout again at exit
+            return len(data)
+        self._raised = True
+        raise ClosedStreamError(f"{self._name} is closed.")
+
+
+def plain_table(*columns: str, title: str | None = None) -> Table:
+    """Return a table without lines; columns whose names begin with ">" are aligned to the right."""
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", show_header=any(columns))
+    for name in columns:
+        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
+    return table
+
+
+def bold(text: str) -> Text:
+    """Return a line in bold."""
+    return Text(text, style="bold")
+
+
 def counted(number: int, noun: str) -> str:
     """Format a number of things: ``1 text``, ``2,000 texts``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def add_bar(progress: Progress, description: str) -> Callable[[int, int], None]:
-    """Add a progress bar; return the function that updates it."""
-    task = progress.add_task(description, total=None)
-
-    def update(done: int, total: int) -> None:
-        progress.update(task, completed=done, total=total)
-
-    return update
 
 
 def command_name() -> str:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp.cli._screen import Screen, add_bar, counted
+from sklearn_hashnlp.cli._options import LabelledOptions
+from sklearn_hashnlp.cli._pipelines import predict_proba, with_typos
+from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli.reading._labelled_texts import label_lists, note_unknown_labels, open_labelled, read_labelled
 from sklearn_hashnlp.cli.reading._text_formats import SkippedRows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sklearn_hashnlp.datasets._row_formats import RowReader
 
 BATCH_SIZE = 10_000  # texts in memory
 
@@ -26,10 +24,7 @@ _MEMORY_PER_BYTE = 8
 _MEMINFO = Path("/proc/meminfo")
 _CGROUPS = Path("/sys/fs/cgroup")
 # Files of the limit and the use of a container's memory, by the two versions of control groups.
-_CONTAINER_LIMITS = [
-    ("memory.max", "memory.current"),
-    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-]
+_CONTAINER_LIMITS = [("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")]
 _COMPRESSED = {".gz": 4, ".bz2": 5, ".xz": 6, ".zip": 4}  # times as large when decompressed, as usual for text
 
 
@@ -59,22 +54,22 @@ def available_memory() -> int | None:
 class StreamedTexts:
     """The rows of a labeled file, in batches; ``labels`` has the number of texts of each, the most frequent first."""
 
-    def __init__(self, screen: Screen, path: Path, options: dict[str, Any]) -> None:
+    def __init__(self, screen: Screen, path: Path, options: LabelledOptions) -> None:
         self.path = path
-        self._screen, self._options = screen, options
+        self._options = options
         from sklearn_hashnlp.datasets._labelled import check_rows
 
         counts: Counter[str] = Counter()
         self.n_texts = n_empty = n_unlabeled = 0
-        self.several = False
+        self.multilabel = False
         skipped = SkippedRows(screen)
-        with screen.progress() as progress:
-            for row in self._open(add_bar(progress, f"Reading {path.name}"), skipped):
+        with screen.bar(f"Reading {path.name}") as update:
+            for row in open_labelled(path, options, update, skipped):
                 counts.update(row.labels)
                 self.n_texts += 1
                 n_empty += not row.text.strip()
                 n_unlabeled += not row.labels
-                self.several |= len(row.labels) != 1
+                self.multilabel |= len(row.labels) != 1
         check_rows(path, self.n_texts, n_labels=len(counts))
         if len(counts) < 2 and not n_unlabeled:
             raise ValueError(f"{path}: expected at least two different labels, got only {next(iter(counts))!r}.")
@@ -87,33 +82,11 @@ class StreamedTexts:
         skipped.report()
 
     def batches(self, progress: Callable[[int, int], None]) -> Iterator[tuple[list[str], Any]]:
-        """Yield texts and labels, as often as asked for."""
+        """Yield texts and labels of the whole file, in each call anew."""
         from sklearn_hashnlp.datasets._labelled import batches_of_rows
 
-        return batches_of_rows(self._open(progress, lambda _: None), BATCH_SIZE, multilabel=self.several)
-
-    def _open(self, progress: Callable[[int, int], None], on_error: Callable[[ValueError], None]) -> RowReader:
-        from sklearn_hashnlp.datasets._columns import Columns
-        from sklearn_hashnlp.datasets._labelled import find_format, open_rows
-        from sklearn_hashnlp.datasets._row_formats import RowFormat
-
-        options = self._options
-        row_format = RowFormat(
-            find_format(self.path, options["file_format"]),
-            Columns(options["text_column"], options["label_column"]),
-            options["delimiter"],
-            options["quoted"],
-            options["label_prefix"],
-            options["label_separator"],
-        )
-        errors = options["errors"]
-        return open_rows(
-            self.path,
-            row_format,
-            errors="replace" if errors == "replace" else "strict",
-            progress=progress,
-            on_error=on_error if errors == "skip" else None,
-        )
+        rows = open_labelled(self.path, self._options, progress, lambda _: None)
+        return batches_of_rows(rows, BATCH_SIZE, multilabel=self.multilabel)
 
 
 def refuse_with_stream(data: Path, wanted: bool | None, options: dict[str, Any]) -> None:
@@ -127,46 +100,30 @@ def refuse_with_stream(data: Path, wanted: bool | None, options: dict[str, Any])
 
 
 def train_streamed(
-    screen: Screen,
-    path: Path,
-    valid: Path | None,
-    options: dict[str, Any],
-    parameters: dict[str, Any],
-    distortion: float,
-) -> tuple[Any, dict[str, Any]]:
-    """Train a model by ``partial_fit`` on the batches of a file; return it and the report of the training."""
-    from sklearn_hashnlp.cli._pipelines import make_model, predict_proba
-    from sklearn_hashnlp.cli._validation import held_out_figures
-    from sklearn_hashnlp.cli.reading._labelled_texts import (
-        check_label_options,
-        label_lists,
-        note_unknown_labels,
-        read_labelled,
-    )
-
-    data = StreamedTexts(screen, path, options)
-    weights, loss = parameters["class_weight"], parameters["loss"]
-    check_label_options(path, data.labels, several=data.several, loss=loss, weights=weights)
-    if weights == "balanced":  # by the labels of all batches
+    screen: Screen, model: Any, path: Path, valid: Path | None, reading: LabelledOptions, distortion: float, seed: int
+) -> dict[str, Any]:
+    """Train a TextClassifier by ``partial_fit`` on the batches of a file; return the report of the training."""
+    data = StreamedTexts(screen, path, reading)
+    if model.class_weight == "balanced":  # by the labels of all batches
         weights = {name: data.n_texts / (len(data.labels) * count) for name, count in data.labels.items()}
+        model.set_params(class_weight=weights)
     texts, true = [], []
     if valid is not None:
-        read = read_labelled(screen, valid, **options)
+        read = read_labelled(screen, valid, **vars(reading))
         texts, true = read.texts, label_lists(read.labels)
         note_unknown_labels(screen, str(valid), true, set(data.labels), separable=False)
-    several = data.several or any(len(labels) != 1 for labels in true)
-    given = parameters | {"class_weight": weights, "loss": "ova" if data.several else loss or "auto"}
-    n_epochs = parameters["max_epochs"] or 1
-    ignored = {name for name, weight in (weights or {}).items() if not weight}
-    model, figures = make_model(**given), {}
+    multilabel = data.multilabel or any(len(labels) != 1 for labels in true)
+    n_epochs = 1 if model.max_epochs == "auto" else model.max_epochs
+    figures: dict[str, float] = {}
     started, history = clock(), []
-    with screen.warnings_as_notes(), screen.progress() as progress:
-        update = add_bar(progress, "Training")
+    with screen.warnings_as_notes(), screen.bar("Training") as update:
         for epoch in range(1, n_epochs + 1):
-            entry = _train_epoch(model, data, distortion, given["seed"], epoch, n_epochs, update, ignored)
+            entry = _train_epoch(model, data, (distortion, seed), epoch, n_epochs, update)
             if valid is not None:
+                from sklearn_hashnlp.cli._validation import held_out_figures
+
                 probabilities = predict_proba(screen, model, texts)
-                figures = held_out_figures(true, probabilities, model.classes_, several=several)
+                figures = held_out_figures(true, probabilities, model.classes_, multilabel=multilabel)
                 entry |= {f"valid_{name}": value for name, value in figures.items()}
             history.append(entry)
             _note_epoch(screen, entry, n_epochs)
@@ -174,37 +131,35 @@ def train_streamed(
         "data": str(path),
         "n_texts": data.n_texts,
         "labels": data.labels,
-        "label_separator": options["label_separator"],
+        "label_separator": reading.label_separator,
         "seconds": round(clock() - started, 3),
         "streamed": True,
         "history": history,
     }
     if valid is not None:
         report["validation"] = {"data": str(valid), "n_texts": len(texts)} | figures
-    return model, report
+    return report
 
 
 def _train_epoch(
     model: Any,
     data: StreamedTexts,
-    distortion: float,
-    seed: int,
+    typos: tuple[float, int],  # the distortion, and the seed of the first batch
     epoch: int,
     n_epochs: int,
     update: Callable[[int, int], None],
-    ignored: set[str],
 ) -> dict[str, Any]:
-    from sklearn_hashnlp.cli._pipelines import with_typos
-
     def move(done: int, total: int) -> None:
         update((epoch - 1) * total + done, n_epochs * total)
 
+    weights = model.class_weight or {}
+    ignored = {label for label in data.labels if weights.get(label, 1) == 0}
     started, loss, n_texts = clock(), 0.0, 0
     for number, (texts, labels) in enumerate(data.batches(move)):
         n_texts += len(texts)
         if ignored and ignored.issuperset(labels) and not ignored.issuperset(data.labels):
             continue  # partial_fit refuses rows that all have the weight 0
-        model.partial_fit(*with_typos(texts, labels, distortion, seed + number), classes=sorted(data.labels))
+        model.partial_fit(*with_typos(texts, labels, typos[0], typos[1] + number), classes=sorted(data.labels))
         loss += len(texts) * model.history_[-1]["train_loss"]
     if n_texts != data.n_texts:
         raise ValueError(

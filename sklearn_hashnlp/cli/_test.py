@@ -6,29 +6,15 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import (
-    Delimiter,
-    Errors,
-    Format,
-    Json,
-    LabelColumn,
-    LabelledFile,
-    LabelPrefix,
-    LabelSeparator,
-    ModelFolder,
-    Quiet,
-    Quoted,
-    ReadErrors,
-    TextColumn,
-)
-from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder
+from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
 
 if TYPE_CHECKING:
@@ -47,13 +33,14 @@ Test a model on labeled texts.
   hashnlp test test.csv --model spam --json > report.json
   hashnlp test test.csv --model spam --quiet
 
-It prints the accuracy; for each label the precision (fraction of the texts with this predicted label that are \
+Printed are the accuracy; for each label the precision (fraction of the texts with this predicted label that are \
 correct), the recall (fraction of the texts with this true label that are predicted), F1 (their harmonic mean) and the \
 number of texts; and the confusion matrix, or for many labels the most frequent confusions.
 
-Where texts have several labels, and with --top K, it prints N, P@K and R@K as fastText does: the fraction of the K \
-most probable labels that are true, and the fraction of the true labels among them. The table is then of the labels of \
-probability 0.5 or more. --quiet prints the accuracy or P@1, and with --top K these figures.
+If texts have multiple labels, or with --top K, also N, P@K and R@K are printed as by fastText: the number of texts, \
+the fraction of the K most probable labels that are true, and the fraction of the true labels among them. The table \
+then has the labels of probability 0.5 or more. --quiet prints the accuracy or P@1, and with --top K only these \
+figures.
 """
 
 _MAX_MATRIX_LABELS = 12
@@ -66,31 +53,20 @@ _THRESHOLD = 0.5
 def evaluate(
     data: LabelledFile,
     model: ModelFolder,
+    reading: LabelledOptions,
+    screen: Screen,
     top: Annotated[
-        int | None,
-        typer.Option("--top", "-k", metavar="K", min=1, help="Print precision and recall at K.", show_default=False),
+        int | None, typer.Option("--top", "-k", metavar="K", min=1, help="Print precision and recall at K.")
     ] = None,
     wrong: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Write the texts that are predicted wrongly, the most confident errors first: .csv, .tsv or .jsonl.",
-            show_default=False,
         ),
     ] = None,
-    file_format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    delimiter: Delimiter = None,
-    quoted: Quoted = True,
-    label_prefix: LabelPrefix = "__label__",
-    label_separator: LabelSeparator = None,
-    errors: ReadErrors = Errors.strict,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Test a classifier; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     if wrong is not None and wrong.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         raise typer.BadParameter(f"--wrong: expected a name in .csv, .tsv or .jsonl, got {str(wrong)!r}.")
     from sklearn_hashnlp.persistence._folder_files import check_model_folder
@@ -102,56 +78,44 @@ def evaluate(
     from sklearn_hashnlp.datasets._labelled import find_format
 
     classifier = load_classifier(model)
-    table = find_format(data, None if file_format is None else file_format.value) != "fasttext"
+    table = find_format(data, reading.file_format) != "fasttext"
+    label_separator = reading.label_separator
     if label_separator is None and table:
         label_separator = read_report(model).get("label_separator")
         if label_separator is not None:
             screen.note(f"Labels are separated by {label_separator!r}, as in training.")
-    data_read = read_labelled(
-        screen,
-        data,
-        file_format=file_format,
-        text_column=text_column,
-        label_column=label_column,
-        delimiter=delimiter,
-        quoted=quoted,
-        label_prefix=label_prefix,
-        label_separator=label_separator,
-        errors=errors.value,
-    )
+    data_read = read_labelled(screen, data, **vars(replace(reading, label_separator=label_separator)))
     classes = classifier.classes_.astype(str)
     true = label_lists(data_read.labels)
     note_unknown_labels(screen, str(data), true, set(classes.tolist()), separable=table and label_separator is None)
     probabilities = predict_proba(screen, classifier, data_read.texts)
-    several = is_multilabel(classifier) or isinstance(data_read.labels, list)
-    if several:
+    multilabel = is_multilabel(classifier) or isinstance(data_read.labels, list)
+    if multilabel:
         predicted = [classes[row].tolist() for row in probabilities >= _THRESHOLD]
-        report = compute_multilabel_metrics(true, predicted)
     else:
-        labels = classes[probabilities.argmax(axis=1)]
-        predicted = labels[:, None].tolist()
-        report = compute_metrics(data_read.labels, labels)
-    at = sorted({1, min(top or 1, len(classes))}) if several or top else []
+        predicted = classes[probabilities.argmax(axis=1)][:, None].tolist()
+    report = compute_metrics(true, predicted, multilabel=multilabel)
+    at = sorted({1, min(top or 1, len(classes))}) if multilabel or top else []
     report |= {
         f"{name}_at_{k}": value for k in at for name, value in scores_at(true, probabilities, classes, k).items()
     }
     if wrong is not None:
         n_wrong = write_wrong(wrong, data_read, true, predicted, probabilities.max(axis=1))
         screen.note(f"Wrote {n_wrong:,} of {counted(len(true), 'text')} to {wrong}")
-    if as_json:
+    if screen.as_json:
         screen.show_json(report)
-    elif quiet and not top:
-        print(f"{report['precision_at_1'] if several else report['accuracy']:.4f}")
+    elif screen.quiet and not top:
+        print(f"{report['precision_at_1'] if multilabel else report['accuracy']:.4f}")
     else:
         if at:  # tabs, as fastText's: a console of rich would write spaces
-            print(f"N\t{report['n_labeled'] if several else report['n_texts']}")
+            print(f"N\t{report['n_labeled'] if multilabel else report['n_texts']}")
             for k in at:
                 print(f"P@{k}\t{report[f'precision_at_{k}']:.4f}\nR@{k}\t{report[f'recall_at_{k}']:.4f}")
-        if quiet:
+        if screen.quiet:
             return
         if at:
             print()
-        (show_multilabel_report if several else show_report)(screen, report)
+        show_report(screen, report)
 
 
 def write_wrong(
@@ -161,7 +125,7 @@ def write_wrong(
     predicted: Sequence[Sequence[str]],
     confidence: NDArray[np.float64],
 ) -> int:
-    """Write the texts whose labels are not those predicted; return their number."""
+    """Write the texts that are predicted wrongly; return their number."""
     from sklearn_hashnlp.cli._prediction_output import SEPARATOR
 
     wrong = [row for row in range(len(true)) if set(true[row]) != set(predicted[row])]
@@ -182,102 +146,80 @@ def write_wrong(
     return len(wrong)
 
 
-def compute_metrics(true: Any, predicted: Any) -> dict[str, Any]:
-    """Compute the metrics and the confusion matrix of predicted labels."""
-    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
-
-    names = sorted(set(true.tolist()) | set(predicted.tolist()))
-    scores = precision_recall_fscore_support(true, predicted, labels=names, zero_division=0.0)
-    # scikit-learn's counts are floats if every true label is unknown.
-    columns = [*(column.tolist() for column in scores[:3]), scores[3].astype(int).tolist()]
-    return {
-        "accuracy": float((true == predicted).mean()),
-        "n_texts": len(true),
-        "macro_f1": float(scores[2].mean()),
-        "labels": {
-            name: dict(zip(("precision", "recall", "f1", "support"), values, strict=True))
-            for name, *values in zip(names, *columns, strict=True)
-        },
-        "confusion_matrix": {"labels": names, "counts": confusion_matrix(true, predicted, labels=names).tolist()},
-    }
-
-
-def compute_multilabel_metrics(true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Compute the metrics of predicted sets of labels.
+def compute_metrics(
+    true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, multilabel: bool
+) -> dict[str, Any]:
+    """Compute the metrics of predicted sets of labels, and for one label per text the confusion matrix.
 
     Not by scikit-learn's functions, which take an indicator matrix of one label for labels of another kind.
     """
     pairs = [(set(one), set(other)) for one, other in zip(true, predicted, strict=True)]
     expected = Counter(label for one, _ in pairs for label in one)
-    found = Counter(label for _, other in pairs for label in other)
+    returned = Counter(label for _, other in pairs for label in other)
     hits = Counter(label for one, other in pairs for label in one & other)
     labels = {
         name: {
-            "precision": hits[name] / max(found[name], 1),
+            "precision": hits[name] / max(returned[name], 1),
             "recall": hits[name] / max(expected[name], 1),
-            "f1": 2 * hits[name] / (found[name] + expected[name]),
+            "f1": 2 * hits[name] / (returned[name] + expected[name]),
             "support": expected[name],
         }
-        for name in sorted(expected | found)
+        for name in sorted(expected | returned)
     }
-    return {
+    report = {
         "accuracy": sum(one == other for one, other in pairs) / len(pairs),
         "n_texts": len(pairs),
-        "n_labeled": sum(1 for one, _ in pairs if one),
-        "micro_f1": 2 * hits.total() / max(found.total() + expected.total(), 1),
         "macro_f1": sum(scores["f1"] for scores in labels.values()) / max(len(labels), 1),
         "labels": labels,
     }
-
-
-def show_multilabel_report(screen: Screen, report: dict[str, Any]) -> None:
-    """Print the metrics of predicted sets of labels, those of the most frequent labels."""
-    screen.show(f"All labels correct {report['accuracy']:.4f} of {counted(report['n_texts'], 'text')}\n", style="bold")
-    labels = dict(sorted(report["labels"].items(), key=lambda item: (-item[1]["support"], item[0]))[:_MAX_LABELS])
-    table = _scores_table(labels)
-    for name in ("micro", "macro"):
-        table.add_row(f"{name} F1", "", "", f"{report[f'{name}_f1']:.4f}", "")
-    screen.show(table)
-    if len(labels) < len(report["labels"]):
-        screen.show(f"The {len(labels)} most frequent of {len(report['labels']):,} labels; --json has all")
-
-
-def _scores_table(labels: dict[str, dict[str, float]]) -> Table:
-    table = Table("label", box=None, pad_edge=False)
-    for heading in ("precision", "recall", "F1", "texts"):
-        table.add_column(heading, justify="right")
-    for name, scores in labels.items():
-        metrics = [f"{scores[key]:.4f}" for key in ("precision", "recall", "f1")]
-        table.add_row(name, *metrics, f"{scores['support']:,}")
-    table.add_section()
-    return table
+    if multilabel:
+        report["n_labeled"] = sum(1 for one, _ in pairs if one)
+        report["micro_f1"] = 2 * hits.total() / max(returned.total() + expected.total(), 1)
+    else:
+        cells = Counter((one, other) for (one,), (other,) in zip(true, predicted, strict=True))
+        counts = [[cells[one, other] for other in labels] for one in labels]
+        report["confusion_matrix"] = {"labels": [*labels], "counts": counts}
+    return report
 
 
 def show_report(screen: Screen, report: dict[str, Any]) -> None:
-    """Print the metrics as tables."""
-    screen.show(f"Accuracy {report['accuracy']:.4f} on {counted(report['n_texts'], 'text')}\n", style="bold")
-    table = _scores_table(report["labels"])
-    table.add_row("macro F1", "", "", f"{report['macro_f1']:.4f}", "")
+    """Print the metrics as tables: with multiple labels per text the scores of the most frequent labels."""
+    multilabel = "micro_f1" in report
+    name = "All labels correct" if multilabel else "Accuracy"
+    of = "of" if multilabel else "on"
+    screen.show(f"{name} {report['accuracy']:.4f} {of} {counted(report['n_texts'], 'text')}\n", style="bold")
+    labels = report["labels"]
+    if multilabel:
+        labels = dict(sorted(labels.items(), key=lambda item: (-item[1]["support"], item[0]))[:_MAX_LABELS])
+    table = plain_table("label", ">precision", ">recall", ">F1", ">texts")
+    for name, scores in labels.items():
+        table.add_row(name, *(f"{scores[key]:.4f}" for key in ("precision", "recall", "f1")), f"{scores['support']:,}")
+    table.add_section()
+    for name in ("micro", "macro"):
+        if f"{name}_f1" in report:
+            table.add_row(f"{name} F1", "", "", f"{report[f'{name}_f1']:.4f}", "")
     screen.show(table)
-    names, counts = report["confusion_matrix"]["labels"], report["confusion_matrix"]["counts"]
-    if len(names) <= _MAX_MATRIX_LABELS:
-        matrix = Table("true \\ predicted", box=None, pad_edge=False, title="\nConfusion matrix", title_justify="left")
-        for name in names:
-            matrix.add_column(name, justify="right")
-        for name, row in zip(names, counts, strict=True):
-            matrix.add_row(name, *(str(count) if count else "." for count in row))
-        screen.show(matrix)
-        return
+    if len(labels) < len(report["labels"]):
+        screen.show(f"The {len(labels)} most frequent of {len(report['labels']):,} labels; --json has all")
+    if not multilabel:
+        screen.show(_confusions(**report["confusion_matrix"]))
+
+
+def _confusions(labels: list[str], counts: list[list[int]]) -> Any:
+    """Return the confusion matrix, or for many labels the most frequent confusions."""
+    if len(labels) <= _MAX_MATRIX_LABELS:
+        columns = [f">{name}" for name in labels]
+        table = plain_table("true \\ predicted", *columns, title="\nConfusion matrix")
+        for name, row in zip(labels, counts, strict=True):
+            table.add_row(name, *(str(count) if count else "." for count in row))
+        return table
+    table = plain_table("true", "predicted", ">texts", title="\nMost frequent confusions")
     wrong = [
         (count, true, predicted)
-        for true, row in zip(names, counts, strict=True)
-        for predicted, count in zip(names, row, strict=True)
+        for true, row in zip(labels, counts, strict=True)
+        for predicted, count in zip(labels, row, strict=True)
         if count and true != predicted
     ]
-    confusions = Table(
-        "true", "predicted", box=None, pad_edge=False, title="\nMost frequent confusions", title_justify="left"
-    )
-    confusions.add_column("texts", justify="right")
     for count, true, predicted in sorted(wrong, key=lambda entry: -entry[0])[:_MAX_CONFUSIONS]:
-        confusions.add_row(true, predicted, str(count))
-    screen.show(confusions)
+        table.add_row(true, predicted, str(count))
+    return table

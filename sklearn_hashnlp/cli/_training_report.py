@@ -26,7 +26,7 @@ _PACKAGES: Final = ("sklearn-hashnlp", "scikit-learn", "torch", "skorch", "numpy
 
 
 def write_report(folder: Path, report: dict[str, Any]) -> None:
-    """Write a report beside a saved model, with the date, the versions and the digest of that model."""
+    """Write a report into the folder of a model, with the date, the versions and the digest of the model."""
     from importlib.metadata import version  # takes time to import, and few commands write a report
 
     document = {
@@ -50,7 +50,7 @@ def card_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def read_report(folder: Path) -> dict[str, Any]:
-    """Return the report of the model in a folder; empty if there is none, or only that of an older model."""
+    """Return the report of the model in a folder; empty if there is none, or only one of an earlier model."""
     from sklearn_hashnlp.persistence._folder_files import check_file
 
     path = folder / REPORT_FILE

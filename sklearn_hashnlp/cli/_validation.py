@@ -3,71 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from skorch.callbacks import Callback
 
-from sklearn_hashnlp.training._early_stopping import EarlyStopping
-
-PATIENCE = 10  # epochs, as in the classifiers
+from sklearn_hashnlp.training._callbacks import EpochProgress
 
 
-class ValidationScores(Callback):  # type: ignore[misc]  # skorch has no types
-    """Score validation texts after each epoch: the accuracy or, with several labels per text, loss and precision at 1.
+class ValidationTexts:
+    """Texts that are scored after each epoch: by accuracy or, with multiple labels per text, loss and precision at 1.
 
     Early stopping depends on the accuracy or the loss: the precision of the first label is high long before the others.
     """
 
-    def __init__(
-        self,
-        texts: list[str],
-        labels: list[list[str]],
-        classes: list[str],  # sorted, as the scores are
-        *,
-        several: bool,  # whether the texts of training have several labels
-        stops_early: bool,
-    ) -> None:
+    def __init__(self, texts: list[str], labels: list[list[str]], classes: list[str], *, multilabel: bool) -> None:
         self.texts = texts
         self.labels = labels
-        self.classes = np.array(classes)
-        self.has_loss = several
-        self.several = several or any(len(row) != 1 for row in labels)  # also of the validation texts alone
-        self._precision = "valid_precision_at_1" if self.several else "valid_acc"
-        monitor = "valid_loss" if self.has_loss else self._precision
-        self.early_stopping = EarlyStopping(PATIENCE, monitor) if stops_early else None
+        self.classes = np.array(sorted(classes))  # as the columns of scores
+        self.multilabel = multilabel or any(len(row) != 1 for row in labels)  # also of the validation texts alone
+        self.precision = "valid_precision_at_1" if self.multilabel else "valid_acc"
+        self.monitor = "valid_loss" if multilabel else self.precision
 
-    def vectorize(self, features: Any) -> None:
-        """Compute the rows of the texts, before training, by the steps of a pipeline before its classifier."""
-        self._rows = features.transform(self.texts)
-        known = [np.isin(self.classes, labels) for labels in self.labels]  # a label that is unknown has no score
-        self._targets = torch.from_numpy(np.array(known, dtype=np.float64))
-        self._figures: list[dict[str, float]] = []
+    def with_features(self, features: Any) -> Self:
+        """Set the steps before the classifier, which are fitted when training starts."""
+        self._features = features
+        self._rows = None
+        return self
 
-    def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Record the figures in the history."""
-        scores = net.score_rows(_dataset(net, self._rows))
+    def figures(self, net: Any) -> dict[str, float]:
+        """Compute the figures of a net."""
+        if self._rows is None:
+            self._rows = _dataset(net, self._features.transform(self.texts))
+        scores = net.score_rows(self._rows)
         precision = scores_at(self.labels, net.criterion_.probabilities(scores), self.classes, 1)["precision"]
-        figures = {self._precision: precision}
-        if self.has_loss:
-            figures["valid_loss"] = float(net.criterion_(torch.from_numpy(scores), self._targets).mean())
-        for name, value in figures.items():
-            net.history.record(name, value)
-        self._figures.append(figures)
+        if self.monitor != "valid_loss":
+            return {self.precision: precision}
+        known = [np.isin(self.classes, labels) for labels in self.labels]  # a label that is unknown has no score
+        targets = torch.from_numpy(np.array(known, dtype=np.float64))
+        loss = float(net.criterion_(torch.from_numpy(scores), targets).mean())
+        return {self.precision: precision, "valid_loss": loss}
 
-    def history_of(self, history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return a history with the figures of each epoch."""
-        return [entry | figures for entry, figures in zip(history, self._figures, strict=True)]
+
+class ValidationProgress(EpochProgress):
+    """Record the figures of validation texts in the history, and show them with the progress of training."""
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Record the figures of the epoch."""
+        for name, value in self.validation_.figures(net).items():
+            net.history.record(name, value)
+        super().on_epoch_end(net, **kwargs)
 
 
 def held_out_figures(
-    true: Sequence[Sequence[str]], probabilities: NDArray[np.float64], classes: NDArray[Any], *, several: bool
+    true: Sequence[Sequence[str]], probabilities: NDArray[np.float64], classes: NDArray[Any], *, multilabel: bool
 ) -> dict[str, float]:
-    """Compute the accuracy or, with several labels per text, precision and recall at 1."""
+    """Compute the accuracy or, with multiple labels per text, precision and recall at 1."""
     figures = scores_at(true, probabilities, classes, 1)
-    if several:
+    if multilabel:
         return {f"{name}_at_1": value for name, value in figures.items()}
     return {"accuracy": figures["precision"]}
 

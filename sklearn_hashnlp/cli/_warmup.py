@@ -10,7 +10,6 @@ import typer
 
 from sklearn_hashnlp._clock import compile_seconds
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, counted
 
 HELP = """\
@@ -20,28 +19,26 @@ Compile the functions that training and predicting call, so that no later proces
   hashnlp warmup
   RUN hashnlp warmup --portable           in the Dockerfile of an image
 
-Functions are compiled when they are first called, which takes the first training a minute or more; their machine \
-code is kept for later processes. This command trains and asks small models of each kind, in a few minutes, and so \
-fills the cache at a time of your choice. Run it where the package can be written, as the user who installed it: other \
-users, containers and read-only systems then find the machine code beside the package. If NUMBA_CACHE_DIR is set, it \
-is the folder, here and for those who are to find it.
+Functions are compiled when they are first called, which takes the first training a minute or more; their machine code \
+is kept for later processes. This command trains and applies small models of each kind, in a few minutes, and so fills \
+the cache at a time of your choice. Run it where the package can be written, as the user who installed it: other \
+users, containers and read-only systems then find the machine code next to the package, or in the folder of the \
+environment variable NUMBA_CACHE_DIR.
 
-Machine code is for processors with the features of the one that compiled. With --portable it is for every processor \
-of the architecture, as x86-64, and so for wherever an image is run; some functions are slower. A process takes \
-machine code for its own processor if there is some, otherwise portable code; only without both it compiles.
+Machine code is specific to the features of the processor. With --portable it runs on every processor of the \
+architecture, such as x86-64, and so wherever an image is run; some functions are slower. A process prefers machine \
+code for its own processor to portable code, and compiles only without both.
 """
 
 
 @reporting_errors
 def warmup(
+    screen: Screen,
     portable: Annotated[
         bool, typer.Option("--portable", help="Compile for every processor of this architecture.")
     ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Compile; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     if portable:
         _compile_for_all_processors()
     from sklearn_hashnlp.kernels._cache import KernelCache
@@ -55,24 +52,22 @@ def warmup(
         screen.note(f"{folders.obstacles}.")
     # What only another folder has, or only for any processor, is compiled here.
     KernelCache.use(folders._replace(read=(folder,), reads_portable=False))
-    compilations.announced = True  # the user has asked for it
+    compilations.announced = True  # requested by the user
     n_before = compilations.n
     _train_and_ask(screen)
     if KernelCache.failure is not None:
         raise KernelCache.failure
     n_compiled, seconds = compilations.n - n_before, compile_seconds()
     sizes = [file.stat().st_size for file in folder.glob("*.nbc")]
-    if as_json:
-        result = {"folder": str(folder), "portable": portable, "n_compiled": n_compiled, "seconds": round(seconds, 3)}
-        screen.show_json(result | {"n_files": len(sizes), "bytes": sum(sizes)})
-        return
-    screen.show(f"Compiled {counted(n_compiled, 'function')} in {seconds:.0f} s")
-    screen.show(f"{counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB, in {folder}")
+    result = {"folder": str(folder), "portable": portable, "n_compiled": n_compiled, "seconds": round(seconds, 3)}
+    compiled = f"Compiled {counted(n_compiled, 'function')} in {seconds:.0f} s"
+    kept = f"{counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB, in {folder}"
+    screen.result(result | {"n_files": len(sizes), "bytes": sum(sizes)}, [compiled, kept])
 
 
 def _compile_for_all_processors() -> None:
     if "sklearn_hashnlp.kernels" in sys.modules:
-        raise RuntimeError("warmup --portable needs a process of its own, in which no function was called before.")
+        raise RuntimeError("warmup --portable needs a new process, in which no function was called before.")
     import numba
 
     numba.config.CPU_NAME, numba.config.CPU_FEATURES = "generic", ""

@@ -1,4 +1,4 @@
-"""The columns of a table that hold the texts and the labels."""
+"""The text and label columns of a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT_NAMES = (
 
 
 class Columns(NamedTuple):
-    """Names of the text column and the label column; None is the first column with a usual name."""
+    """Names of the text column and the label column; None is the first column with a common name."""
 
     text: str | None = None
     label: str | None = None
@@ -81,7 +81,7 @@ def _find_column(
 
 
 def _single_column_hint(name: str) -> str:
-    """Return what to do about a header of one column: most often it has another delimiter."""
+    """Return advice for a header of one column, which often has another delimiter."""
     delimiter = next((character for character in ";\t|," if character in name), None)
     if delimiter is None:
         return "Is the format right? If it is the text column, name it with text_column (--text-column)."

@@ -38,21 +38,21 @@ def fetch_zhang(
     data_home: str | os.PathLike[str] | None = None,
     download_if_missing: bool = True,
     return_X_y: bool = False,
-) -> Any:  # a Bunch, whose attributes have no types, or a tuple[list[str], NDArray[np.str_]]
-    """Load one of the eight text classification sets of Zhang, Zhao and LeCun; download it if it is not on the disk.
+) -> Any:  # a Bunch, which has no typed attributes, or a tuple[list[str], NDArray[np.str_]]
+    """Load a text classification set of Zhang, Zhao and LeCun; download it if it is not on the disk.
 
-    A text is made of the text columns of its row, joined by spaces.
+    A text consists of the text columns of its row, joined by spaces.
 
     Parameters
     ----------
     name : {"ag", "amazon", "amazon-polarity", "dbpedia", "sogou", "yahoo", "yelp", "yelp-polarity"}
         The set:
 
-        - ``"ag"``: AG's News, 12 MB. Title and beginning of a news article; "World", "Sports", "Business" or
-          "Sci/Tech". Backslashes, where lines were broken, are kept. For research and any other non-commercial
-          activity: http://www.di.unipi.it/~gulli/AG_corpus_of_news_articles.html.
+        - ``"ag"``: AG's News, 12 MB. Title and start of a news article; "World", "Sports", "Business" or "Sci/Tech".
+          Backslashes at line breaks are kept. For research and any other non-commercial activity:
+          http://www.di.unipi.it/~gulli/AG_corpus_of_news_articles.html.
         - ``"amazon"``: Amazon Review Full, 644 MB. Title and text of a review; its stars, "1" to "5". The authors name
-          no license; the reviews are those of McAuley and Leskovec (2013), Hidden factors and hidden topics, RecSys.
+          no license; the reviews are from McAuley and Leskovec (2013), Hidden factors and hidden topics, RecSys.
         - ``"amazon-polarity"``: Amazon Review Polarity, 688 MB. The same; "negative" (one or two stars) or "positive"
           (four or five).
         - ``"dbpedia"``: DBpedia Ontology, 68 MB. Title and abstract of a Wikipedia article; one of 14 classes of the
@@ -86,10 +86,10 @@ def fetch_zhang(
         =================== ========= =======
 
     data_home : str or path-like, default=None
-        The folder where data sets are stored; by default the one named by the environment variable ``HASHNLP_DATA``,
-        or else ``~/sklearn_hashnlp_data``. A set already there, as a folder with ``train.csv`` and ``test.csv``, is
-        read as it is. The folder has the name of the set, or that of its archive with or without ``_csv``:
-        ``ag_news``, ``amazon_review_full``, ``amazon_review_polarity``, ``dbpedia``, ``sogou_news``, ``yahoo_answers``,
+        The folder where data sets are stored; by default the environment variable ``HASHNLP_DATA``, or else
+        ``~/sklearn_hashnlp_data``. An existing set, a folder with ``train.csv`` and ``test.csv``, is read unchanged.
+        The folder is named like the set, or like its archive with or without ``_csv``: ``ag_news``,
+        ``amazon_review_full``, ``amazon_review_polarity``, ``dbpedia``, ``sogou_news``, ``yahoo_answers``,
         ``yelp_review_full`` or ``yelp_review_polarity``.
     download_if_missing : bool, default=True
         If ``False``, raise an error instead of downloading a set that is not on the disk.
@@ -108,7 +108,7 @@ def fetch_zhang(
         target_names : list of str
             The classes, in the order of their numbers in the file.
         filename : str
-            The folder that the set was read from.
+            The folder of the set.
         DESCR : str
             A description of the set, with its terms of use.
 
@@ -120,16 +120,16 @@ def fetch_zhang(
     OSError
         If the set is not on the disk and ``download_if_missing=False``, or it cannot be downloaded or saved.
     ValueError
-        If ``name`` or ``subset`` is unknown, or a file has not the expected SHA-256, content or rows.
+        If ``name`` or ``subset`` is unknown, or a file does not have the expected SHA-256, content or rows.
 
     See Also
     --------
-    load_labelled : Load texts and labels from a file of your own.
+    load_labelled : Load texts and labels from a file.
 
     Notes
     -----
-    Archives are downloaded from ``https://s3.amazonaws.com/fast-ai-nlp/ARCHIVE_csv.tgz``, a public copy of fast.ai's.
-    Their SHA-256 is published, and checked.
+    Archives are downloaded from ``https://s3.amazonaws.com/fast-ai-nlp/ARCHIVE_csv.tgz``, a public copy of fast.ai, and
+    checked against their published SHA-256.
 
     References
     ----------
@@ -188,15 +188,15 @@ def _find_or_download(name: str, home: Path, download: bool) -> Path:
     try:
         _remote.unpack_text_set(archive, folder)
     except OSError:
-        if not has_both_parts(folder):  # or else another process was faster
+        if not has_both_parts(folder):  # else another process was faster
             raise
-    if not archive_existed:  # the user's own archive is kept
+    if not archive_existed:  # keep the user's archive
         archive.unlink(missing_ok=True)
     return folder
 
 
 def _class_names(labels: NDArray[np.str_], known: ZhangSet, folder: Path) -> NDArray[np.str_]:
-    """Replace class numbers by class names; other labels, of a file of the user's own, stay."""
+    """Replace class numbers by class names; labels of a user's file may be names already."""
     classes, codes = np.unique(labels, return_inverse=True)
     names = []
     for label in classes.tolist():
@@ -208,7 +208,7 @@ def _class_names(labels: NDArray[np.str_], known: ZhangSet, folder: Path) -> NDA
 
 @contextmanager
 def _download_bar(name: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a progress bar on a terminal; elsewhere nothing."""
+    """Show a progress bar if stderr is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final, Literal, overload
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,37 +33,6 @@ FORMATS_BY_EXTENSION: Final = {
 Errors = Literal["strict", "replace"]
 
 
-@overload
-def load_labelled(
-    path: str | os.PathLike[str],
-    *,
-    file_format: str | None = None,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    quoted: bool = True,
-    delimiter: str | None = None,
-    label_prefix: str = FASTTEXT_PREFIX,
-    label_separator: str | None = None,
-    multilabel: Literal[False],
-    errors: Errors = "strict",
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], NDArray[np.str_]]: ...
-@overload
-def load_labelled(
-    path: str | os.PathLike[str],
-    *,
-    file_format: str | None = None,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    quoted: bool = True,
-    delimiter: str | None = None,
-    label_prefix: str = FASTTEXT_PREFIX,
-    label_separator: str | None = None,
-    multilabel: Literal[True],
-    errors: Errors = "strict",
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], list[list[str]]]: ...
-@overload
 def load_labelled(
     path: str | os.PathLike[str],
     *,
@@ -77,23 +46,7 @@ def load_labelled(
     multilabel: bool | None = None,
     errors: Errors = "strict",
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]: ...
-
-
-def load_labelled(
-    path: str | os.PathLike[str],
-    *,
-    file_format: str | None = None,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    quoted: bool = True,
-    delimiter: str | None = None,
-    label_prefix: str = FASTTEXT_PREFIX,
-    label_separator: str | None = None,
-    multilabel: bool | None = None,
-    errors: Errors = "strict",
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
+) -> tuple[list[str], Any]:  # an array, or lists of labels
     r"""Load texts and their labels from a CSV, TSV, JSON lines or fastText file.
 
     The format is inferred from the file extension: ``.csv``; ``.tsv``, ``.tab``; ``.jsonl``, ``.ndjson``, ``.json``;
@@ -108,42 +61,42 @@ def load_labelled(
     file_format : {"csv", "tsv", "jsonl", "fasttext"}, default=None
         The format; by default inferred from the file extension.
     text_column, label_column : str, default=None
-        The columns (keys of JSON lines) to read. By default the first column with a usual name, in upper or lower
-        case: ``text``, ``sentence``, ``document``, ... and ``label``, ``class``, ``category``, ... If a file has two
-        columns and one is known, the other is the other. Must be ``None`` for a fastText file, which has no columns.
+        The columns (keys of JSON lines) to read. By default the first column with a common name, in upper or lower
+        case: ``text``, ``sentence``, ``document``, ... and ``label``, ``class``, ``category``, ... In a file with two
+        columns, one of them suffices. Must be ``None`` for a fastText file, which has no columns.
     quoted : bool, default=True
-        Whether quotes enclose fields of CSV and TSV. With ``False`` a quote is a character like any other, as in many
-        TSV files.
+        Whether quotes enclose fields of CSV and TSV. With ``False`` a quote is an ordinary character, as in many TSV
+        files.
     delimiter : str, default=None
         Character between the fields of CSV and TSV, such as ``";"``. By default a comma, and a tab for TSV.
     label_prefix : str, default="__label__"
-        Beginning of the labels of a fastText file. Every word of a line that begins with it is a label, and no word of
-        the text.
+        Prefix of the labels of a fastText file. Every word of a line with this prefix is a label and not a word of the
+        text.
     label_separator : str, default=None
-        Characters between several labels in one field of CSV, TSV or JSON lines, such as ``","``; an empty field has no
-        label then. By default a field is one label. The list of a JSON line is a list of labels in any case.
+        Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ``","``; an empty field then has no
+        label. By default a field is one label. A list in JSON lines is always a list of labels.
     multilabel : bool, default=None
-        Whether a text may have several labels or none. ``True``: any number, and ``labels`` is a list of lists.
-        ``False``: exactly one. By default ``labels`` is a list of lists if any text has not exactly one label.
+        Whether texts may have any number of labels, so that ``labels`` is a list of lists. ``False``: exactly one
+        label. By default ``labels`` is a list of lists if any text does not have exactly one label.
     errors : {"strict", "replace"}, default="strict"
         Whether bytes that are not UTF-8 are an error or become the replacement character U+FFFD.
     progress : callable, default=None
-        Called every 1000 lines with the number of bytes read and the size of the file; not for a pipe.
+        Called every 1000 lines with the number of bytes read and the file size; not for a pipe.
 
     Returns
     -------
     texts : list of str
         The texts, in the order of the file.
     labels : ndarray of shape (n_texts,), dtype str, or list of list of str
-        Their labels; with several labels per text the list of labels of each text, without duplicates. Numbers and
-        booleans of JSON lines are written as in JSON.
+        Their labels; for multilabel data the list of labels of each text, without duplicates. Numbers and booleans of
+        JSON lines are written as in JSON.
 
     Raises
     ------
     OSError
         If the file cannot be opened, for example ``FileNotFoundError``.
     ValueError
-        If the file cannot be read as expected; the message names the file and the line.
+        If the file cannot be read as expected; the message contains the file and the line.
 
     See Also
     --------
@@ -167,7 +120,7 @@ def load_labelled(
     >>> labels.tolist()
     ['spam', 'ham']
 
-    Several labels per text, in fastText's format:
+    Multiple labels per text, in fastText's format:
 
     >>> path = pathlib.Path(folder.name) / "cooking.txt"
     >>> _ = path.write_text("__label__sauce __label__cheese How much starch?\n__label__bread Why knead?\n")
@@ -197,15 +150,15 @@ def stream_labelled(
 ) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
     r"""Read the texts and labels of files of any size, in batches, for ``partial_fit``.
 
-    Only one batch is in memory. The parameters that are not described here are those of :func:`load_labelled`.
+    Only one batch is in memory. Parameters with short descriptions are explained in :func:`load_labelled`.
 
     Parameters
     ----------
     paths : str, path-like, or iterable of str or path-like
-        The file, as in :func:`load_labelled`, or several files, which are read one after the other; all of them must
-        exist. A file is opened when its first row is asked for. A batch may have rows of several files.
+        The file, as in :func:`load_labelled`, or several files, which are read in their order and must exist. A file is
+        opened when its first row is read. A batch may have rows of several files.
     batch_size : int, default=10000
-        Number of texts of a batch; the last one may have fewer.
+        Number of texts per batch; the last one may have fewer.
     file_format : {"csv", "tsv", "jsonl", "fasttext"}, default=None
         The format; by default inferred from the file extension.
     text_column, label_column : str, default=None
@@ -215,12 +168,12 @@ def stream_labelled(
     delimiter : str, default=None
         Character between the fields of CSV and TSV.
     label_prefix : str, default="__label__"
-        Beginning of the labels of a fastText file.
+        Prefix of the labels of a fastText file.
     label_separator : str, default=None
-        Characters between several labels in one field.
+        Separator of multiple labels in a field.
     multilabel : bool, default=False
-        Whether the labels of a batch are a list of the labels of each text. With ``False`` a text with several labels
-        or none is an error.
+        Whether the labels of a batch are a list of the labels of each text. With ``False`` a text must have exactly one
+        label.
     errors : {"strict", "replace"}, default="strict"
         Whether bytes that are not UTF-8 are an error or become the replacement character U+FFFD.
 
@@ -236,8 +189,8 @@ def stream_labelled(
     OSError
         If the file cannot be opened, for example ``FileNotFoundError``.
     ValueError
-        If ``batch_size`` is no integer or less than 1, ``paths`` is empty, or a file cannot be read as expected; the
-        message names the file and the line.
+        If ``batch_size`` is not an integer of at least 1, ``paths`` is empty, or a file cannot be read as expected; the
+        message contains the file and the line.
 
     See Also
     --------
@@ -282,14 +235,14 @@ def stream_labelled(
 def batches_of_rows(
     rows: Iterable[Row], batch_size: int, *, multilabel: bool
 ) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
-    """Yield the texts and labels of rows, so many at a time."""
+    """Yield the texts and labels of rows in batches."""
     rows = iter(rows)
     while batch := list(islice(rows, batch_size)):
         yield [row.text for row in batch], _as_labels((row.labels for row in batch), multilabel=multilabel)
 
 
 def find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
-    """Return the format of a file, which follows from its extension if it is not given; check that the file exists."""
+    """Return the format of a file, by its extension if it is not given, and check that the file exists."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a file of labeled texts ({', '.join(FORMATS)}).")
@@ -313,7 +266,6 @@ def open_rows(
     path: str | os.PathLike[str],
     row_format: RowFormat,
     *,
-    labelled: bool = True,
     multilabel: bool | None = None,
     errors: str = "strict",
     progress: Callable[[int, int], None] | None = None,
@@ -321,18 +273,18 @@ def open_rows(
 ) -> RowReader:
     """Return a reader of the rows of a file.
 
-    ``on_error`` is called with the error of a row that is skipped, also for its bytes that are not UTF-8.
+    ``on_error`` is called with the error of a skipped row, including bytes that are not UTF-8.
     """
     if errors not in ("strict", "replace"):
         raise ValueError(f"errors must be 'strict' or 'replace'. Got {errors!r} instead.")
     lines = read_lines(Path(path), progress, errors if on_error is None else "surrogateescape")
-    return RowReader(lines, str(path), row_format, labelled=labelled, multilabel=multilabel, on_error=on_error)
+    return RowReader(lines, str(path), row_format, multilabel=multilabel, on_error=on_error)
 
 
 def collect_rows(
     rows: Iterable[Row], path: str | os.PathLike[str], multilabel: bool | None = None
 ) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
-    """Collect texts and labels; a file without rows, or without any label, is an error."""
+    """Collect texts and labels; a file without rows or labels is an error."""
     texts: list[str] = []
     labels: list[tuple[str, ...]] = []
     for row in rows:
@@ -345,7 +297,7 @@ def collect_rows(
 
 
 def check_rows(path: str | os.PathLike[str], n_rows: int, *, n_labels: int) -> None:
-    """Raise an error for a file without rows, or without any label."""
+    """Raise an error for a file without rows or labels."""
     if not n_rows:
         raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
     if not n_labels:

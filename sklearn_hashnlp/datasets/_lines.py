@@ -1,4 +1,4 @@
-"""Lines of text files, compressed or not; errors name the file and the line."""
+"""Lines of text files, possibly compressed; errors contain the file and the line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_lines(
 ) -> Generator[str, None, None]:
     """Yield the lines of a UTF-8 file, each with its line feed.
 
-    ``errors`` is as in ``bytes.decode``; None is strict, where the caller offers nothing else.
+    ``errors`` is as in ``bytes.decode``; None is strict and does not suggest another value.
     """
     with ExitStack() as stack:
         stored = stack.enter_context(path.open("rb"))
@@ -49,7 +49,7 @@ def read_lines(
 
 
 def name_inside(path: Path) -> str:
-    """Return the name that the file has when it is decompressed: ``"a.csv"`` for ``a.csv.gz``."""
+    """Return the name of the decompressed file: ``"a.csv"`` for ``a.csv.gz``."""
     if path.suffix.lower() in {".gz", ".bz2", ".xz"}:
         return path.stem
     if path.suffix.lower() == ".zip":
@@ -82,9 +82,9 @@ def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
     return stored
 
 
-def suffix_of(beginning: bytes) -> str | None:
-    """Return the suffix of a compressed file, by its first bytes; None for another file."""
-    return next((suffix for magic, suffix in _MAGIC_BYTES.items() if beginning.startswith(magic)), None)
+def suffix_of(first_bytes: bytes) -> str | None:
+    """Return the suffix of a compressed file by its first bytes; None for other files."""
+    return next((suffix for magic, suffix in _MAGIC_BYTES.items() if first_bytes.startswith(magic)), None)
 
 
 def _open_archive(stored: IO[bytes], path: Path) -> zipfile.ZipFile:
@@ -92,12 +92,12 @@ def _open_archive(stored: IO[bytes], path: Path) -> zipfile.ZipFile:
         raise ValueError(f"{path}: a zip archive cannot be read from a pipe. Save it as a file first.")
     try:
         return zipfile.ZipFile(stored)
-    except (*DECOMPRESSION_ERRORS, NotImplementedError, ValueError) as error:  # ValueError: a name that is no text
+    except (*DECOMPRESSION_ERRORS, NotImplementedError, ValueError) as error:  # ValueError: an invalid name
         raise ValueError(f"{path}: not a zip archive, or a damaged one ({error}).") from error
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
-    # macOS adds a hidden file for every file to the archives that it makes.
+    # macOS adds a hidden file for every file to its archives.
     members = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
     if len(members) != 1:
         names = ", ".join(members[:5]) or "none"
@@ -117,7 +117,7 @@ def _decode(line: bytes, path: Path, number: int, errors: str | None) -> str:
             f"{path}, line {number}: expected UTF-8, but {reason}. "
             f"Convert the file first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
         )
-        if errors is not None and encoding != "utf-16":  # its NUL bytes would be refused
+        if errors is not None and encoding != "utf-16":  # its NUL bytes would raise an error
             message += ". Or replace such bytes by U+FFFD, with errors='replace' (--errors replace)."
         raise ValueError(message) from error
     if number == 1 and "\0" in text:

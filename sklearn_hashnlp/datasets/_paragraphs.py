@@ -17,21 +17,21 @@ def stream_paragraphs(
 ) -> Iterator[str]:
     r"""Yield the paragraphs of text files, one at a time.
 
-    Files are UTF-8; those that end in ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` are decompressed. Only one paragraph is in
-    memory at a time.
+    Files are UTF-8; ``.gz``, ``.bz2``, ``.xz`` and ``.zip`` files are decompressed. Only one paragraph is in memory at
+    a time.
 
     Parameters
     ----------
     paths : str, path-like, or iterable of them
         The files, read in this order.
     paragraph : {"line", "block"}, default="line"
-        What a paragraph is: ``"line"``, every line that is not blank; or ``"block"``, consecutive lines up to a blank
-        line, as in files with one sentence per line.
+        ``"line"``: every line that is not blank is a paragraph. ``"block"``: consecutive lines up to a blank line, as
+        in files with one sentence per line.
 
     Yields
     ------
     str
-        The next paragraph, stripped of surrounding whitespace; never empty. The lines of a block are stripped, too, and
+        The next paragraph, without surrounding whitespace; never empty. The lines of a block are stripped as well, and
         joined by ``"\n"``.
 
     Raises

@@ -1,4 +1,4 @@
-"""Downloads: the data home, files checked by SHA-256, archives unpacked."""
+"""Downloads: the data home, SHA-256 checks, and extraction of archives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
 
 @contextmanager
 def explain_write_errors(folder: Path, name: str) -> Iterator[None]:
-    """Raise an error that says what to do if a disk is full or a folder is not writable; leave other errors alone."""
+    """Raise an error with advice if a disk is full or a folder is not writable; other errors pass."""
     try:
         yield
     except OSError as error:
@@ -52,12 +52,12 @@ _REQUIRED = ("train.csv", "test.csv")
 
 
 def unpack_text_set(archive: Path, folder: Path) -> None:
-    """Extract the files of a text set from its archive into a new folder; after an error there is no folder."""
+    """Extract the files of a text set from its archive into a new folder, which does not exist after an error."""
     with (
         explain_write_errors(folder.parent, folder.name),
         tempfile.TemporaryDirectory(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent) as temporary,
     ):
-        new = Path(temporary) / folder.name  # only its owner may read the temporary folder itself
+        new = Path(temporary) / folder.name  # the temporary folder itself is only readable by its owner
         new.mkdir()
         try:
             with tarfile.open(archive) as tar:
@@ -90,18 +90,18 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 class RemoteFile(NamedTuple):
     """A file on a server."""
 
-    name: str  # its name on the disk
+    name: str  # file name on the disk
     url: str  # http or https
-    # The published SHA-256, or None. With None the first download is trusted: its SHA-256 is recorded next to the file,
-    # as ``NAME.sha256``, and later downloads must have the same
+    # The published SHA-256. If it is None, the first download is trusted: its SHA-256 is recorded next to the file, as
+    # ``NAME.sha256``, and later downloads must have the same.
     sha256: str | None
-    n_bytes: int | None = None  # its length if known: no more bytes are read from the server
+    n_bytes: int | None = None  # size if known, and maximum number of bytes to download
 
 
 def fetch_remote(
     remote: RemoteFile, folder: Path, *, download: bool = True, progress: Callable[[int, int], None] | None = None
 ) -> Path:
-    """Return the path of a file in the folder, downloading it if it is missing; check its SHA-256 in both cases."""
+    """Return the path of a file in the folder, downloaded if it is missing, and check its SHA-256."""
     path = folder / remote.name
     if path.exists():
         _check(_sha256_of(path), remote, folder, file=f"The file {path}", advice="Delete it.")
@@ -124,7 +124,7 @@ def _download(remote: RemoteFile, path: Path, progress: Callable[[int, int], Non
             for chunk in _chunks(remote, path, progress):
                 file.write(chunk)
                 digest.update(chunk)
-        # Before the file gets its name, so that there is never a file without a recorded SHA-256.
+        # Checked before the file gets its name, so that no file lacks a recorded SHA-256.
         file_from = f"The file from {remote.url}"
         _check(digest.hexdigest(), remote, path.parent, file=file_from, advice="It was not kept; try again.")
         part.replace(path)
@@ -133,7 +133,7 @@ def _download(remote: RemoteFile, path: Path, progress: Callable[[int, int], Non
 
 
 def _chunks(remote: RemoteFile, path: Path, progress: Callable[[int, int], None] | None) -> Iterator[bytes]:
-    """Yield the bytes that the server sends; raise unless they are a whole file and no web page."""
+    """Yield the bytes of a response; raise an error if it is incomplete or a web page."""
     manually = _manual_download(remote, path)
     try:
         with _open(remote.url) as response:

@@ -1,4 +1,4 @@
-"""Parsers of texts and labels: CSV, TSV, JSON lines and fastText, each a generator of rows with line numbers."""
+"""Parsers for CSV, TSV, JSON lines and fastText files that yield rows with line numbers."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ FORMATS: Final = ("csv", "tsv", "jsonl", "fasttext")
 FASTTEXT_PREFIX = "__label__"
 
 _MAX_LABEL_LENGTH = 1000
-_MAX_FIELD_SIZE = 2**31 - 1  # fits a C long on every platform
+_MAX_FIELD_SIZE = 2**31 - 1  # the limit of a C long on every platform
 
-# The whitespace of fastText: ASCII alone, not Unicode's. It splits at NUL as well, which is a character of a text here.
+# fastText splits at ASCII whitespace, not Unicode's, and at NUL, which here is a character of a text.
 _FASTTEXT_SPACES = " \t\n\v\f\r"
 _FASTTEXT_SEPARATOR = re.compile(f"[{_FASTTEXT_SPACES}]+")
 
-_HALF_DECODED = re.compile("[\udc80-\udcff]")  # of the error handler surrogateescape
+_HALF_DECODED = re.compile("[\udc80-\udcff]")  # bytes decoded by the error handler surrogateescape
 
 
 class Row(NamedTuple):
-    """One text with its labels, and the number of its first line, from 1."""
+    """A text with its labels, and the number of its first line, starting at 1."""
 
     line: int
     text: str
     labels: tuple[str, ...]
-    record: Any = None  # of a reader of texts alone: all fields of CSV and TSV as a list, or the JSON object
+    record: Any = None  # if only texts are read: all fields of CSV and TSV as a list, or the JSON object
 
 
 @dataclass(frozen=True)
 class RowFormat:
-    """The format of a file, and where the texts and the labels are in its rows."""
+    """The format of a file, and the position of texts and labels in its rows."""
 
     name: str  # one of FORMATS
     columns: Columns = USUAL_COLUMNS
-    delimiter: str | None = None  # of CSV and TSV; None is the format's own
+    delimiter: str | None = None  # for CSV and TSV; None is the format's default
     quoted: bool = True
     label_prefix: str = FASTTEXT_PREFIX
-    label_separator: str | None = None  # between the labels of one field; None is one label
+    label_separator: str | None = None  # separator of multiple labels in a field; None is one label
 
     def __post_init__(self) -> None:
         if self.name not in FORMATS:
@@ -68,7 +68,7 @@ class RowFormat:
 
 
 class RowReader:
-    """Rows of one file, to be read once; an error names the source and the line."""
+    """Iterate once over the rows of a file; errors contain the source and the line."""
 
     def __init__(
         self,
@@ -81,13 +81,13 @@ class RowReader:
         on_error: Callable[[ValueError], None] | None = None,
     ) -> None:
         self.row_format = row_format
-        self.columns = USUAL_COLUMNS  # known when the first row is
-        self.header: list[str] = []  # of CSV and TSV
+        self.columns = USUAL_COLUMNS  # set by the first row
+        self.header: list[str] = []  # only for CSV and TSV
         self._lines = lines
         self._source = source
-        self._labelled = labelled  # False reads texts alone
-        self._multilabel = multilabel  # False is one label a row, True any number, None one or more
-        self._on_error = on_error  # called with the error of a row, which is skipped then; None raises it
+        self._labelled = labelled  # False: read only texts
+        self._multilabel = multilabel  # False: one label per row, True: any number, None: one or more
+        self._on_error = on_error  # called with the error of a skipped row; None raises it
 
     def __iter__(self) -> Iterator[Row]:
         if self.row_format.name == "jsonl":
@@ -101,7 +101,7 @@ class RowReader:
         return self._delimited_rows()
 
     def _delimited_rows(self) -> Iterator[Row]:
-        """Read CSV or TSV whose first line names the columns."""
+        """Read CSV or TSV with column names in the first line."""
         row_format, on_error = self.row_format, self._on_error
         records = delimited_records(self._lines, self._source, row_format.separator, row_format.quoted, on_error)
         text_index, label_index = 0, None
@@ -129,7 +129,7 @@ class RowReader:
                 yield Row(start, fields[text_index], labels, None if self._labelled else fields)
 
     def _json_rows(self) -> Iterator[Row]:
-        """Read JSON lines: one object a line, with a string text and a label (string, number, boolean) or a list."""
+        """Read JSON lines: objects with a string as text, and a label (string, number, boolean) or a list of labels."""
         names: tuple[str, str | None] | None = None
         for number, line in enumerate(self._lines, start=1):
             if not line.strip():
@@ -180,7 +180,7 @@ class RowReader:
         return Row(number, text, labels, None if self._labelled else record)
 
     def _fasttext_rows(self) -> Iterator[Row]:
-        """Read fastText's format: words that begin with the prefix are labels, wherever they stand in the line."""
+        """Read fastText's format: words with the prefix are labels, anywhere in the line."""
         prefix = self.row_format.label_prefix
         split = fasttext_splitter(prefix)
         for number, line in enumerate(self._lines, start=1):
@@ -218,7 +218,7 @@ class RowReader:
         return text_index, label_index
 
     def _split_labels(self, field: str, line: int) -> tuple[str, ...]:
-        """Return the label of a field or, with a separator, its labels without duplicates."""
+        """Return the label of a field or, with a separator, its distinct labels."""
         separator = self.row_format.label_separator
         if separator is None:
             return (self._check_label(field, line),)
@@ -244,7 +244,7 @@ class RowReader:
         return label
 
     def _check_decoded(self, fields: list[str], line: int) -> None:
-        """Raise an error for bytes that are not UTF-8, which a reader that skips rows gets as surrogates."""
+        """Raise an error for bytes that are not UTF-8, which are decoded to surrogates if rows are skipped."""
         if self._on_error is not None and any(map(_HALF_DECODED.search, fields)):
             raise ValueError(f"{self._source}, line {line}: the row has bytes that are not UTF-8.")
 
@@ -255,8 +255,8 @@ class RowReader:
 
 
 def fasttext_splitter(prefix: str) -> Callable[[str], tuple[list[str], str]]:
-    """Return a function that splits a line of fastText's format into its labels, with the prefix, and its text."""
-    # The labels at the beginning are split off one by one; those behind words take the space before them along.
+    """Return a function that splits a line of fastText's format into its labels, with prefix, and its text."""
+    # Labels at the start are split off one by one; later ones are removed with the space before them.
     later_label = re.compile(rf"[{_FASTTEXT_SPACES}\0]({re.escape(prefix)}[^{_FASTTEXT_SPACES}\0]*)")
 
     def split(line: str) -> tuple[list[str], str]:
@@ -280,13 +280,13 @@ def delimited_records(
     quoted: bool,
     on_error: Callable[[ValueError], None] | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of CSV or TSV that are not blank, each with the number of its first line."""
-    # A text may have any length. The limit is global to the process: to restore it at the end of a file would break the
-    # reading of another file at the same time, so it stays raised.
+    """Yield the nonblank rows of CSV or TSV, each with the number of its first line."""
+    # Texts may have any length. The limit is global to the process and stays raised: restoring it at the end of a file
+    # would break reading another file at the same time.
     if csv.field_size_limit() < _MAX_FIELD_SIZE:
         csv.field_size_limit(_MAX_FIELD_SIZE)
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    # Strict: an unclosed quote would otherwise swallow the rest of the file silently.
+    # Strict: otherwise an unclosed quote would silently include the rest of the file.
     reader = csv.reader(iter(lines), delimiter=delimiter, quoting=quoting, strict=True)
     while True:
         start = reader.line_num + 1
@@ -305,7 +305,7 @@ def delimited_records(
 
 
 def numbered_rows(lines: Iterable[str], source: str) -> Iterator[Row]:
-    """Read CSV without a header, as Zhang, Zhao and LeCun wrote it: a class number, then columns of text."""
+    """Read CSV without a header in the format of Zhang, Zhao and LeCun: a class number, then columns of text."""
     n_fields = 0
     for start, fields in delimited_records(lines, source, ",", quoted=True):
         n_fields = n_fields or len(fields)
@@ -323,7 +323,7 @@ def numbered_rows(lines: Iterable[str], source: str) -> Iterator[Row]:
 
 
 def has_header(lines: Iterable[str], source: str) -> bool:
-    """Return whether the first row of a CSV file is a header, not a row that begins with a class number."""
+    """Return whether the first row of a CSV file is a header and does not start with a class number."""
     first = islice(delimited_records(lines, source, ",", quoted=True), 1)
     return not any(is_class_number(fields[0]) for _, fields in first)
 
@@ -336,7 +336,7 @@ def is_class_number(field: str) -> bool:
 def _json_object(line: str, location: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
+    except (ValueError, RecursionError) as error:  # ValueError also for numbers with thousands of digits
         raise _not_json_lines(line, location, f"invalid JSON ({error})") from error
     if not isinstance(record, dict):
         raise _not_json_lines(line, location, _json_type(record))
@@ -358,7 +358,7 @@ def _json_label(label: str | float | bool) -> str:
 
 
 def _describe_csv_error(error: csv.Error) -> str:
-    """Describe an error of the csv module, and what to do."""
+    """Describe an error of the csv module, with advice."""
     if "new-line character" in str(error):
         return (
             "has a carriage return (\\r) outside quotes without a line feed after it; lines end in \\n or \\r\\n. "

@@ -1,4 +1,4 @@
-"""Docstrings of Python's standard library: real labeled texts that need no download."""
+"""Docstrings of Python's standard library: real labeled texts without a download."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sklearn.utils import Bunch
 
 N_LABELS = 20
 
-# Test packages have few docstrings and need not be installed; the others are programs or tables rather than libraries,
-# or were removed from later versions of Python.
+# Test packages have few docstrings and may not be installed; the others are programs or tables rather than libraries,
+# or were removed in later versions of Python.
 _EXCLUDED = frozenset({"test", "tests", "idle_test", "idlelib", "lib2to3", "turtledemo", "encodings", "ensurepip"})
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -42,11 +42,11 @@ def load_stdlib_docstrings(*, return_X_y: Literal[False] = False) -> Bunch: ...
 @overload
 def load_stdlib_docstrings(*, return_X_y: Literal[True]) -> tuple[list[str], NDArray[np.str_]]: ...
 def load_stdlib_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[list[str], NDArray[np.str_]]:
-    """Load some thousands of real, labeled texts without a download.
+    """Load thousands of real, labeled texts without a download.
 
     The texts are the docstrings of modules, classes, functions and methods of the running Python's standard library
     and the labels are its top-level modules: 20 classes of technical English. The texts depend on the version of
-    Python, so compare scores only within one version. The source files are parsed, never imported, and installed
+    Python, so scores are only comparable within one version. The source files are parsed, not imported, and installed
     packages are not read.
 
     Parameters
@@ -74,11 +74,11 @@ def load_stdlib_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[list[st
     Raises
     ------
     FileNotFoundError
-        If Python was installed without the source files of its standard library.
+        If Python was installed without the source files of the standard library.
 
     See Also
     --------
-    load_labelled : Load texts and labels from a file of your own.
+    load_labelled : Load texts and labels from a file.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def load_stdlib_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[list[st
 
 @lru_cache(maxsize=1)  # the source files do not change while Python runs
 def _read_docstrings(library: Path) -> tuple[tuple[str, str], ...]:
-    """Read pairs (docstring, top-level module) from the folder of the standard library, each docstring once."""
+    """Read pairs (docstring, top-level module) from the folder of the standard library, without duplicates."""
     label_by_text: dict[str, str] = {}
     for path in _source_files(library):
         label = path.relative_to(library).with_suffix("").parts[0]
@@ -120,7 +120,7 @@ def _read_docstrings(library: Path) -> tuple[tuple[str, str], ...]:
 def _source_files(library: Path) -> Iterator[Path]:
     """Yield the public modules of the library in the same order on every machine."""
     for folder, subfolders, files in os.walk(library):
-        # Public packages alone: "site-packages" and "config-3.12-..." are no identifiers.
+        # Public packages only: "site-packages" and "config-3.12-..." are not identifiers.
         subfolders[:] = sorted(
             name for name in subfolders if _is_public(name) and (Path(folder) / name / "__init__.py").exists()
         )
@@ -136,7 +136,7 @@ def _is_public(module: str) -> bool:
 
 
 def _docstrings_of_file(path: Path) -> Iterator[str]:
-    """Yield the docstrings of a source file, in the order of its lines."""
+    """Yield the docstrings of a source file in the order of lines."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in the library's source files
@@ -150,7 +150,7 @@ def _docstrings_of_file(path: Path) -> Iterator[str]:
             docstring = (ast.get_docstring(node) or "").strip()
             if docstring:
                 yield docstring
-        # Definitions are statements, never part of an expression, so most of the tree need not be visited.
+        # Definitions are statements, so most of the tree need not be visited.
         for block in ("cases", "finalbody", "orelse", "handlers", "body"):
             statements = getattr(node, block, None)
             if isinstance(statements, list):

@@ -1,4 +1,4 @@
-"""Folders with train.csv and test.csv: finding and reading them."""
+"""Find and read folders with train.csv and test.csv."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = ("train", "test")
 
 
 class TextSet(NamedTuple):
-    """Training and test texts, each with its label."""
+    """Training and test texts with their labels."""
 
     train_texts: list[str]
     train_labels: NDArray[np.str_]
@@ -29,12 +29,12 @@ class TextSet(NamedTuple):
 
 
 def read_text_set(folder: str | os.PathLike[str]) -> TextSet:
-    """Read the training and the test texts of a folder."""
+    """Read the training and test texts of a folder."""
     return TextSet(*read_part(folder, "train"), *read_part(folder, "test"))
 
 
 def read_part(folder: str | os.PathLike[str], part: str) -> tuple[list[str], NDArray[np.str_]]:
-    """Read ``train.csv`` or ``test.csv``: with a header, or with class numbers in the first column."""
+    """Read ``train.csv`` or ``test.csv``, with a header or with class numbers in the first column."""
     path = Path(folder) / f"{part}.csv"
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; expected a folder with train.csv and test.csv.")
@@ -50,7 +50,7 @@ def read_part(folder: str | os.PathLike[str], part: str) -> tuple[list[str], NDA
 
 
 def find_text_set(name: str, folder: str | os.PathLike[str] = "") -> Path:
-    """Return the folder of a set on the disk; nothing is downloaded."""
+    """Return the folder of a set on the disk, without a download."""
     homes = [data_home(folder)] if folder else [data_home(), data_home(DEFAULT_DATA_HOME)]
     candidates = list(dict.fromkeys(home / folder_name for home in homes for folder_name in _folder_names(name)))
     for candidate in candidates:

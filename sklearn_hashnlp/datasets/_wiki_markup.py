@@ -1,4 +1,4 @@
-"""Running text of MediaWiki markup; the one module that imports mwparserfromhell."""
+"""Running text of MediaWiki markup; the only module that imports mwparserfromhell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Text, Wikilink
 from mwparserfromhell.parser import ParserError
 
-# Tags whose content is no running text. The parser gives a table or list in wiki markup the name of the HTML tag.
+# Tags without running text. The parser names tables and lists in wiki markup like the HTML tag.
 _HIDDEN_TAGS = frozenset(
     {
         "categorytree",
@@ -47,7 +47,7 @@ _HIDDEN_TAGS = frozenset(
 )
 _BLOCK_TAGS = frozenset({"blockquote", "center", "div", "hr", "p", "poem"})
 
-# A list marker is replaced by NUL, which XML cannot contain; the whole line is skipped then.
+# A list marker is replaced by NUL, which cannot occur in XML; the whole line is then skipped.
 _LIST_MARKERS, _NUL = frozenset("*#:;"), "\0"
 _TABLE_FRAGMENTS = ("|", "!", "{|", "{{", "}}")
 
@@ -55,7 +55,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?|simple")
 _MEDIA_FILE = re.compile(r"\.(?:jpe?g|png|gif|svg|tiff?|webp|og[gav]|webm|mp3|wav|pdf|djvu)$", re.IGNORECASE)
 
 _BOLD_OR_ITALIC = re.compile("''+")
-# Markup that the parser leaves as text: unclosed, or a magic word of MediaWiki.
+# Markup that the parser leaves as text: unclosed tags and magic words of MediaWiki.
 _LEFTOVER_MARKUP = re.compile(r"__[^\W\d_]+__|\[\[|\]\]|\{\{|\}\}|\{\||\|\}|</?[A-Za-z][^<>]*>")
 _EMPTY_BRACKETS = re.compile(r" ?(?:\([ ,;:/–—-]*\)|（[ ,;:/，；、–—-]*）)")
 _STRAY_PUNCTUATION = re.compile(r" (?=[,;]|\.(?: |$))|(?<=\()[ ,;]+|[ ,;]+(?=\))")
@@ -63,7 +63,7 @@ _ANY_WORD = re.compile(r"\w")
 
 
 def plain_paragraphs(wikitext: str, hidden: Set[str]) -> list[str]:
-    """Return the paragraphs of running text in a page; links to the ``hidden`` namespaces show no text."""
+    """Return the paragraphs of running text in a page; links to ``hidden`` namespaces are removed."""
     try:
         code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
     except ParserError as error:
@@ -80,7 +80,7 @@ def plain_paragraphs(wikitext: str, hidden: Set[str]) -> list[str]:
 
 
 def _visible(code: Any, hidden: Set[str]) -> Iterator[str]:
-    """Yield the visible text, with line breaks between paragraphs; templates, headings and comments have none."""
+    """Yield the visible text, with line breaks between paragraphs, without templates, headings and comments."""
     for node in code.nodes:
         if isinstance(node, Text):
             yield node.value

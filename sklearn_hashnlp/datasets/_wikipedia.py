@@ -14,28 +14,28 @@ from typing import IO, NamedTuple
 
 from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
 
-# Links to pages of these namespaces show no text. A dump gives their names in its language; the numbers are the same in
-# every language.
+# Links to pages in these namespaces have no text. A dump has localized names, but the numbers are the same in every
+# language.
 _HIDDEN_NAMESPACES = frozenset({"file", "image", "category"})
 _HIDDEN_NAMESPACE_NUMBERS = frozenset({"6", "14"})
 
-# Old dumps have no <redirect> element: a redirect shows by its text alone, in any language: #REDIRECT [[Cat]].
+# Old dumps have no <redirect> element; their redirects start with #REDIRECT [[Cat]] in any language.
 _REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[")
 
 
 class _Article(NamedTuple):
     title: str
     wikitext: str
-    hidden: frozenset[str]  # lowercase names of the namespaces whose links show no text
+    hidden: frozenset[str]  # lowercase names of the namespaces with links without text
 
 
 def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     """Yield the paragraphs of the articles in a Wikipedia dump, without markup.
 
-    Reads the ``pages-articles`` dumps of Wikipedia in any language, and those of other MediaWiki sites. The running
-    text is kept, with the text of links and in bold. Skipped are redirects and pages that are no articles, and in
+    Read the ``pages-articles`` dumps of Wikipedia in any language, and of other MediaWiki sites. The running text is
+    kept, including the text of links and in bold. Redirects and pages that are not articles are skipped, and in
     articles templates, tables, lists, headings, references, formulas, images with their captions, categories, comments,
-    bare URLs, all tags, and brackets that are empty without these. Only one page is in memory at a time.
+    bare URLs, all tags, and brackets that become empty. Only one page is in memory at a time.
 
     Needs mwparserfromhell: ``pip install mwparserfromhell``.
 
@@ -136,7 +136,7 @@ def _articles(path: Path) -> Iterator[_Article]:
                 wikitext = element.findtext("{*}revision/{*}text", "")
                 if _is_article(element, wikitext):
                     yield _Article(element.findtext("{*}title", ""), wikitext, hidden)
-                root.clear()  # or the tree grows to the size of the dump
+                root.clear()  # otherwise the tree grows to the size of the dump
 
 
 def _is_article(page: ET.Element, wikitext: str) -> bool:

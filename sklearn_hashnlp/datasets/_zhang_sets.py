@@ -1,4 +1,4 @@
-"""Table of the sets of Zhang, Zhao and LeCun (2015): names, classes, sizes, terms of use, URLs, SHA-256."""
+"""The sets of Zhang, Zhao and LeCun (2015): names, classes, sizes, terms of use, URLs, SHA-256."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _YELP_TERMS = "Yelp's terms for its dataset, for academic purposes: https://www.
 
 
 class ZhangSet(NamedTuple):
-    """One text classification set of the paper."""
+    """A text classification set of the paper."""
 
     title: str
-    archive: str  # the name of its archive and of the folder in it, without ``_csv``
+    archive: str  # name of the archive and its folder, without ``_csv``
     classes: tuple[str, ...]  # class number i of the files is ``classes[i - 1]``
     n_train: int
     n_test: int
-    columns: str  # the columns of the files after the class number
-    # Whether the files write a line feed as a backslash and an ``n``. AG's News has a backslash in the place of every
-    # line feed, whatever letter follows, so that a backslash and an ``n`` may begin a word there
+    columns: str  # columns of the files after the class number
+    # Whether the files have a line feed as a backslash and an ``n``. In AG's News it is a backslash only, so that a
+    # backslash and an ``n`` may start a word.
     escapes_line_feeds: bool
-    terms: str  # terms of use, as its authors state them
-    n_bytes: int  # the length of the archive
-    sha256: str  # the SHA-256 of the archive, in hexadecimal
+    terms: str  # terms of use of the authors
+    n_bytes: int  # size of the archive
+    sha256: str  # SHA-256 of the archive in hexadecimal
 
     @property
     def url(self) -> str:

@@ -1,4 +1,4 @@
-"""A text as a vectorizer reads it, with the place in the original text that each character comes from."""
+"""A preprocessed text with the position of each character in the original text."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any, NamedTuple, TypeAlias
 from sklearn.feature_extraction.text import strip_accents_ascii, strip_accents_unicode
 
 Span: TypeAlias = tuple[int, int]
-"""Where a part of a text begins and ends, as in ``text[begin:end]``."""
+"""Start and end of a part of a text, as in ``text[begin:end]``."""
 
 _RUNS_OF_SPACES = re.compile(r"\s\s+")
 _ACCENTS: dict[str, Callable[[str], str]] = {"unicode": strip_accents_unicode, "ascii": strip_accents_ascii}
 
 
 class AlignedText(NamedTuple):
-    """A text that was made from another one, character by character."""
+    """A preprocessed text, aligned with the original by characters."""
 
     text: str
-    spans: Sequence[Span] | None  # of each character in the original text; None if they are unknown
+    spans: Sequence[Span] | None  # span of each character in the original text; None if they are unknown
 
     @classmethod
     def of(cls, text: str) -> AlignedText:
-        """Return a text as it is."""
+        """Return a text aligned with itself."""
         return cls(text, [(at, at + 1) for at in range(len(text))])
 
     def span(self, begin: int, end: int) -> Span | None:
-        """Return the span in the original text of some characters; None if it is unknown or there are none."""
+        """Return the span of some characters in the original text; None if it is unknown or empty."""
         if self.spans is None or begin >= end:
             return None
         return self.spans[begin][0], self.spans[end - 1][1]
@@ -38,15 +38,15 @@ class AlignedText(NamedTuple):
         return self._mapped(str.lower)
 
     def without_accents(self, kind: str) -> AlignedText:
-        """Strip accents as scikit-learn does; combining characters vanish."""
+        """Strip accents as in scikit-learn; combining characters are removed."""
         return self._mapped(_ACCENTS[kind])
 
     def replaced(self, text: str) -> AlignedText:
-        """Return what a function of the user has made of the text: aligned if it is as long."""
+        """Return the result of a user's function, which is aligned if it has the same length."""
         return AlignedText(text, self.spans if len(text) == len(self.text) else None)
 
     def _mapped(self, function: Callable[[str], str]) -> AlignedText:
-        """Map each character; the text is mapped as a whole, as a few of them depend on their neighbors."""
+        """Map the text as a whole, since some characters depend on their neighbors, and align it by characters."""
         text = function(self.text)
         if text == self.text or self.spans is None:
             return AlignedText(text, self.spans)
@@ -57,7 +57,7 @@ class AlignedText(NamedTuple):
         return AlignedText(text, spans)
 
     def with_single_spaces(self) -> AlignedText:
-        """Replace each run of two or more spaces by one, as scikit-learn does."""
+        """Replace each run of spaces by one, as in scikit-learn."""
         text = _RUNS_OF_SPACES.sub(" ", self.text)
         if len(text) == len(self.text) or self.spans is None:
             return AlignedText(text, self.spans)
@@ -70,12 +70,12 @@ class AlignedText(NamedTuple):
         return AlignedText(text, [*spans, *self.spans[last:]])
 
     def find_all(self, pattern: str, group: int = 0) -> Iterator[tuple[str, Span | None]]:
-        """Yield what a pattern matches, and its span."""
+        """Yield the matches of a pattern with their spans."""
         for match in re.compile(pattern).finditer(self.text):
             yield match.group(group), self.span(*match.span(group))
 
     def find_in_order(self, parts: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
-        """Yield parts with the span of the first occurrence behind the one before; None if there is none."""
+        """Yield parts with the span of the next occurrence; None if it is not found."""
         position = 0
         for part in parts:
             at = self.text.find(part, position) if isinstance(part, str) else -1
@@ -84,7 +84,7 @@ class AlignedText(NamedTuple):
 
 
 def preprocessed(text: str, vectorizer: Any) -> AlignedText:
-    """Preprocess a text as one of scikit-learn's vectorizers does, or as specified."""
+    """Preprocess a text as in a vectorizer of scikit-learn, or as specified."""
     aligned = AlignedText.of(text)
     if getattr(vectorizer, "preprocessor", None) is not None:
         return aligned.replaced(vectorizer.preprocessor(text))
@@ -96,18 +96,18 @@ def preprocessed(text: str, vectorizer: Any) -> AlignedText:
 
 
 def joined_span(spans: Sequence[Span | None]) -> Span | None:
-    """Return the span from the first to the last of some parts, of which each may be unknown."""
+    """Return the span from the first to the last known part."""
     known = [span for span in spans if span is not None]
     return (known[0][0], known[-1][1]) if known else None
 
 
 def visible(text: str) -> str:
-    """Replace control characters by their pictures, and what changes the direction of writing by its code."""
+    """Replace control characters by their pictures, and characters that change the writing direction by their code."""
     return "".join(map(_visible, text))
 
 
 def visible_ngram(ngram: str) -> str:
-    """Return an n-gram to look at: also the spaces at its ends, which are the boundaries of words."""
+    """Return an n-gram with visible spaces at its ends, which are word boundaries."""
     core = ngram.strip(" ")
     begin = len(ngram) - len(ngram.lstrip(" ")) if core else len(ngram)
     return "\u2423" * begin + visible(core) + "\u2423" * (len(ngram) - begin - len(core))
@@ -119,7 +119,7 @@ def _visible(character: str) -> str:
         return chr(0x2400 + code)
     if code == 127:
         return "\u2421"
-    # Controls, surrogates and what is unassigned; and format characters that reorder or hide text.
+    # Control characters, surrogates, and format characters that reorder or hide text.
     hides = unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTIONS
     return f"\\u{code:04x}" if hides else character
 

@@ -1,4 +1,4 @@
-"""Colliding words, counted with the hash functions of the package."""
+"""Count colliding words with the hash functions of the package."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.kernels.embeddings._tables import VARIANTS
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
-N_COLUMNS = 2**31 - 1  # the most that a vectorizer can have
+N_COLUMNS = 2**31 - 1  # maximum number of columns of a vectorizer
 
 _LIMIT = 2**63  # of int64
 
-# Kinds of collisions, by variant; words of "paper" that share a row and components in any order share their embedding.
+# Kinds of collisions by variant. In "paper", words that share a row and components in any order share their embedding.
 KINDS = {"improved": ("embedding", "any order", "components"), "paper": ("embedding", "components")}
 
 
@@ -52,7 +52,7 @@ def seeded_constants(sizes: TableSizes, seed: int) -> NDArray[np.uint64]:
 
 
 def embedding_ids(variant: str, sizes: TableSizes, words: NDArray[np.int64], seed: int) -> dict[str, NDArray[np.int64]]:
-    """Return an id of each word for each kind of collision: words with equal ids collide."""
+    """Return an id of each word for each kind of collision; words with equal ids collide."""
     return ids_by_constants(variant, sizes, words, seeded_constants(sizes, seed))
 
 
@@ -74,7 +74,7 @@ def ids_by_constants(
 
 
 def _combine(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Combine columns into one column of ids, equal where all columns are."""
+    """Combine columns into one column of ids, which are equal if all columns are."""
     combined, size = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column, column_size in zip(columns, sizes, strict=True):
         if size * column_size >= _LIMIT:

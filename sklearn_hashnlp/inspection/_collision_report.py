@@ -1,4 +1,4 @@
-"""collision_report and suggest_buckets: how many n-grams of texts a model cannot tell apart, or should."""
+"""collision_report and suggest_buckets: the n-grams of texts that a model cannot distinguish."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _KINDS = ("components", "embedding")
 
 
 class CollisionRow(NamedTuple):
-    """N-grams of one kind of collision: expected and counted."""
+    """Expected and counted n-grams of one kind of collision."""
 
     kind: str
     expected_pairs: float
     counted_pairs: int
-    expected_share: float  # of the n-grams that collide with any other
+    expected_share: float  # share of the n-grams that collide with another
     counted_share: float
 
 
 class CollisionReport:
-    """N-grams of some texts that collide; see :func:`collision_report`.
+    """N-grams of texts that collide; see :func:`collision_report`.
 
-    In a notebook it is displayed as a table, and ``print`` shows the table.
+    In a notebook it is displayed as a table; ``print`` shows the table as text.
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ class CollisionReport:
     n_ngrams : int
         Number of distinct n-grams in them.
     rows : list of CollisionRow
-        A named tuple for each kind of collision: ``kind``, ``expected_pairs`` and ``counted_pairs`` of n-grams that
-        collide, ``expected_share`` and ``counted_share`` of the n-grams that collide with any other. The kinds are
+        A named tuple for each kind of collision: ``kind``, ``expected_pairs`` and ``counted_pairs`` of colliding
+        n-grams, ``expected_share`` and ``counted_share`` of the n-grams that collide with another. The kinds are
         ``"column"``, and with hash embeddings ``"importance weights"``, ``"components"`` and ``"embedding"``.
 
     See Also
@@ -74,24 +74,24 @@ class CollisionReport:
         self.rows = [self._row(kind, self.n_ngrams) for kind in ids]
 
     def curve(self, kind: str = "embedding", n_points: int = 8) -> list[tuple[int, CollisionRow]]:
-        """Return the collisions among growing parts of the n-grams.
+        """Return the collisions for increasing numbers of n-grams.
 
         Parameters
         ----------
         kind : str, default="embedding"
-            Kind of the collision, as in ``rows``.
+            Kind of collision, as in ``rows``.
         n_points : int, default=8
-            Number of parts, each twice as large as the one before.
+            Number of points; each has twice as many n-grams as the previous one.
 
         Returns
         -------
         list of (int, CollisionRow)
-            Numbers of n-grams, ascending, with their collisions.
+            Numbers of n-grams in ascending order, with their collisions.
 
         Raises
         ------
         ValueError
-            If there is no such kind.
+            If the kind does not exist.
         """
         if kind not in self._ids:
             raise ValueError(f"This report has the kinds of collisions {', '.join(self._ids)}; got {kind!r}.")
@@ -140,14 +140,14 @@ _HEADER = ["n-grams with the same", "pairs expected", "counted", "share expected
 
 
 class _CollisionModel(NamedTuple):
-    """Sizes that the expected numbers of collisions depend on."""
+    """The sizes that determine the expected number of collisions."""
 
-    source_of: NDArray[np.int64]  # (n_ngrams,): the vectorizer that counts each n-gram
-    n_columns: list[int]  # of each vectorizer
-    probabilities: dict[str, float]  # that two columns collide, by kind
+    source_of: NDArray[np.int64]  # (n_ngrams,): index of the vectorizer of each n-gram
+    n_columns: list[int]  # one per vectorizer
+    probabilities: dict[str, float]  # probability that two columns collide, by kind
 
     def expected(self, kind: str, n_ngrams: int) -> tuple[float, float]:
-        """Return the expected number of pairs, and the share of n-grams that collide with any other."""
+        """Return the expected number of pairs, and the share of n-grams that collide with another."""
         sizes = np.bincount(self.source_of[:n_ngrams], minlength=len(self.n_columns)).tolist()
         columns = list(zip(sizes, self.n_columns, strict=True))
         pairs = sum(expected_pairs(size, 1 / n) for size, n in columns)
@@ -160,7 +160,7 @@ class _CollisionModel(NamedTuple):
 
 
 def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport:
-    """Count the n-grams of texts that a model cannot tell apart, beside their expected number.
+    """Count the n-grams of texts that a model cannot distinguish, and compute their expected number.
 
     Parameters
     ----------
@@ -168,23 +168,22 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
         The texts.
     model : classifier or vectorizer of texts, default=None
         A :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a pipeline of hashing vectorizers and a
-        :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or any other classifier, a fitted search over
-        these, or a vectorizer. A model that is not fitted has hash functions of a fixed seed. None is
-        ``TextClassifier()``.
+        :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or another classifier, a fitted search over these,
+        or a vectorizer. Unfitted models have hash functions with a fixed seed. None is ``TextClassifier()``.
 
     Returns
     -------
     CollisionReport
         Pairs and shares of n-grams with the same column of the vectorizer; and, with hash embeddings, of n-grams with
-        the same row of the importance table, the same component vectors, or both, which share all parameters: no
-        classifier can tell these apart.
+        the same row of the importance table, the same component vectors, or both. N-grams with both share all
+        parameters, so no classifier can distinguish them.
 
     Raises
     ------
     ValueError
         If ``texts`` is a single string or a table.
     TypeError
-        If a text is no ``str``, or a vectorizer of the model does not hash.
+        If a text is not a ``str``, or a vectorizer of the model does not hash.
 
     See Also
     --------
@@ -192,9 +191,9 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
 
     Notes
     -----
-    Two n-grams have the same column of n with a probability of 1/n; and, in different columns, the same embedding with
-    1 / (n_embeddings * n_buckets**n_hashes) in the improved variant, 1 / n_embeddings in the paper's. Here n-grams are
-    told apart by a hash of 31 bits: of a million n-grams some 230 pairs are not.
+    Two n-grams have the same of n columns with probability 1/n; and, in different columns, the same embedding with
+    1 / (n_embeddings * n_buckets**n_hashes) in the improved variant, 1 / n_embeddings in the paper's. N-grams are
+    identified by a hash of 31 bits: about 230 pairs of a million n-grams have the same hash.
 
     Examples
     --------
@@ -217,7 +216,7 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
     columns = [hashes % n + _offset(source) for source, hashes, n in zip(sources, ids, n_columns, strict=True)]
     column = np.concatenate([np.empty(0, dtype=np.int64), *columns])
     source_of = np.repeat(np.arange(len(sources)), list(map(len, ids)))
-    order = np.random.default_rng(0).permutation(len(column))  # a beginning of them is then a sample
+    order = np.random.default_rng(0).permutation(len(column))  # so that the first ones are a sample
     kinds, probabilities = {"column": column[order]}, {"column": 0.0}
     if isinstance(classifier, HashEmbeddingClassifier):
         for kind, values in _embedding_kinds(classifier, column[order]).items():
@@ -228,20 +227,20 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
 def suggest_buckets(
     texts: Iterable[str], max_collision: float = 0.01, *, vectorizer: Any = None, n_hashes: int = 1
 ) -> int:
-    """Suggest a number of buckets, so that few n-grams of texts share all of their buckets with another.
+    """Suggest a number of buckets for which few n-grams of texts share all of their buckets with another.
 
     Parameters
     ----------
     texts : iterable of str
         The texts.
     max_collision : float, default=0.01
-        Largest expected share of the distinct n-grams that collide with any other, between 0 and 1.
+        Maximum expected share of the distinct n-grams that collide with another, between 0 and 1.
     vectorizer : hashing vectorizer, union or pipeline of them, or classifier of texts, default=None
-        Whose n-grams are counted. None is an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, as in
+        The vectorizer of the n-grams. None is an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, as in
         :class:`~sklearn_hashnlp.classifiers.TextClassifier`.
     n_hashes : int, default=1
-        Number of buckets of an n-gram, as ``n_hashes`` of a classifier. With 1 the result is also a good ``n_features``
-        of a hashing vectorizer.
+        Number of buckets of an n-gram, ``n_hashes`` of a classifier. With 1 the result is also a good ``n_features`` of
+        a hashing vectorizer.
 
     Returns
     -------
@@ -251,10 +250,10 @@ def suggest_buckets(
     Raises
     ------
     ValueError
-        If ``max_collision`` is not between 0 and 1, ``n_hashes`` not an integer of at least 1, or 2**30 buckets are too
-        few; and as :func:`collision_report`.
+        If ``max_collision`` is not between 0 and 1, ``n_hashes`` is not an integer of at least 1, or 2**30 buckets are
+        too few; and as for :func:`collision_report`.
     TypeError
-        As :func:`collision_report`.
+        As for :func:`collision_report`.
 
     See Also
     --------
@@ -262,9 +261,9 @@ def suggest_buckets(
 
     Notes
     -----
-    Of V n-grams, a share of ``1 - (1 - n_buckets**-n_hashes) ** (V - 1)`` is expected to have all of its buckets in
-    common with any other. In the improved variant of hash embeddings such n-grams still differ by their importance
-    weights, so that fewer buckets are often as accurate, in a smaller model.
+    Of V n-grams, a share of ``1 - (1 - n_buckets**-n_hashes) ** (V - 1)`` is expected to have all buckets in common
+    with another n-gram. In the improved variant of hash embeddings such n-grams still differ by their importance
+    weights, so a smaller model with fewer buckets is often as accurate.
 
     Examples
     --------
@@ -294,8 +293,8 @@ def suggest_buckets(
 
 
 def _parts_of(model: Any) -> tuple[Any, Any]:
-    """Return the steps that make rows of texts, and the classifier or None; fitted or not."""
-    if hasattr(model, "best_estimator_"):  # a search that is fitted
+    """Return the steps that convert texts to rows, and the classifier or None; fitted or not."""
+    if hasattr(model, "best_estimator_"):  # a fitted search
         return _parts_of(model.best_estimator_)
     if isinstance(model, AugmentedTextClassifier):
         return _parts_of(getattr(model, "estimator_", model.estimator))
@@ -308,7 +307,7 @@ def _parts_of(model: Any) -> tuple[Any, Any]:
 
 
 def _decided(steps: Any, documents: list[Any]) -> Any:
-    """Return the steps, fitted where what they count depends on the texts."""
+    """Return the steps, with a vectorizer fitted if its n-grams depend on the texts."""
     first = steps.steps[0][1] if isinstance(steps, Pipeline) else steps
     if isinstance(first, AutoNgramVectorizer) and not hasattr(first, "features_"):
         return clone(first).fit(documents)
@@ -316,7 +315,7 @@ def _decided(steps: Any, documents: list[Any]) -> Any:
 
 
 def _hashes_of(source: Source, documents: Sequence[Any]) -> NDArray[np.int64]:
-    """Return the distinct n-grams of texts, as hashes of 31 bits."""
+    """Return the distinct n-grams of texts as hashes of 31 bits."""
     vectorizer = source.vectorizer
     if not isinstance(vectorizer, NgramSpec | HashingVectorizer | CharNgramFeaturizer):
         shown = vectorizer.vectorizer if isinstance(vectorizer, FastTextPart) else vectorizer
@@ -325,26 +324,26 @@ def _hashes_of(source: Source, documents: Sequence[Any]) -> NDArray[np.int64]:
             "HashingNgramVectorizer, CharNgramFeaturizer or AutoNgramVectorizer, or a model with one."
         )
     wide: dict[str, Any] = {"n_features": N_COLUMNS, "norm": None, "alternate_sign": False}
-    found = np.empty(0, dtype=np.int64)
+    hashes = np.empty(0, dtype=np.int64)
     for first in range(0, len(documents), _BATCH):
         texts = documents[first : first + _BATCH]
         if isinstance(vectorizer, NgramSpec):
             counts = count_ngrams(texts, [replace(vectorizer, **wide)])
         else:
             counts = clone(vectorizer).set_params(**wide).transform(texts)
-        found = np.union1d(found, counts.indices.astype(np.int64))
-    return found
+        hashes = np.union1d(hashes, counts.indices.astype(np.int64))
+    return hashes
 
 
 def _offset(source: Source) -> int:
-    """Return what is added to the columns of a vectorizer in a union."""
+    """Return the offset of a vectorizer's columns in a union."""
     return sum(move for move in source.moves if isinstance(move, int))
 
 
 def _embedding_kinds(
     classifier: HashEmbeddingClassifier, columns: NDArray[np.int64]
 ) -> dict[str, tuple[NDArray[np.int64], float]]:
-    """Return ids that are equal where columns collide in a hash embedding, and how likely two of them do."""
+    """Return ids that are equal if columns collide in a hash embedding, and the probability of a collision."""
     sizes = TableSizes(int(classifier.n_embeddings), int(classifier.n_buckets), int(classifier.n_hashes))
     spec = classifier._table_spec() if hasattr(classifier, "classes_") else None
     constants = seeded_constants(sizes, 0) if spec is None else np.array(spec.constants, dtype=np.uint64)

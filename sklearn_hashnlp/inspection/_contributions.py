@@ -20,12 +20,12 @@ class Contributions(NamedTuple):
     """The scores of a row as a sum over its columns."""
 
     of_columns: NDArray[np.float64]  # (n_values, n_outputs)
-    bias: NDArray[np.float64]  # (n_outputs,): the scores of an empty row
+    bias: NDArray[np.float64]  # (n_outputs,): scores of an empty row
     method: Method
 
 
 def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
-    """Split some scores of a row, as ``decision_function`` returns them, into a part for each of its columns."""
+    """Split scores of ``decision_function`` for a row into contributions of its columns."""
     if isinstance(classifier, HashEmbeddingClassifier):
         return _with_prior(classifier, row, outputs, _of_hash_embedding(classifier, row, outputs))
     if isinstance(classifier, OneVsRestClassifier):
@@ -48,13 +48,13 @@ def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) 
 def _with_prior(
     classifier: HashEmbeddingClassifier, row: csr_matrix, outputs: NDArray[np.int64], parts: Contributions
 ) -> Contributions:
-    """Move the scores of a row with little evidence towards those of the shares of the classes."""
+    """Move the scores of a row with little evidence towards the scores of the class shares."""
     share = float(classifier._evidence(classifier._rows(row), classifier._linear_model())[0])
     if share == 1:
         return parts
     loss, prior = classifier._loss, classifier._prior_scores()
     is_binary = len(classifier.classes_) == 2 and not loss.multilabel
-    if is_binary and loss.link != "identity":  # its log-odds are no linear function of the scores
+    if is_binary and loss.link != "identity":  # its log-odds are not linear in the scores
         total = float(classifier.decision_function(row)[0])
         size = float(parts.of_columns.sum() + parts.bias[0])
         change = np.array([total - share * size])
@@ -65,7 +65,7 @@ def _with_prior(
 
 
 def check_explainable(classifier: Any) -> None:
-    """Raise an error for a classifier whose scores are no sums over columns."""
+    """Raise an error for a classifier with scores that are not sums over columns."""
     is_linear = all(hasattr(classifier, name) for name in ("coef_", "intercept_", "decision_function"))
     if not is_linear and not isinstance(classifier, HashEmbeddingClassifier | OneVsRestClassifier):
         raise TypeError(_why_not(classifier))
@@ -103,7 +103,7 @@ def _of_linear_model(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64
 
 
 def weights_of_linear_model(classifier: Any, columns: Any) -> NDArray[np.float64]:
-    """Return the weights of some columns, shape (n_columns, n_outputs), of weights that may be sparse or one row."""
+    """Return the weights of columns, of shape (n_columns, n_outputs); ``coef_`` may be sparse or one row."""
     coef: Any = classifier.coef_
     weights = coef[:, columns].toarray() if issparse(coef) else np.atleast_2d(coef)[:, columns]
     return np.asarray(weights, dtype=np.float64).T
@@ -138,7 +138,7 @@ def _layer(classifier: HashEmbeddingClassifier) -> tuple[NDArray[np.float64], ND
 
 
 def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> NDArray[np.float64]:
-    """Return what a value of 1 in each of some columns adds to the score of a label, without normalization of rows."""
+    """Return the change of a label's score by a value of 1 in each column, without normalization of rows."""
     classes = classifier.classes_.tolist()
     if label not in classes:
         raise ValueError(f"The model has the labels {shortened(classes)}; got {label!r}.")
@@ -169,7 +169,7 @@ def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> N
 def column_vectors(
     classifier: HashEmbeddingClassifier, columns: NDArray[Any], values: NDArray[Any]
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the vector that each value of a row adds to its document, and the norm that divides their sum."""
+    """Return the vector of each value in a row, and the norm that divides their sum."""
     model = classifier._linear_model()
     if model is None:
         from sklearn_hashnlp.inspection._path_gradients import column_vectors_of_net

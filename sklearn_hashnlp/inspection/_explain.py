@@ -1,4 +1,4 @@
-"""explain: what each n-gram of a text adds to the scores of a classifier."""
+"""explain: the contribution of each n-gram of a text to the scores of a classifier."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from sklearn_hashnlp.inspection._contributions import Contributions, check_expla
 from sklearn_hashnlp.inspection._explanation import MAX_SHOWN_LABELS, Explanation, shortened
 from sklearn_hashnlp.inspection._text_columns import Feature, Row, text_features
 
-_MAX_DIFFERENCE = 1e-4  # of a score and the sum of its parts, relative to scores above 1
+_MAX_DIFFERENCE = 1e-4  # between a score and the sum of its contributions, relative to scores above 1
 
 
 def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Explanation:
-    r"""Explain the prediction for a text: what each n-gram adds to the score of each label.
+    r"""Explain the prediction for a text by the contribution of each n-gram to the score of each label.
 
     The contributions of all n-grams and the bias sum to ``model.decision_function([text])``. They are exact for linear
-    models: those of scikit-learn, and a :class:`~sklearn_hashnlp.classifiers.TextClassifier` or a
+    models: scikit-learn's, and a :class:`~sklearn_hashnlp.classifiers.TextClassifier` or a
     :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` without hidden layers. With hidden layers or a
     hierarchical softmax they are integrated gradients [1]_ from the empty text.
 
@@ -37,16 +37,16 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     model : estimator
         Fitted classifier of strings: a :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a
         :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`, or a :class:`~sklearn.pipeline.Pipeline` of a
-        vectorizer and a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`, such as
-        :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns, or a linear classifier of scikit-learn.
-        Vectorizers may be those of :mod:`sklearn_hashnlp.text` and scikit-learn's, and unions of them, followed by
-        steps that keep columns apart, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such as
-        ``GridSearchCV`` over these, and a ``CalibratedClassifierCV`` of a single one, whose scores are explained.
+        vectorizer and a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` (such as
+        :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns) or a linear classifier of scikit-learn.
+        Vectorizers may be from :mod:`sklearn_hashnlp.text` or scikit-learn, and unions of them, followed by steps that
+        keep columns separate, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such as ``GridSearchCV``
+        over these, and a ``CalibratedClassifierCV`` of a single classifier; its uncalibrated scores are explained.
     text : str
         The text.
     labels : iterable of labels, default=None
-        Labels whose scores are explained; None is all of them. A choice saves time with hidden layers or thousands of
-        labels. With two classes there is one score, and ``labels`` must be None.
+        Labels to explain; None is all. Fewer labels save time with hidden layers or thousands of labels. With two
+        classes there is one score, and ``labels`` must be None.
 
     Returns
     -------
@@ -56,9 +56,9 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     Raises
     ------
     TypeError
-        If ``text`` is no ``str``, or the model is of another kind: the inputs of an
+        If ``text`` is not a ``str``, or the model is not supported: the inputs of an
         :class:`~sklearn_hashnlp.classifiers.SGNNClassifier` are signs of sums over all n-grams, which cannot be
-        attributed to single ones.
+        attributed to single n-grams.
     ValueError
         If ``labels`` are not labels of the model, or it reads files instead of texts.
     NotFittedError
@@ -70,12 +70,12 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
 
     Notes
     -----
-    The value of a column that several n-grams of the text share, because their hashes are equal, is divided among them
-    by their counts; ``Explanation.shared_with`` names the others. In a model that normalizes rows, all n-grams change
-    the norm: it counts as a constant, that of this text.
+    If several n-grams of the text share a column, because their hashes are equal, its value is divided among them by
+    their counts; ``Explanation.shared_with`` lists the others. In a model that normalizes rows, all n-grams change the
+    norm, which is treated as a constant.
 
     For a model with hidden layers, the contribution of an n-gram is its vector times the mean gradient on the straight
-    path from the document vector of an empty text to that of this text.
+    path from the document vector of an empty text to the vector of this text.
 
     References
     ----------
@@ -113,7 +113,7 @@ def explain_by_steps(
     labels: Iterable[Any] | None = None,
     only_shown: bool = False,
 ) -> Explanation:
-    """Explain a prediction by the parts of a model, which are found once for many texts; maybe only what is shown."""
+    """Explain a prediction by the parts of a model, which are the same for all texts; optionally only shown labels."""
     classes = np.asarray(classifier.classes_)
     features, row, vector_columns = text_features(steps, text)
     scores = np.atleast_1d(np.asarray(classifier.decision_function(row), dtype=np.float64)[0])
@@ -139,7 +139,7 @@ def explain_by_steps(
 
 
 def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
-    """Return the steps of a fitted model that turn texts into rows, and the classifier of these rows."""
+    """Return the steps of a fitted model that convert texts to rows, and the classifier of the rows."""
     model = _unwrapped(model)
     if not isinstance(model, Pipeline) or len(model.steps) < 2:
         raise TypeError(
@@ -156,7 +156,7 @@ def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
 
 
 def _unwrapped(model: Any) -> Any:
-    """Return the model inside those that only search, calibrate, augment or freeze it."""
+    """Return the model within searches, calibration, augmentation or frozen estimators."""
     while True:
         if isinstance(model, FrozenEstimator):
             model = model.estimator
@@ -189,7 +189,7 @@ def _outputs(labels: Iterable[Any] | None, classes: NDArray[Any], n_scores: int)
 
 
 def _shown_outputs(scores: NDArray[np.float64], classes: NDArray[Any], predicted: Any) -> NDArray[np.int64]:
-    """Return the indices of the scores that views show by default."""
+    """Return the indices of the scores that are shown by default."""
     best = np.argsort(-scores, kind="stable")[:MAX_SHOWN_LABELS]
     if len(scores) == 1:
         return best
@@ -210,7 +210,7 @@ def _of_features(features: list[Feature], row: Row, parts: Contributions, vector
 
 
 def _check_sum(parts: Contributions, scores: NDArray[np.float64]) -> None:
-    """Check that the parts are those of the scores: a subclass may compute others."""
+    """Check that the contributions sum to the scores, which a subclass may compute differently."""
     differences = np.abs(parts.of_columns.sum(axis=0) + parts.bias - scores)
     if (differences > _MAX_DIFFERENCE * np.maximum(1.0, np.abs(scores))).any():
         raise ValueError(
@@ -220,7 +220,7 @@ def _check_sum(parts: Contributions, scores: NDArray[np.float64]) -> None:
 
 
 def _predicted(model: Any, classes: NDArray[Any], text: str) -> Any:
-    """Return the predicted label, or the list of them where a text has several."""
+    """Return the predicted label, or a list of labels for multilabel models."""
     predicted = model.predict([text])[0]
     if isinstance(predicted, np.ndarray) or issparse(predicted):
         indicator = np.ravel(predicted.toarray() if issparse(predicted) else predicted)
@@ -231,6 +231,6 @@ def _predicted(model: Any, classes: NDArray[Any], text: str) -> Any:
 def _probabilities(model: Any, text: str, outputs: NDArray[np.int64], n_scores: int) -> NDArray[np.float64] | None:
     try:
         probabilities: NDArray[np.float64] = np.asarray(model.predict_proba([text]), dtype=np.float64)[0]
-    except AttributeError:  # also of one that claims to have it: OneVsRestClassifier asks its first estimator only
+    except AttributeError:  # also if predict_proba exists: OneVsRestClassifier only checks its first estimator
         return None
     return probabilities[-1:] if n_scores == 1 else probabilities[outputs]

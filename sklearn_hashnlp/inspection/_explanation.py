@@ -27,7 +27,7 @@ _TOP = 10
 class Explanation:
     """The prediction for a text as a sum of contributions of its n-grams.
 
-    It is what :func:`explain` returns. In a notebook it is displayed as the text with colors and a table. ``print`` and
+    The result of :func:`explain`. In a notebook it is displayed as the text with colors and a table. ``print`` and
     ``rich.print`` show it on a terminal.
 
     Attributes
@@ -37,33 +37,32 @@ class Explanation:
     classes : ndarray of shape (n_classes,)
         All labels of the model.
     labels : ndarray of shape (n_labels,)
-        The labels whose scores are explained: the columns of ``contributions``. With two classes there is one score,
-        the one of the second class: positive for the second, negative for the first.
+        The explained labels: the columns of ``contributions``. With two classes there is one score, which is positive
+        for the second class and negative for the first.
     predicted : label or list of labels
-        The predicted label, or with several labels per text all that are predicted.
+        The predicted label, or for multilabel models all predicted labels.
     scores : ndarray of shape (n_labels,)
-        The scores, as ``decision_function`` of the model returns them.
+        The scores, as in ``decision_function`` of the model.
     probabilities : ndarray of shape (n_labels,) or None
         The probabilities of ``labels``; None if the model has no ``predict_proba``.
     bias : ndarray of shape (n_labels,)
         The scores of a text without n-grams. ``bias + contributions.sum(axis=0)`` are the scores.
     contributions : ndarray of shape (n_ngrams, n_labels)
-        What each n-gram adds to the scores, for all times that it occurs together.
+        The contribution of each n-gram to the scores, summed over its occurrences.
     ngrams : list of str of length n_ngrams
-        The n-grams as the vectorizer counts them. ``<s>`` and ``</s>`` are the beginning and the end of the text. A
-        column whose n-grams are unknown is called ``column`` and its index; the columns of a pretrained model are one
-        entry.
+        The n-grams as the vectorizer counts them. ``<s>`` and ``</s>`` are the start and the end of the text. A column
+        with unknown n-grams is called ``column`` and its index; the columns of a pretrained model are one entry.
     kinds : list of str of length n_ngrams
-        The part of a union that counts the n-gram, such as ``"words"`` and ``"characters"``; else ``""``.
+        The part of a union that counts the n-gram, such as ``"words"`` and ``"characters"``; otherwise ``""``.
     columns : ndarray of shape (n_ngrams,), dtype int64
         The column of each n-gram; -1 for the columns of a pretrained model.
     spans : list of list of (int, int) of length n_ngrams
-        Where each n-gram is in the text: ``text[begin:end]`` for each time that it occurs, without the spaces around
-        words. Times without a known place, such as those of a custom analyzer, are left out.
+        The positions of each n-gram in the text: ``text[begin:end]`` for each occurrence, without the spaces around
+        words. Occurrences with unknown positions, such as from a custom analyzer, are excluded.
     counts : ndarray of shape (n_ngrams,), dtype int64
-        How often each n-gram occurs.
+        The number of occurrences of each n-gram.
     shared_with : list of tuple of str of length n_ngrams
-        The other n-grams of the text that are in the same column, among which its value is divided.
+        The other n-grams of the text in the same column, among which its value is divided.
     method : {"linear", "integrated gradients"}
         How the contributions were computed.
 
@@ -108,20 +107,19 @@ class Explanation:
         Parameters
         ----------
         n : int, default=10
-            Maximal number of n-grams.
+            Maximum number of n-grams.
         label : label, default=None
-            Label whose score is meant; None is the predicted one, or, if that is not explained, the label with the
-            highest score.
+            The label; None is the predicted one or, if it is not explained, the label with the highest score.
 
         Returns
         -------
         list of (str, float)
-            n-grams and their contributions to the score of the label, the largest magnitude first.
+            n-grams and their contributions to the score of the label, by descending magnitude.
 
         Raises
         ------
         ValueError
-            If ``label`` is not among the labels that are explained.
+            If ``label`` is not explained.
         """
         values = self.contributions_to(label)
         order = np.argsort(-np.abs(values), kind="stable")[:n].tolist()
@@ -133,8 +131,8 @@ class Explanation:
         Parameters
         ----------
         label : label, default=None
-            The label; None is the predicted one. With two classes the contributions to the first are those to the
-            second with the opposite sign.
+            The label; None is the predicted one. With two classes the contributions to the first class are the
+            contributions to the second with the opposite sign.
 
         Returns
         -------
@@ -144,16 +142,16 @@ class Explanation:
         Raises
         ------
         ValueError
-            If ``label`` is not among the labels that are explained.
+            If ``label`` is not explained.
         """
         index, sign = self._output(label)
         return sign * self.contributions[:, index]
 
     def character_weights(self, label: Any = None) -> NDArray[np.float64]:
-        """Return what each character of the text contributes to the score of one label.
+        """Return the contribution of each character of the text to the score of a label.
 
-        The contribution of an n-gram is divided equally among the times that it occurs, and then among its characters.
-        Contributions without a place in the text, such as the bias, are not in the sum.
+        The contribution of an n-gram is divided equally among its occurrences, and then among its characters.
+        Contributions without a position in the text, such as the bias, are excluded.
 
         Parameters
         ----------
@@ -168,7 +166,7 @@ class Explanation:
         Raises
         ------
         ValueError
-            If ``label`` is not among the labels that are explained.
+            If ``label`` is not explained.
         """
         steps = np.zeros(len(self.text) + 1)
         for spans, count, value in zip(self.spans, self.counts, self.contributions_to(label), strict=True):
@@ -179,27 +177,27 @@ class Explanation:
         return np.cumsum(steps)[:-1]
 
     def to_dict(self, n: int | None = None, labels: Iterable[Any] | None = None) -> dict[str, Any]:
-        """Return the explanation as values that :mod:`json` can write.
+        """Return the explanation as values for :mod:`json`.
 
         Parameters
         ----------
         n : int, default=None
-            Maximal number of n-grams per label; None is all.
+            Maximum number of n-grams per label; None is all.
         labels : iterable of labels, default=None
-            The labels; None is all that are explained.
+            The labels; None is all explained labels.
 
         Returns
         -------
         dict
             ``"text"``, ``"predicted"``, ``"method"``, and in ``"labels"`` for each label its ``"score"``,
-            ``"probability"``, ``"bias"`` and ``"ngrams"``, the largest magnitude first.
+            ``"probability"``, ``"bias"`` and ``"ngrams"``, by descending magnitude.
 
         Raises
         ------
         TypeError
             If ``labels`` is a single label.
         ValueError
-            If one of the ``labels`` is not among those that are explained.
+            If one of the ``labels`` is not explained.
         """
         return {
             "text": self.text,
@@ -231,7 +229,7 @@ class Explanation:
         }
 
     def _view(self, label: Any, n: int) -> LabelView:
-        """Return what views show of a label."""
+        """Return the content of the views of a label."""
         index, sign = self._output(label)
         values = self.contributions_to(label)
         order = np.argsort(-np.abs(values), kind="stable")
@@ -259,7 +257,7 @@ class Explanation:
         )
 
     def shown_labels(self) -> list[Any]:
-        """Return the labels that views show: the predicted ones, and those with the highest scores, at most three.
+        """Return at most three labels for views: the predicted ones, and the labels with the highest scores.
 
         Returns
         -------
@@ -279,7 +277,7 @@ class Explanation:
         return len(self.classes) == 2 and len(self.bias) == 1 and not isinstance(self.predicted, list)
 
     def _output(self, label: Any) -> tuple[int, float]:
-        """Return the column of a label, and the sign that makes its contributions those to the label."""
+        """Return the column of a label, and the sign of its contributions."""
         if label is None:
             label = self.shown_labels()[0]
         if self._is_binary and label == self.classes[0]:
@@ -291,27 +289,26 @@ class Explanation:
         return labels.index(label), 1.0
 
     def to_html(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> str:
-        """Return the explanation as HTML: the text in colors and tables of n-grams, readable in light and dark.
+        """Return the explanation as HTML: the text with colors, and tables of n-grams; for light and dark pages.
 
         Parameters
         ----------
         labels : iterable of labels, default=None
-            The labels to show; None is the predicted one and those with the highest scores, at most three.
+            The labels to show; None is at most three: the predicted ones, and the labels with the highest scores.
         n : int, default=10
-            Maximal number of n-grams in a table.
+            Maximum number of n-grams in a table.
 
         Returns
         -------
         str
-            A ``div`` element without scripts and without references to other files; the text and the labels are
-            escaped.
+            A ``div`` element without scripts and references to other files; the text and the labels are escaped.
 
         Raises
         ------
         TypeError
             If ``labels`` is a single label.
         ValueError
-            If one of the ``labels`` is not among those that are explained.
+            If one of the ``labels`` is not explained.
         """
         views = [self._view(label, n) for label in _several(labels, self.shown_labels())]
         note = "" if self.method == "linear" else "Integrated gradients."
@@ -321,26 +318,26 @@ class Explanation:
         return self.to_html()
 
     def to_rich(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> RenderableType:
-        """Return the explanation for a terminal, to be printed by the library rich.
+        """Return the explanation for a terminal, for printing with the library rich.
 
         Parameters
         ----------
         labels : iterable of labels, default=None
             The labels to show; None is the predicted one.
         n : int, default=10
-            Maximal number of n-grams in a table.
+            Maximum number of n-grams in a table.
 
         Returns
         -------
         rich.console.RenderableType
-            The text in colors and a table of n-grams for each label.
+            The text with colors, and a table of n-grams for each label.
 
         Raises
         ------
         TypeError
             If ``labels`` is a single label.
         ValueError
-            If one of the ``labels`` is not among those that are explained.
+            If one of the ``labels`` is not explained.
         """
         return explanation_table([self._view(label, n) for label in _several(labels, self.shown_labels()[:1])])
 
@@ -362,7 +359,7 @@ class Explanation:
 
 
 def _several(labels: Iterable[Any] | None, default: list[Any]) -> list[Any]:
-    """Return the labels that were chosen, or those that are shown by default."""
+    """Return the given labels, or the default."""
     if labels is None:
         return default
     if isinstance(labels, str) or not isinstance(labels, Iterable):
@@ -371,7 +368,7 @@ def _several(labels: Iterable[Any] | None, default: list[Any]) -> list[Any]:
 
 
 def _shared_with(features: Sequence[Feature]) -> list[tuple[str, ...]]:
-    """Return for each feature the others of the same column."""
+    """Return the other n-grams in the same column for each feature."""
     of_column: dict[int, list[int]] = {}
     for index, feature in enumerate(features):
         of_column.setdefault(feature.column, []).append(index)
@@ -382,11 +379,11 @@ def _shared_with(features: Sequence[Feature]) -> list[tuple[str, ...]]:
 
 
 def shortened(labels: Iterable[Any]) -> str:
-    """Return some labels for a message."""
+    """Format labels for a message."""
     shown = [repr(label) for label in labels]
     return ", ".join(shown) if len(shown) <= 10 else f"{', '.join(shown[:10])} and {len(shown) - 10} more"
 
 
 def shortened_text(text: str, length: int = 40) -> str:
-    """Return the beginning of a text."""
+    """Return the start of a text."""
     return text if len(text) <= length else f"{text[: length - 3]}..."

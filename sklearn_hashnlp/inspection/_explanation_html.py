@@ -1,4 +1,4 @@
-"""An explanation as HTML: the text in colors, and a table of n-grams for each label."""
+"""An explanation as HTML: the text with colors, and a table of n-grams for each label."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from sklearn_hashnlp.inspection._aligned_text import visible, visible_ngram
 from sklearn_hashnlp.inspection._label_view import LabelView
 
-_N_LEVELS = 12  # of each color
-_MAX_OPACITY = 0.6  # so that text in front is readable, black or white
-_FOR, _AGAINST = "30, 120, 220", "235, 120, 20"  # blue and orange, which people with color blindness tell apart
+_N_LEVELS = 12  # number of levels of each color
+_MAX_OPACITY = 0.6  # keeps black and white text readable
+_FOR, _AGAINST = "30, 120, 220", "235, 120, 20"  # blue and orange are distinct for people with color blindness
 
-# Colors of text and background are those of the page, which may be light or dark.
+# Text and background have the colors of the page, which may be light or dark.
 _STYLE = f"""\
 <style>
 .hashnlp-explanation {{ max-width: 60em; line-height: 1.5; }}
@@ -38,7 +38,7 @@ _MAX_BAR = 8.0  # em
 
 
 def explanation_html(predicted: str, note: str, views: Sequence[LabelView]) -> str:
-    """Return views of labels as HTML, the first of them unfolded."""
+    """Return views of labels as HTML; the first one is open."""
     parts = [_label_html(view, is_open=index == 0) for index, view in enumerate(views)]
     head = f"<div>Predicted: <b>{_escaped(predicted)}</b></div>"
     head += f'<div class="note">{_escaped(note)}</div>' if note else ""
@@ -54,7 +54,7 @@ def _label_html(view: LabelView, *, is_open: bool) -> str:
 
 
 def _colored(view: LabelView) -> str:
-    """Return the text with a background for each run of characters of about the same weight."""
+    """Return the text with a background color for each run of characters of similar weight."""
     levels = np.rint(_N_LEVELS * view.shares).astype(int).tolist()
     parts = []
     for level, run in groupby(range(len(view.text)), key=levels.__getitem__):
@@ -94,10 +94,10 @@ def _row(value: float, ngram: str | None, note: str, bar: str = "") -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a short text for HTML, with control characters made visible."""
+    """Escape a short text for HTML, with visible control characters."""
     return escape(visible(text))
 
 
 def _escaped_text(text: str) -> str:
-    """Return a part of the text for HTML; its lines stay lines."""
+    """Escape a part of the text for HTML, and keep its line breaks."""
     return "".join(character if character in "\n\t" else _escaped(character) for character in text)

@@ -1,4 +1,4 @@
-"""An explanation on a terminal: the text in colors, and a table of n-grams."""
+"""An explanation on a terminal: the text with colors, and a table of n-grams."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rich.text import Text
 from sklearn_hashnlp.inspection._aligned_text import visible, visible_ngram
 from sklearn_hashnlp.inspection._label_view import LabelView
 
-_MIN_SHARE = 0.15  # of the largest weight: weaker characters have no color
+_MIN_SHARE = 0.15  # of the largest weight; characters with less have no color
 _STRONG_SHARE = 0.5
 _BAR = 12  # characters
-# Of the 256 colors that nearly all terminals have, with the color of the text in front: readable in light and dark.
+# Colors of the 256-color palette that are readable with light and dark themes.
 _FOR, _STRONGLY_FOR = "black on color(153)", "white on color(25)"
 _AGAINST, _STRONGLY_AGAINST = "black on color(223)", "white on color(130)"
 
 
 def explanation_table(views: Sequence[LabelView]) -> RenderableType:
-    """Return views of labels, one below another."""
+    """Return views of labels, one below the other."""
     parts: list[RenderableType] = []
     for view in views:
         title = Text(visible(view.name), style="bold").append(f"  score {view.score:+z.3f}", style="not bold")

@@ -1,4 +1,4 @@
-"""The part of an explanation that is shown of one label."""
+"""The content of a label's explanation that is displayed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class NgramRow(NamedTuple):
 
     value: float  # its contribution
     ngram: str
-    kind: str  # "" where all n-grams are of one kind
+    kind: str  # "" if all n-grams are of one kind
     n_times: int
     shared_with: tuple[str, ...]
 
@@ -28,8 +28,8 @@ class LabelView(NamedTuple):
     text: str
     weights: NDArray[np.float64]  # (n_characters,)
     rows: list[NgramRow]
-    n_more: int  # n-grams that are not among the rows
-    value_of_more: float  # their contributions
+    n_more: int  # number of n-grams that are not in the rows
+    value_of_more: float  # sum of their contributions
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -42,5 +42,5 @@ class LabelView(NamedTuple):
 
 
 def label_name(label: object) -> str:
-    """Return a label, or several, for people to read."""
+    """Format a label, or a list of labels."""
     return ", ".join(map(str, label)) or "no label" if isinstance(label, list) else str(label)

@@ -19,28 +19,28 @@ _MIN_NGRAMS = 100
 
 
 class NgramInverter:
-    r"""Record which n-grams are in which columns, so that hashed features have names.
+    r"""Record the n-grams in each column, so that hashed features have names.
 
-    A hashing vectorizer stores no n-grams. This reads texts again, and keeps the n-grams that are most frequent in
-    them, in bounded memory. Then columns have names, and a label has its most important n-grams.
+    A hashing vectorizer stores no n-grams. The inverter reads texts again and stores their most frequent n-grams in
+    bounded memory. Then columns have names, and the most important n-grams of a label are known.
 
     Parameters
     ----------
     vectorizer : transformer or classifier of texts
-        Fitted, if it has to be: a vectorizer of :mod:`sklearn_hashnlp.text` or of scikit-learn, a union or a pipeline
-        of them, or a classifier such as :class:`~sklearn_hashnlp.classifiers.TextClassifier`, for its vectorizer.
+        A vectorizer of :mod:`sklearn_hashnlp.text` or of scikit-learn, fitted if necessary, a union or a pipeline of
+        them, or a classifier with such a vectorizer, such as :class:`~sklearn_hashnlp.classifiers.TextClassifier`.
     max_ngrams : int, default=1_000_000
-        Maximal number of n-grams that are kept, at least 100. A million takes some 150 MB. If the texts have more,
-        the rarest so far are dropped, again and again: what is frequent stays, but its count may be too low.
+        Maximum number of stored n-grams, at least 100. A million takes about 150 MB. If the texts have more, the rarest
+        ones so far are dropped repeatedly: frequent n-grams are kept, but their counts may be too low.
 
     Attributes
     ----------
     columns_ : ndarray of shape (n_columns,), dtype int64
-        The columns with known n-grams, ascending.
+        The columns with known n-grams in ascending order.
     n_ngrams_ : int
-        Number of n-grams that are kept.
+        Number of stored n-grams.
     n_dropped_ : int
-        Number of n-grams that were dropped; one that came again is counted again.
+        Number of dropped n-grams; an n-gram that is dropped twice counts twice.
 
     See Also
     --------
@@ -48,8 +48,8 @@ class NgramInverter:
 
     Notes
     -----
-    Each text is analyzed by Python, not by compiled code: some 100,000 n-grams a second. A sample of the texts is often
-    enough.
+    Texts are analyzed in Python, not by compiled code: about 100,000 n-grams a second. A sample of the texts is often
+    sufficient.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class NgramInverter:
         self.max_ngrams = max_ngrams
 
     def fit(self, X: Iterable[str]) -> Self:
-        """Record the n-grams of texts, and forget those of earlier calls.
+        """Record the n-grams of texts, and drop those of earlier calls.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class NgramInverter:
         Raises
         ------
         TypeError
-            If a text is no ``str``, or the vectorizer is of another kind.
+            If a text is not a ``str``, or the vectorizer is not supported.
         ValueError
             If ``X`` is a single string or a table.
         """
@@ -112,11 +112,11 @@ class NgramInverter:
         Raises
         ------
         TypeError, ValueError
-            As of :meth:`fit`.
+            As for :meth:`fit`.
         """
         if not hasattr(self, "_sources"):
             return self.fit(X)
-        self._is_indexed = False  # also where a text is refused
+        self._is_indexed = False  # also if a text raises an error
         for position, document in enumerate(as_documents(X, caller=type(self).__name__)):
             text = plain_text(document, position=position, caller=type(self).__name__)
             for source, counts in zip(self._sources, self._counts, strict=True):
@@ -130,19 +130,19 @@ class NgramInverter:
 
     @property
     def columns_(self) -> NDArray[np.int64]:
-        """The columns with known n-grams, ascending."""
+        """The columns with known n-grams in ascending order."""
         self._check_fitted()
         return np.unique(self._columns)
 
     def _drop_rare(self) -> None:
-        """Keep the three quarters of the n-grams that are most frequent, of equally frequent ones the latest."""
+        """Keep the most frequent three quarters of the n-grams; among ties the latest."""
         every = np.fromiter((count for counts in self._counts for count in counts.values()), dtype=np.int64)
-        kept = np.zeros(len(every), dtype=bool)
+        keep = np.zeros(len(every), dtype=bool)
         age = np.concatenate([np.arange(len(counts), 0, -1) for counts in self._counts])
-        kept[np.lexsort((age, -every))[: 3 * self.max_ngrams // 4]] = True
+        keep[np.lexsort((age, -every))[: 3 * self.max_ngrams // 4]] = True
         starts = np.cumsum([0, *map(len, self._counts)])
         self._counts = [
-            dict(compress(counts.items(), kept[start : start + len(counts)].tolist()))
+            dict(compress(counts.items(), keep[start : start + len(counts)].tolist()))
             for start, counts in zip(starts.tolist(), self._counts, strict=False)
         ]
         n_kept = sum(map(len, self._counts))
@@ -173,7 +173,7 @@ class NgramInverter:
         Returns
         -------
         list of str
-            The n-grams, the most frequent first; none if no text of ``fit`` has one in this column.
+            The n-grams by descending frequency; empty if no text of ``fit`` has one in this column.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class NgramInverter:
         return [self._name(index) for index in range(first, last)]
 
     def columns_of(self, ngram: str) -> NDArray[np.int64]:
-        """Return the columns of an n-gram, whether it was recorded or not.
+        """Return the columns of an n-gram, recorded or not.
 
         Parameters
         ----------
@@ -195,8 +195,8 @@ class NgramInverter:
         Returns
         -------
         ndarray of shape (n_columns,), dtype int64
-            One column for each vectorizer of a union that counts such n-grams and has recorded this one; else for each
-            of them.
+            One column for each vectorizer of a union that counts such n-grams and has recorded this one; otherwise one
+            for each of them.
 
         Raises
         ------
@@ -206,8 +206,8 @@ class NgramInverter:
         self._check_fitted()
         recorded = [source for source, counts in zip(self._sources, self._counts, strict=True) if ngram in counts]
         columns = [source.columns_of([ngram])[0] for source in recorded or self._sources]
-        found = np.concatenate(columns)
-        return found[found >= 0]
+        indices = np.concatenate(columns)
+        return indices[indices >= 0]
 
     def get_feature_names_out(self, columns: ArrayLike | None = None) -> NDArray[Any]:
         """Return names of columns.
@@ -215,13 +215,13 @@ class NgramInverter:
         Parameters
         ----------
         columns : array-like of int, default=None
-            Indices of columns; None is ``columns_``, since a matrix may have a thousand million columns.
+            Indices of columns; None is ``columns_``, since a matrix may have a billion columns.
 
         Returns
         -------
         ndarray of shape (n_columns,), dtype object
-            The n-gram in each column. Several are separated by `` | ``, the most frequent first; a column without known
-            n-grams is called ``column`` and its index.
+            The n-gram in each column. Multiple n-grams are separated by `` | ``, by descending frequency; a column
+            without known n-grams is called ``column`` and its index.
 
         Raises
         ------
@@ -234,24 +234,24 @@ class NgramInverter:
         return np.array([*names, None], dtype=object)[:-1]
 
     def top_ngrams(self, model: Any, label: Any, n: int = 10, *, min_count: int = 1) -> list[tuple[str, float]]:
-        """Return the n-grams that speak most for a label.
+        """Return the n-grams with the largest weights for a label.
 
         Parameters
         ----------
         model : classifier of texts
-            Fitted linear classifier behind the vectorizer: as in :func:`explain`, but without hidden layers.
+            Fitted linear classifier after the vectorizer, as in :func:`explain` but without hidden layers.
         label : label
             One of ``model.classes_``.
         n : int, default=10
-            Maximal number of n-grams.
+            Maximum number of n-grams.
         min_count : int, default=1
-            Minimal count of an n-gram in the recorded texts. Rare n-grams often have large weights.
+            Minimum count of an n-gram in the recorded texts. Rare n-grams often have large weights.
 
         Returns
         -------
         list of (str, float)
-            N-grams and their weights, the largest first: what an n-gram that occurs once adds to the score of the
-            label, before the row is normalized. N-grams in one column have the same weight.
+            N-grams and their weights in descending order: the change of the label's score by one occurrence, before the
+            row is normalized. N-grams in one column have the same weight.
 
         Raises
         ------
@@ -260,7 +260,7 @@ class NgramInverter:
         TypeError
             If the model is not linear.
         ValueError
-            If the model has no such label, or fewer columns than the vectorizer.
+            If the model does not have the label, or has fewer columns than the vectorizer.
         """
         self._check_fitted()
         steps, classifier = text_pipeline(model)
@@ -272,7 +272,7 @@ class NgramInverter:
                 f"{self._columns.max(initial=-1):,}, the model {len(sources)} vectorizers and {n_columns:,} columns: "
                 "the inverter has another vectorizer. Use NgramInverter(model)."
             )
-        # By the model's own steps, which may select and scale columns behind the vectorizer of the inverter.
+        # The model's steps may select and scale columns after the vectorizer of the inverter.
         parts = [source.values_of(list(counts)) for source, counts in zip(sources, self._counts, strict=True)]
         columns, signs, values = (np.concatenate(part)[self._order] for part in zip(*parts, strict=True))
         weights = signs * values * column_weights(classifier, np.maximum(columns, 0), label)

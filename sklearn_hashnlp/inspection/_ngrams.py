@@ -1,4 +1,4 @@
-"""The n-grams of a text and where they are in it: the slow, readable twin of the vectorizers."""
+"""The n-grams of a text and their positions, found in Python as in the vectorizers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ COUNTING_VECTORIZERS = (HashingVectorizer, CountVectorizer, CharNgramFeaturizer,
 
 
 def find_ngrams(vectorizer: Any, text: str) -> dict[str, list[Span | None]]:
-    """Return the n-grams that a vectorizer or specification counts, each with a span for each time that it occurs."""
-    found: dict[str, list[Span | None]] = {}
+    """Return the n-grams that a vectorizer or specification counts, with a span for each occurrence."""
+    spans_of: dict[str, list[Span | None]] = {}
     if isinstance(vectorizer, FastTextPart):
         occurrences = vectorizer.find(text)
     elif isinstance(vectorizer, NgramSpec | FrequentNgramVectorizer):
@@ -39,12 +39,12 @@ def find_ngrams(vectorizer: Any, text: str) -> dict[str, list[Span | None]]:
     else:
         occurrences = _ngrams_of_scikit_learn(vectorizer, text)
     for ngram, span in occurrences:
-        found.setdefault(ngram, []).append(span)
-    return found
+        spans_of.setdefault(ngram, []).append(span)
+    return spans_of
 
 
 def columns_of(vectorizer: Any, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the column of each n-gram, -1 if it has none, and the sign with which it is counted."""
+    """Return the column of each n-gram, -1 if it has none, and the sign of its counts."""
     if not ngrams:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     if isinstance(vectorizer, NgramSpec | HashingVectorizer | CharNgramFeaturizer):
@@ -53,7 +53,7 @@ def columns_of(vectorizer: Any, ngrams: Sequence[str]) -> tuple[NDArray[np.int64
             input_type="string",
             alternate_sign=bool(vectorizer.alternate_sign),
         )
-        hashed = hasher.transform([ngram] for ngram in ngrams)  # one value for each
+        hashed = hasher.transform([ngram] for ngram in ngrams)  # one value per row
         return hashed.indices.astype(np.int64), hashed.data.astype(np.int64)
     if isinstance(vectorizer, FastTextPart):
         columns = vectorizer.columns_of(ngrams)
@@ -71,7 +71,7 @@ def _ngrams_of_spec(spec: NgramSpec, text: str) -> Iterator[tuple[str, Span | No
 
 
 def _clipped(span: Span | None, n_before: int, length: int) -> Span | None:
-    """Return the part of a span that is within the text; None if it is empty."""
+    """Return the part of a span within the text; None if it is empty."""
     if span is None:
         return None
     begin, end = max(span[0] - n_before, 0), min(span[1] - n_before, length)
@@ -90,7 +90,7 @@ def _ngrams_of_scikit_learn(vectorizer: Any, text: str) -> Iterator[tuple[str, S
 
 
 def _analyze(options: Any, aligned: AlignedText, stop_words: Collection[str]) -> Iterator[tuple[str, Span | None]]:
-    """Yield the n-grams of a preprocessed text, by a specification or the parameters of a vectorizer."""
+    """Yield the n-grams of a preprocessed text, for a specification or the parameters of a vectorizer."""
     if options.analyzer == "char":
         return _character_ngrams(aligned.with_single_spaces(), options.ngram_range)
     if options.analyzer == "char_wb":
@@ -118,7 +118,7 @@ def _character_ngrams(aligned: AlignedText, ngram_range: Sequence[int]) -> Itera
 def _ngrams_within_words(
     aligned: AlignedText, pattern: str, marks: str, ngram_range: Sequence[int], *, short_whole: bool
 ) -> Iterator[tuple[str, Span | None]]:
-    """Yield n-grams of the characters of words between two marks; a short word may be an n-gram, once."""
+    """Yield character n-grams of words between two marks; optionally a short word is an n-gram once."""
     for match in re.finditer(pattern, aligned.text):
         word, first = f"{marks[0]}{match.group()}{marks[1]}", match.start() - 1
         for n in range(ngram_range[0], ngram_range[1] + 1 if short_whole else min(ngram_range[1], len(word)) + 1):
@@ -140,7 +140,7 @@ def _skipgrams(words: Units, ngram_range: Sequence[int], max_skip: int) -> Itera
 
 
 def _columns_in_dictionary(vectorizer: FrequentNgramVectorizer, ngrams: Sequence[str]) -> NDArray[np.int64]:
-    """Look n-grams up, each as a text of its own of which only the n-gram of all words is counted."""
+    """Look up n-grams, as texts of which only the n-gram of all words is counted."""
     columns = np.full(len(ngrams), -1, dtype=np.int64)
     pattern = re.compile(vectorizer.token_pattern)
     lengths = np.array([len(pattern.findall(ngram)) for ngram in ngrams])

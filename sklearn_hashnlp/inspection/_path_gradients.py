@@ -19,11 +19,11 @@ from sklearn_hashnlp.training._torch_scope import plain_torch
 _FIRST_INTERVALS = 64
 _MAX_ROUNDS = 14
 _MAX_POINTS = 4096
-_TOLERANCE = 1e-7  # of the outputs, for the whole path
+_TOLERANCE = 1e-7  # error of the outputs for the whole path
 
 
 def layer_of_net(net: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return the weights and the bias of a net without hidden layers and tree."""
+    """Return the weights and the bias of a net without hidden layers and tree; None for other nets."""
     head = net.module_.head
     if len(head) != 1 or not isinstance(head[0], nn.Linear):
         return None
@@ -32,7 +32,7 @@ def layer_of_net(net: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | 
 
 
 def column_vectors_of_net(net: Any, columns: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-    """Return the vector that each value of a row adds to its document, and the norm that divides their sum."""
+    """Return the vector of each value in a row, and the norm that divides their sum."""
     bag = net.module_.bag
     device = bag.pool.device
     ids = torch.from_numpy(columns.astype(np.int64)).to(device)
@@ -51,7 +51,7 @@ def column_vectors_of_net(net: Any, columns: NDArray[Any], values: NDArray[Any])
 def gradients_of_net(
     net: Any, loss: Loss, document: NDArray[np.float64], outputs: NDArray[np.int64], *, is_binary: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean gradients of scores up to the vector of a document, and the scores of an empty one."""
+    """Return the mean gradients of scores on the path to a document vector, and the scores of an empty document."""
     device = net.module_.bag.pool.device
 
     def compute(documents: Tensor) -> Tensor:
@@ -69,14 +69,14 @@ def gradients_of_net(
 
 
 def integrated_gradients(
-    function: Callable[[Tensor], Tensor],  # (n, width) -> (n, n_outputs), each row by itself
+    function: Callable[[Tensor], Tensor],  # (n, width) -> (n, n_outputs), independent rows
     end: Tensor,  # (width,), float64
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean gradients on the path (n_outputs, width), and the outputs at zero (n_outputs,).
 
     The gradients times ``end`` sum to the difference of the outputs at the ends of the path. In each interval the mean
-    is a combination of the gradients at both ends, with the weights that make it so; an interval without such weights
-    is halved. For a piecewise linear function, as layers with ReLU are, this is exact up to one kink per interval.
+    is a combination of the gradients at both ends, with weights that satisfy this; intervals without such weights are
+    halved. For piecewise linear functions, such as layers with ReLU, this is exact with one kink per interval.
     """
     times = np.linspace(0.0, 1.0, _FIRST_INTERVALS + 1)
     values, gradients = _evaluate(function, end, times)
@@ -101,7 +101,7 @@ def integrated_gradients(
 def _evaluate(
     function: Callable[[Tensor], Tensor], end: Tensor, times: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return outputs (n, n_outputs) and their gradients (n, n_outputs, width) at points of the path."""
+    """Return outputs (n, n_outputs) and their gradients (n, n_outputs, width) at points on the path."""
     points = torch.from_numpy(times).to(end.device).unsqueeze(1) * end
     points.requires_grad_(True)
     with torch.enable_grad():
@@ -113,7 +113,7 @@ def _evaluate(
 def _weights(
     times: NDArray[np.float64], values: NDArray[np.float64], slopes: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weight of the gradient at the beginning of each interval (n, n_outputs), and the errors (n,)."""
+    """Return the weight of the gradient at the start of each interval (n, n_outputs), and the errors (n,)."""
     steps = np.diff(times)[:, np.newaxis]
     wanted = np.diff(values, axis=0) / steps
     first, last = slopes[:-1], slopes[1:]

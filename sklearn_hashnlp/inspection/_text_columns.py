@@ -1,4 +1,4 @@
-"""The columns that the n-grams of texts are in, through vectorizers, unions and pipelines that keep columns apart."""
+"""The columns of n-grams, through vectorizers, unions and pipelines that keep columns separate."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ class Feature(NamedTuple):
     """An n-gram of a text, or the vector of a pretrained model."""
 
     ngram: str
-    kind: str  # of the vectorizer in a union, such as "words"; "" without a union
+    kind: str  # name of the vectorizer in a union, such as "words"; "" without a union
     column: int  # -1 for a vector, which has several
-    share: float  # of the value of its column
-    spans: list[Span | None]  # one for each occurrence; None where it is unknown
+    share: float  # share of the column's value
+    spans: list[Span | None]  # one per occurrence; None if it is unknown
 
 
 Row: TypeAlias = csr_matrix
 
 
-# A number that is added to a column, new columns of some, or the scale of each column.
+# An offset of columns, new indices of some columns, or the scale of each column.
 Move: TypeAlias = int | Mapping[int, int] | NDArray[np.float64]
 
 
 class Source(NamedTuple):
-    """A specification, or a vectorizer without one, that counts n-grams, and where its columns are in the end."""
+    """A specification, or a vectorizer without one, and the final position of its columns."""
 
     kind: str
     vectorizer: Any
-    moves: tuple[Move, ...] = ()  # of its columns, by the steps behind it
-    scale: float = 1.0  # of an n-gram that occurs once
+    moves: tuple[Move, ...] = ()  # changes of its columns by later steps
+    scale: float = 1.0  # value of an n-gram that occurs once
 
     def find(self, text: str) -> dict[str, list[Span | None]]:
-        """Return the n-grams of a text with a span for each time that they occur."""
+        """Return the n-grams of a text with a span for each occurrence."""
         return find_ngrams(self.vectorizer, text)
 
     def columns_of(self, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the column of each n-gram, -1 if it has none, and the sign with which it is counted."""
+        """Return the column of each n-gram, -1 if it has none, and the sign of its counts."""
         return columns_of(self.vectorizer, ngrams) if not self.moves else self.values_of(ngrams)[:2]
 
     def values_of(self, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the column and sign of each n-gram and its value, if it occurs once, before rows are normalized."""
+        """Return column, sign and value of each n-gram for a single occurrence, before rows are normalized."""
         columns, signs = columns_of(self.vectorizer, ngrams)
         values = np.full(len(ngrams), self.scale)
         if getattr(self.vectorizer, "use_idf", False):  # of a TfidfVectorizer
@@ -68,7 +68,7 @@ class Source(NamedTuple):
             if isinstance(move, int):
                 columns = np.where(columns < 0, columns, columns + move)
             elif isinstance(move, np.ndarray):
-                values = values * move[columns]  # those of column -1 are used by nobody
+                values = values * move[columns]  # the values of column -1 are not used
             else:
                 columns = np.array([move.get(column, -1) for column in columns.tolist()], dtype=np.int64)
         return columns, signs, values
@@ -81,12 +81,12 @@ class Source(NamedTuple):
         return ngram
 
     def moved(self, move: Move) -> Source:
-        """Return the source with columns that are moved or scaled once more."""
+        """Return the source with another change of its columns."""
         return self._replace(moves=(*self.moves, move))
 
 
 class TextColumns(NamedTuple):
-    """All sources of the columns of a transformer, and the columns that are a vector of a pretrained model."""
+    """All sources of the columns of a transformer, and the columns of a pretrained model's vector."""
 
     sources: list[Source]
     n_columns: int
@@ -130,7 +130,7 @@ class TextColumns(NamedTuple):
         return cls([Source("", transformer)], transformer.transform([""]).shape[1], "", range(0))
 
     def features(self, text: str) -> list[Feature]:
-        """Return the n-grams of a text that have a column; those in one column share its value by their counts."""
+        """Return the n-grams of a text with a column; n-grams in one column share its value by their counts."""
         placed = []
         totals: dict[int, int] = {}
         for source in self.sources:
@@ -161,7 +161,7 @@ def text_features(transformer: Any, text: str) -> tuple[list[Feature], Row, rang
 
 
 def column_name(column: int) -> str:
-    """Return what a column without a known n-gram is called."""
+    """Return the name of a column without a known n-gram."""
     return f"column {column}"
 
 
@@ -186,12 +186,12 @@ def _of_steps(steps: Sequence[Any]) -> TextColumns:
     columns = TextColumns.of(steps[0])
     for step in map(_unwrapped, steps[1:]):
         if isinstance(step, SelectorMixin):
-            kept = step.get_support(indices=True).tolist()
-            new_column = {old: new for new, old in enumerate(kept)}
+            support = step.get_support(indices=True).tolist()
+            new_column = {old: new for new, old in enumerate(support)}
             vector = [new_column[column] for column in columns.vector_columns if column in new_column]
             columns = TextColumns(
                 [source.moved(new_column) for source in columns.sources],
-                len(kept),
+                len(support),
                 columns.vector if vector else "",
                 range(vector[0], vector[-1] + 1) if vector else range(0),
             )
@@ -207,7 +207,7 @@ def _of_steps(steps: Sequence[Any]) -> TextColumns:
 
 
 def _scales_of(step: Any) -> NDArray[np.float64] | None:
-    """Return what a step multiplies each column by; None if by nothing, by what depends on the row, or not fitted."""
+    """Return the factor of each column; None if it is one, depends on the row, or is not fitted."""
     if isinstance(step, TfidfTransformer):
         return np.asarray(step.idf_, dtype=np.float64) if step.use_idf and hasattr(step, "idf_") else None
     scale = getattr(step, "scale_", None) if isinstance(step, MaxAbsScaler | StandardScaler) else None

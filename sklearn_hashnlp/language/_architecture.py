@@ -1,4 +1,4 @@
-"""The network of a language model, from its architecture."""
+"""The network of a language model, built from its architecture."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ from typing import Any, Final
 from sklearn_hashnlp._named_sizes import check_sizes, split_sizes
 from sklearn_hashnlp.language._bundles import as_regularization
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._vocabulary import SpecialTokens, Vocabulary
+from sklearn_hashnlp.language._vocabulary import (
+    EMBEDDINGS,
+    HashEncoder,
+    ProjectionEncoder,
+    SpecialTokens,
+    Vocabulary,
+    WordEncoder,
+    hash_words,
+)
 from sklearn_hashnlp.language._windows import FarContext
-from sklearn_hashnlp.language._word_codes import EMBEDDINGS, HashEncoder, ProjectionEncoder, WordEncoder, hash_words
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
+from sklearn_hashnlp.nn._layers import SteadyLinear
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS
-from sklearn_hashnlp.nn._reproducible_layers import SteadyLinear
 from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
 
-_OWN_KEYS = "hashed_words", "projected_words", "hash_seed"  # the other keys of an architecture are arguments of NPLM
+_OWN_KEYS = "hashed_words", "projected_words", "hash_seed"  # all other keys of an architecture are arguments of NPLM
 _PARAMETERS: Final = {"hashed_words": "embedding", "projected_words": "embedding", "padding_id": "embedding"} | {
     "dropout": "regularization"
 }
-"""The parameters that determine the values of an architecture with other names."""
+"""Names of the parameters that determine an architecture's values, if they differ from the key."""
 
 
 def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
@@ -31,7 +38,7 @@ def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
     if tree is not None:
         arguments["output"] = tree
     network = NPLM(**arguments, embedding=embedding, sparse=True)
-    network.hidden_layer = SteadyLinear(network.hidden_layer)  # the tree's kernel reads row by row anyway
+    network.hidden_layer = SteadyLinear(network.hidden_layer)  # the tree kernel computes each row separately anyway
     if isinstance(embedding, ProjectedEmbedding):
         embedding.linear = SteadyLinear(embedding.linear)
     return network
@@ -47,7 +54,7 @@ def _make_embedding(architecture: dict[str, Any]) -> HashEmbedding | ProjectedEm
 
 
 def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int) -> dict[str, Any]:
-    """Return the architecture of a network, as values for JSON."""
+    """Return the architecture of a network as values for JSON."""
     hashed, projected = None, None
     embedding, sizes = split_sizes(estimator.embedding, EMBEDDINGS)
     if embedding == "hash":
@@ -106,7 +113,7 @@ def check_network_parameters(estimator: Any) -> None:
 
 
 def is_hashed(direct_connections: Any) -> bool:
-    """Check whether direct connections are hashed, with the usual number of weights or another."""
+    """Return whether direct connections are hashed."""
     return isinstance(direct_connections, str | tuple | list)
 
 

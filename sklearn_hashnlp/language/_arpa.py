@@ -19,18 +19,18 @@ from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
 from sklearn_hashnlp.persistence._atomic_files import check_writable, replacing
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
-_START, _END, _UNKNOWN = DEFAULT_TOKENS  # those of the format
+_START, _END, _UNKNOWN = DEFAULT_TOKENS  # the format's special tokens
 _NGRAMS_AT_ONCE = 2**16
-_MAX_DIGITS = 20  # of a number of n-grams
-# Logarithms to base 10 of what a model can hold: probabilities that float64 has not, and backoff weights of which
-# several can be multiplied.
+_MAX_DIGITS = 20  # digits of a number of n-grams
+# Limits of base-10 logarithms: probabilities below the range of float64, and backoff weights that can be multiplied
+# several times.
 _LOWEST, _MAX_BACKOFF = -1e6, 30.0
-_WHITESPACE = b" \t\n\r\x0b\x0c"  # what bytes.split takes for it
-_ENCODING = ("utf-8", "surrogateescape")  # other bytes come back as they were
+_WHITESPACE = b" \t\n\r\x0b\x0c"  # as in bytes.split
+_ENCODING = ("utf-8", "surrogateescape")  # preserves invalid bytes
 
 
 def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequence[int]) -> None:
-    """Write a model of so many n-grams of each order, compressed if the name ends with .gz, .bz2 or .xz."""
+    """Write a model with ``sizes`` n-grams of each order, compressed if the name ends with .gz, .bz2 or .xz."""
     check_arpa_path(path)
     encoded = list(map(_encode, words))
     with replacing(path) as unfinished, _create(unfinished) as file:
@@ -47,7 +47,7 @@ def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequenc
 
 
 def check_arpa_path(path: Path) -> None:
-    """Check that an ARPA file can be written, before n-grams are counted rather than after."""
+    """Check that an ARPA file can be written, before counting n-grams."""
     if path.suffix.lower() == ".zip":
         raise ValueError(
             f"{path}: an ARPA file cannot be written as a zip archive. Use .gz, .bz2 or .xz to compress it."
@@ -61,7 +61,7 @@ def check_arpa_path(path: Path) -> None:
 
 
 def _encode(word: str) -> bytes:
-    """Encode a word; raise an error for one that would not be read back."""
+    """Encode a word, and raise an error if it would not be read back."""
     try:
         code = word.encode(*_ENCODING)
     except UnicodeEncodeError as error:
@@ -79,7 +79,7 @@ def _encode(word: str) -> bytes:
 def _create(path: Path) -> IO[bytes]:
     suffix = path.suffix.lower()
     if suffix == ".gz":
-        return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))  # without a time the same model has the same bytes
+        return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))  # without a time, the bytes are reproducible
     if suffix == ".bz2":
         return cast(IO[bytes], bz2.BZ2File(path, "wb"))
     if suffix == ".xz":
@@ -103,7 +103,7 @@ def _lines_of(trie: NgramTrie, nodes: NDArray[np.int64], n: int, words: list[byt
 
 
 class _Section(NamedTuple):
-    """The n-grams of one order, as the file has them."""
+    """The n-grams of one order in the order of the file."""
 
     ids: NDArray[np.int32]  # (n_ngrams, n)
     log_probs: NDArray[np.float64]
@@ -112,7 +112,7 @@ class _Section(NamedTuple):
 
 
 def read_arpa(path: Path) -> tuple[NgramTrie, list[str], int]:
-    """Read a model: its trie, the words without ``<s>``, which is the last one there, and its order."""
+    """Read a model: its trie, the words except ``<s>``, the last word of the trie, and its order."""
     with path.open("rb") as stored, decompress(stored, path) as stream:
         reader = _Reader(path, stream)
         sizes = reader.read_header()
@@ -137,7 +137,7 @@ class _Reader:
     def __init__(self, path: Path, stream: IO[bytes]) -> None:
         self._path = path
         self._stream = stream
-        self._number = 0  # of the line that was read last
+        self._number = 0  # number of the last line read
         self._line = b""
 
     def fail(self, message: str, line: int | None = None) -> NoReturn:
@@ -159,7 +159,7 @@ class _Reader:
         return sizes
 
     def expect_section(self, n: int) -> None:
-        """Check that the current line begins the n-grams of one order."""
+        """Check that the current line starts the n-grams of one order."""
         if self._line != b"\\%d-grams:" % n:
             self.fail(f"expected \\{n}-grams:, got {_show(self._line)}.")
 
@@ -169,7 +169,7 @@ class _Reader:
             self.fail(f"expected \\end\\, got {_show(self._line)}.")
 
     def read_unigrams(self, size: int, *, is_last: bool) -> tuple[list[str], _Section]:
-        """Read the words, and put ``<s>`` behind them, after ``</s>`` and ``<unk>`` where the file lacks these."""
+        """Read the words; add ``</s>`` and ``<unk>`` if they are missing, and ``<s>`` last."""
         entries: dict[bytes, tuple[float, float]] = {}
         for fields in self._entries(1, size):
             if fields[1] in entries:
@@ -203,16 +203,16 @@ class _Reader:
         return _Section(matrix, np.array(log_probs), np.array(backoffs), np.array(lines, dtype=np.int64))
 
     def _entries(self, n: int, size: int) -> Iterator[list[bytes]]:
-        """Yield the fields of each n-gram up to the line that begins the next section."""
-        found = 0
+        """Yield the fields of each n-gram up to the start of the next section."""
+        n_ngrams = 0
         while not (line := self._next_filled(f"expected \\end\\ after the {n}-grams")).startswith(b"\\"):
-            found += 1
+            n_ngrams += 1
             fields = line.split()
             if not n + 1 <= len(fields) <= n + 2:
                 self.fail(f"expected a number, {n} words and perhaps another number, got {_show(line)}.")
             yield fields
-        if found != size:
-            self.fail(f"the header announced {size} {n}-grams, and there are {found}.")
+        if n_ngrams != size:
+            self.fail(f"the header announced {size} {n}-grams, and there are {n_ngrams}.")
 
     def _numbers(self, fields: list[bytes], n: int, is_last: bool) -> tuple[float, float]:
         try:
@@ -244,7 +244,7 @@ class _Reader:
 
 
 def _sort(section: _Section, levels: list[TrieLevel], reader: _Reader, words: list[str]) -> TrieLevel:
-    """Sort the n-grams of one order, and find their contexts and suffixes among the shorter ones."""
+    """Sort the n-grams of one order, and find their contexts and suffixes among the shorter n-grams."""
     trie, ids = build_trie(list(levels)), section.ids
     first_node = len(trie.words) - len(levels[-1].words)
     contexts = find_nodes(trie, ids[:, :-1])

@@ -1,4 +1,4 @@
-"""The base of language models: scores, predictions and samples from two answers of a subclass."""
+"""Base class of language models: scores, predictions and samples."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ _MAX_PROBABILITIES = 2**22
 
 
 class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
-    """Language model; a subclass has ``fit``, which calls :meth:`_set_tokenizer`, and two answers.
+    """Language model; a subclass implements ``fit``, :meth:`_log_probs` and :meth:`_log_prob`.
 
-    :meth:`_topk` and :meth:`_sampler` follow from them. A subclass overrides these where it has a faster way. One that
-    reads more than the last words overrides :meth:`_encode_text` and :meth:`_encode_contexts`, whose results are what
-    the two answers are for.
+    ``fit`` calls :meth:`_set_tokenizer`. A subclass that reads more than the last words overrides :meth:`_encode_text`
+    and :meth:`_encode_contexts`.
     """
 
     vocabulary_: dict[str, int]
@@ -45,15 +44,15 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         return self._tokenizer.read_corpus(X)
 
     def _encode_text(self, corpus: Sentences | EncodedWindows) -> Any:
-        """Return the windows of a corpus: they have a length, and ``offsets``, where those of each sentence begin."""
+        """Return the windows of a corpus; they have a length and the ``offsets`` of the sentences."""
         return self._tokenizer.windows(corpus)
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> Any:
-        """Return the contexts after beginnings of sentences: they have a length, and an index takes some of them."""
+        """Return the contexts after the first words of sentences; they have a length and can be indexed."""
         return self._tokenizer.encode_contexts(beginnings)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Compute the log-probability of each sentence: which of two sounds more natural.
+        """Compute the log-probability of each sentence.
 
         Parameters
         ----------
@@ -64,8 +63,8 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         -------
         ndarray of shape (n_sentences,), dtype float64
             The natural logarithm of each sentence's probability: the sum over its words, including ``</s>`` and unknown
-            words, which count as ``<unk>``. With ``padding="reference"`` the first words are left out, and a sentence
-            that is too short has NaN.
+            words, which count as ``<unk>``. With ``padding="reference"`` the first words are excluded, and the score of
+            a sentence that is too short is NaN.
 
         Raises
         ------
@@ -75,9 +74,9 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         return self._sum_log_probs(self._windows(X))[0]
 
     def rank(self, candidates: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Rank candidate sentences, such as those of a speech recognizer or translator, by their mean log-probability.
+        """Rank candidate sentences, for example from a speech recognizer, by their mean log-probability per word.
 
-        The mean over the words does not prefer short sentences, as ``score_samples`` does.
+        Unlike the sum in ``score_samples``, the mean does not prefer short sentences.
 
         Parameters
         ----------
@@ -87,10 +86,9 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         indices : ndarray of shape (n_candidates,), dtype int64
-            Indices of the candidates, the best first; of equally good ones the earlier comes first.
+            Indices of the candidates, the best first; ties are in the order of the candidates.
         scores : ndarray of shape (n_candidates,), dtype float64
-            Their mean log-probabilities per word (natural logarithm, ``</s>`` included) in the same order: what
-            ``score`` returns for each of them.
+            Their mean log-probabilities per word (natural logarithm, including ``</s>``) in the same order.
 
         Raises
         ------
@@ -182,18 +180,18 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         contexts : iterable of (str or list of str)
-            Beginnings of sentences, of which the last ``order - 1`` words count; shorter ones are padded with ``<s>``
-            on the left. With ``padding="reference"`` at least ``order - 2`` words.
+            Starts of sentences. The last ``order - 1`` words are read; shorter contexts are padded with ``<s>`` on the
+            left. With ``padding="reference"`` at least ``order - 2`` words.
 
         Returns
         -------
         ndarray of str of shape (n_contexts,)
-            The words; ``</s>`` is the end of the sentence.
+            The words; ``</s>`` ends the sentence.
 
         Raises
         ------
         TypeError, ValueError
-            If the contexts are no sentences or too short.
+            If a context is not a sentence or is too short.
         """
         return self._words_of(self._log_probs(part).argmax(axis=1) for part in self._batches_of(contexts))
 
@@ -208,12 +206,12 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         ndarray of float64 of shape (n_contexts, n_words - 1)
-            Columns in the order of ``vocabulary_``, without ``<s>``, its last, which is never predicted.
+            Columns in the order of ``vocabulary_`` without ``<s>``, which is never predicted.
 
         Raises
         ------
         TypeError, ValueError
-            If the contexts are no sentences or too short.
+            If a context is not a sentence or is too short.
         """
         probabilities = [np.exp(self._log_probs(part)) for part in self._batches_of(contexts)]
         return np.concatenate([np.empty((0, self._tokenizer.vocabulary.n_classes)), *probabilities])
@@ -226,7 +224,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         contexts : iterable of (str or list of str)
             As in ``predict``.
         k : int, default=5
-            Number of words; all where there are fewer.
+            Number of words, at most all of the vocabulary.
 
         Returns
         -------
@@ -236,7 +234,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         TypeError, ValueError
-            If the contexts are no sentences or too short, or ``k`` is no integer of at least 1.
+            If a context is not a sentence or is too short, or ``k`` is not an integer of at least 1.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
@@ -264,24 +262,23 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         random_state : int, RandomState instance or None, default=None
             Seed or generator of the sampled words.
         start : str or list of str, default=""
-            The words that each sentence begins with; with ``padding="reference"`` at least ``order - 2``. A model that
-            reads across sentences also takes sentences before it, each ended by ``</s>``.
+            The first words of each sentence; with ``padding="reference"`` at least ``order - 2``. A model that reads
+            across sentences also accepts preceding sentences, each ended by ``</s>``.
         max_length : int, default=100
-            Maximum number of words, those of ``start`` included; longer sentences are cut off. All words of
-            ``start`` are returned, also if they are more.
+            Maximum number of words, including ``start``, which is never truncated.
 
         Returns
         -------
         list of list of str
-            The words of each sentence, those of ``start`` first, without the ``<s>`` before them and the ``</s>`` after
-            them. If ``start`` holds sentences before, these are returned as well, each with its ``</s>``.
+            The words of each sentence, including ``start`` and any preceding sentences in it, without ``<s>`` and the
+            final ``</s>``.
 
         Raises
         ------
         ValueError
-            If ``n`` or ``max_length`` is negative, or ``start`` too short.
+            If ``n`` or ``max_length`` is negative, or ``start`` is too short.
         TypeError
-            If ``n`` or ``max_length`` is no integer, or ``start`` no sentence.
+            If ``n`` or ``max_length`` is not an integer, or ``start`` is not a sentence.
         """
         check_is_fitted(self)
         name = type(self).__name__
@@ -300,10 +297,10 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         unfinished = sentences
         while unfinished := [sentence for sentence in unfinished if len(sentence) < max_length]:
             drawn = draw(self._encode_contexts(unfinished)).tolist()
-            going_on = [pair for pair in zip(unfinished, drawn, strict=True) if pair[1] != vocabulary.end_id]
-            for sentence, word_id in going_on:
+            continued = [pair for pair in zip(unfinished, drawn, strict=True) if pair[1] != vocabulary.end_id]
+            for sentence, word_id in continued:
                 sentence.append(vocabulary.words[word_id])
-            unfinished = [sentence for sentence, _ in going_on]
+            unfinished = [sentence for sentence, _ in continued]
         return sentences
 
     def _topk(self, contexts: Any, k: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -332,7 +329,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         return self._tokenizer.order - 1 + self._tokenizer.far.n_words
 
     def _batch_size(self) -> int:
-        """Return the number of contexts whose probabilities of all words may lie in memory at once."""
+        """Return the maximum number of contexts to compute at once."""
         return max(1, min(BATCH_SIZE, _MAX_PROBABILITIES // self._tokenizer.vocabulary.n_classes))
 
     def _windows(self, X: Any) -> Any:
@@ -340,7 +337,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         return self._encode_text(self._read_corpus(X))
 
     def _sum_log_probs(self, windows: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the log-probability of each sentence, NaN where no word is predicted, and its number of words."""
+        """Return the log-probability and number of predicted words of each sentence; NaN if no word is predicted."""
         starts, lengths = windows.offsets[:-1], np.diff(windows.offsets)
         sums = np.full(len(lengths), np.nan)
         if len(windows):  # the sum of a sentence alone: the others must not round it
@@ -367,7 +364,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         return values | {"order": self._tokenizer.order}, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore what :meth:`_get_model_state` returned, whatever the parameters are by now."""
+        """Restore the state returned by :meth:`_get_model_state`."""
         caller = type(self).__name__
         self._set_tokenizer(Tokenizer.from_state(values, arrays, order=values["order"], caller=caller))
 
@@ -380,7 +377,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
 
 def draw_columns(probabilities: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a column for each row, by probabilities that need not sum to one; a column of 0 is never drawn."""
+    """Draw a column for each row with the given unnormalized probabilities."""
     sums = np.cumsum(probabilities, axis=1)
     drawn: NDArray[np.int64] = (sums <= sums[:, -1:] * generator.random((len(sums), 1))).sum(axis=1)
     return drawn

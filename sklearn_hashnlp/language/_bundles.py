@@ -1,15 +1,18 @@
-"""Parameters of language models that belong together."""
+"""Parameter bundles of language models, and automatic values of parameters."""
 
 from __future__ import annotations
 
+from math import sqrt
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+import numpy as np
 
 from sklearn_hashnlp._sklearn import MAX_REAL, Interval
 from sklearn_hashnlp.training._bundles import Bundle, Decay, EarlyStopping, Schedule
+from sklearn_hashnlp.training._optimizer_state import OptimizerName
 
-EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)
-"""The early stopping of the metric's name alone."""
+EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)  # early_stopping="valid_loss"
 
 
 class Regularization(Bundle):
@@ -26,11 +29,11 @@ class Regularization(Bundle):
     word_dropout : float, default=0.0
         Probability that a word of the window is dropped: its whole embedding is zero.
     weight_decay : float, default=0.0
-        Decoupled weight decay: with each update a weight also loses ``learning_rate * weight_decay`` times itself. Rows
-        of tables, such as word embeddings, decay only in steps that train them [1]_, and biases do not decay.
+        Decoupled weight decay: each update also subtracts ``learning_rate * weight_decay`` times the weight. Rows of
+        tables, such as word embeddings, decay only in steps that train them [1]_. Biases do not decay.
     max_grad_norm : float or None, default=0.5
-        Maximum norm of the gradients of all parameters together, sparse ones included, to which they are scaled down
-        [2]_; None does not clip, and the loss may rise at first. Gradients are those of the mean loss of a batch.
+        Maximum norm of the gradient of all parameters, including sparse ones [2]_. None does not clip, and the loss may
+        rise at first. The gradient is of the mean loss of a batch.
 
     References
     ----------
@@ -79,14 +82,13 @@ class LanguageSchedule(Schedule):
     decay : {"constant", "linear"}, default="linear"
         ``"linear"``: the learning rate decays linearly to zero over all epochs.
     warmup_steps : int, default=100
-        Steps over which the learning rate rises from zero, at most three epochs; 0 is no warmup: the loss may rise at
-        first. Weights that were trained before need none.
+        Steps over which the learning rate rises from zero, at most three epochs; 0 disables warmup, and the loss may
+        rise at first. A pretrained model needs no warmup.
     plateau : (int, float) or None, default=None
-        Patience and factor: the learning rate is multiplied by the factor after so many epochs without a lower
-        validation loss. Only with validation sentences.
+        Patience and factor: the learning rate is multiplied by the factor after ``patience`` epochs without a lower
+        validation loss. Requires validation sentences.
     average : bool, default=False
-        Whether the weights are averaged over the last quarter of the steps. Not with validation sentences, and not with
-        ``resume``.
+        Whether to average the weights over the last quarter of the steps. Not with validation sentences or ``resume``.
     bias_learning_rate : float, default=1.0
         Factor of the learning rate of the hidden layer's bias.
     direct_learning_rate : float, default=1.0
@@ -94,7 +96,7 @@ class LanguageSchedule(Schedule):
 
     See Also
     --------
-    sklearn_hashnlp.training.Schedule : Schedule without these two factors, with ``shuffle``, and by default constant.
+    sklearn_hashnlp.training.Schedule : Schedule without these two factors and with ``shuffle``; constant by default.
 
     Examples
     --------
@@ -125,12 +127,43 @@ class LanguageSchedule(Schedule):
 
 
 def as_regularization(value: Regularization | str | None) -> Regularization:
-    """Return the value of ``regularization``; None is all off."""
+    """Return the value of ``regularization``; None disables everything."""
     if value is None:
         return Regularization(0.0, 0.0, 0.0, 0.0, None)
     return Regularization() if isinstance(value, str) else value
 
 
 def learning_rate_factors(schedule: Schedule) -> dict[str, float]:
-    """Return the factors of learning rates; they are 1 for a schedule without them."""
+    """Return the factors of the learning rates, 1 for a schedule without them."""
     return {name: float(getattr(schedule, name, 1.0)) for name in ("bias_learning_rate", "direct_learning_rate")}
+
+
+Auto: TypeAlias = Literal["auto"]
+
+_LEARNING_RATES: Final[dict[OptimizerName, float]] = {"adagrad": 0.5, "adam": 0.002}
+_SGD_LEARNING_RATE = 0.25  # multiplied by the square root of the batch size
+_EPOCHS = 5  # with the linear schedule, more epochs overfit for any size of text
+_STEPS = 128  # approximate number of steps per epoch, if the batch size allows
+_LOG_BATCH_SIZES = 5, 9  # 32 to 512
+PARTIAL_FIT_RATE = 1 / 12  # factor after fit: sentences from another domain then cost the old text at most 3 %
+_WARM_START_RATES = 1 / 32, 1 / 4  # factors after fit: the lowest, with the same cost in five epochs; for equal sizes
+
+
+def auto_settings(estimator: Any, n_windows: int, batch_size: int | None, rate_factor: float = 1.0) -> dict[str, Any]:
+    """Return learning rate, epochs and batch size; ``batch_size`` is the size used before, if training continues."""
+    if estimator.batch_size != "auto":
+        batch_size = int(estimator.batch_size)
+    elif batch_size is None:  # the optimizer's state depends on it, so a net keeps its first batch size
+        batch_size = int(2 ** np.clip(np.round(np.log2(n_windows / _STEPS)), *_LOG_BATCH_SIZES))
+    learning_rate = estimator.learning_rate
+    if learning_rate == "auto":
+        sgd_rate = _SGD_LEARNING_RATE * sqrt(min(batch_size, n_windows))
+        learning_rate = _LEARNING_RATES.get(estimator.optimizer, sgd_rate) * rate_factor
+    max_epochs = _EPOCHS if estimator.max_epochs == "auto" else int(estimator.max_epochs)
+    return {"learning_rate": float(learning_rate), "max_epochs": max_epochs, "batch_size": batch_size}
+
+
+def warm_start_rate(n_windows: int, n_before: int) -> float:
+    """Return the factor of the learning rate for training on ``n_windows`` after ``n_before`` others."""
+    lowest, equal_sizes = _WARM_START_RATES
+    return min(max(equal_sizes * (n_windows / n_before) ** 2, lowest), 1.0) if n_before else 1.0

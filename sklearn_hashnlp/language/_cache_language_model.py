@@ -1,4 +1,4 @@
-"""CacheLanguageModel: the words of a text predicted from the recent ones."""
+"""CacheLanguageModel: predict words from the recent words of a text."""
 
 from __future__ import annotations
 
@@ -18,32 +18,31 @@ from sklearn_hashnlp.language._vocabulary import SpecialTokens
 from sklearn_hashnlp.language._windows import FarContext, WordWindows
 
 Reset: TypeAlias = Literal["never", "sentence"]
-_KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "reset"  # predictions depend on them
+_KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "reset"  # used in predictions
 
 
 class CacheLanguageModel(BaseLanguageModel):
-    """Predict the next word by the words that the text has used recently.
+    """Predict the next word from the recent words of the text.
 
-    A word that a text has used is likely to come again soon [1]_. The model counts, among the last ``cache_size`` words
-    before the predicted one, how often each word occurs and how often each follows the last word, and discounts words
-    that are further back [2]_. ``fit`` learns only the vocabulary and the frequency of words. Alone it is a weak model;
-    in an :class:`InterpolatedLanguageModel` it adds what n-grams and networks with short contexts miss.
+    A word that was used recently is likely to occur again [1]_. The model counts, among the last ``cache_size`` words
+    before the predicted one, how often each word occurs and how often each follows the last word. Counts decay with the
+    distance [2]_. ``fit`` learns only the vocabulary and the word frequencies. On its own the model is weak, but in an
+    :class:`InterpolatedLanguageModel` it complements n-grams and networks with short contexts.
 
     Parameters
     ----------
     cache_size : int, default=1000
         Number of recent words that are counted.
     decay : float, default=0.995
-        Factor of a count for each word further back; 1 counts all alike.
+        Factor by which a count decays per word; 1 disables the decay.
     unigram_prior : float, default=10
-        How many counted words the frequencies of words in the training text are worth.
+        Weight of the word frequencies in the training text, as a number of counted words.
     bigram_prior : float, default=2
-        How many counted words the recent words are worth when those that followed the last word are counted. With a
-        large number the model ignores bigrams.
+        Weight of the unigram cache in the bigram cache, as a number of counted words. A large number disables bigrams.
     reset : {"never", "sentence"}, default="never"
-        ``"never"``: the cache holds the words of the sentences before, too: the methods that score read ``X`` as one
-        text in its order. ``"sentence"``: only the words of the same sentence, so that the score of a sentence does
-        not depend on the others.
+        ``"never"``: the cache also holds the words of earlier sentences, so that the methods that score read ``X`` as
+        one text in order. ``"sentence"``: it only holds words of the same sentence, so that sentences are scored
+        independently.
     vocabulary : dict of str to int or None, default=None
         Words and their ids, as in :class:`HsigmoidLanguageModel`.
     max_features : int or None, default=None
@@ -56,15 +55,15 @@ class CacheLanguageModel(BaseLanguageModel):
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        The words and their ids: columns of ``predict_proba``. ``<s>``, which is never predicted, is the last.
+        The words and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is never predicted.
     word_probs_ : ndarray of float64 of shape (n_words - 1,)
-        Frequency of each word in the training text, with 1 added to each count.
+        Frequency of each word in the training text, with add-one smoothing.
     cache_size_, decay_, unigram_prior_, bigram_prior_, reset_ : int, float, float, float, str
-        The parameters when the model was fitted, by which it predicts.
+        The parameters at the time of ``fit``, which predictions use.
 
     See Also
     --------
-    InterpolatedLanguageModel : Mixes models, and learns their weights.
+    InterpolatedLanguageModel : Mixture of models with learned weights.
 
     Notes
     -----
@@ -74,8 +73,8 @@ class CacheLanguageModel(BaseLanguageModel):
         p(w) = (c(w) + m q(w)) / (sum_x c(x) + m)
         p(w | v) = (c(v w) + n p(w)) / (sum_x c(v x) + n)
 
-    ``</s>`` and ``<unk>`` are words. ``predict`` and the other predictions of the next word know only the contexts that
-    they are given, which may hold earlier sentences, each ended by ``</s>``.
+    ``</s>`` and ``<unk>`` are words. ``predict`` and other methods that predict the next word read only the given
+    contexts, which may hold earlier sentences, each ended by ``</s>``.
 
     References
     ----------
@@ -137,7 +136,7 @@ class CacheLanguageModel(BaseLanguageModel):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the vocabulary, and how frequent its words are.
+        """Learn the vocabulary and the word frequencies.
 
         Parameters
         ----------
@@ -156,7 +155,7 @@ class CacheLanguageModel(BaseLanguageModel):
         TypeError
             If ``X`` is a single string, or holds something that is not a sentence.
         ValueError
-            If a parameter is not as described, or if there is no sentence.
+            If a parameter is invalid or there is no sentence.
         OSError
             If a file cannot be read.
         """
@@ -179,7 +178,7 @@ class CacheLanguageModel(BaseLanguageModel):
         return self
 
     def _keep_parameters(self, parameters: dict[str, Any]) -> None:
-        """Keep the parameters that predictions depend on, since those of the constructor may be set again."""
+        """Store the parameters used in predictions, since the constructor's may be changed later."""
         self.cache_size_, self.reset_ = int(parameters["cache_size"]), parameters["reset"]
         self.decay_ = float(parameters["decay"])
         self.unigram_prior_ = float(parameters["unigram_prior"])
@@ -196,7 +195,7 @@ class CacheLanguageModel(BaseLanguageModel):
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         width = min(max(map(len, beginnings), default=0), self.cache_size_)
-        far = FarContext(max(width, 1), across_sentences=self.reset_ == "never")  # which knows the ends of sentences
+        far = FarContext(max(width, 1), across_sentences=self.reset_ == "never")  # keeps the ends of sentences
         return replace(self._tokenizer, far=far).encode_contexts(beginnings)
 
     def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
@@ -215,7 +214,7 @@ class CacheLanguageModel(BaseLanguageModel):
         return np.power(self.decay_, np.arange(self.cache_size_), dtype=np.float64)
 
     def _interpolate(self, word_probs: NDArray[np.float64], counts: CacheCounts) -> NDArray[np.float64]:
-        """Return log-probabilities by the counts and the frequencies in the training text."""
+        """Return log-probabilities from the counts and the frequencies in the training text."""
         unigrams = (counts.words + self.unigram_prior_ * word_probs) / (counts.n_words + self.unigram_prior_)
         bigrams = (counts.bigrams + self.bigram_prior_ * unigrams) / (counts.n_bigrams + self.bigram_prior_)
         log_probs: NDArray[np.float64] = np.log(bigrams)

@@ -15,33 +15,48 @@ from torch import Tensor
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.language._architecture import check_network_parameters, check_same_network, language_architecture
-from sklearn_hashnlp.language._auto import PARTIAL_FIT_RATE, Auto, auto_settings, warm_start_rate
-from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._bundles import (
     EARLY_STOPPING,
+    PARTIAL_FIT_RATE,
+    Auto,
     LanguageSchedule,
     Regularization,
     as_regularization,
+    auto_settings,
     learning_rate_factors,
+    warm_start_rate,
 )
-from sklearn_hashnlp.language._net import LanguageNet, make_language_net
+from sklearn_hashnlp.language._net import LanguageNet, WindowDataset, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
-from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
-from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_free, check_same_training
+from sklearn_hashnlp.language._reader import TrainingData, read_training_data
+from sklearn_hashnlp.language._resume import (
+    SeedEpochs,
+    check_checkpoint_parameters,
+    check_free,
+    check_same_training,
+    checkpoints_of,
+)
 from sklearn_hashnlp.language._trees import WordTree, language_tree, mean_hidden_states, word_clusters
+from sklearn_hashnlp.language._vocabulary import EMBEDDINGS
 from sklearn_hashnlp.language._windows import Padding
-from sklearn_hashnlp.language._word_codes import EMBEDDINGS
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
-from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind
+from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, time_limits
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
+from sklearn_hashnlp.training._early_stopping import undone_on_error
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._fit import fit_net
+from sklearn_hashnlp.training._fit import Resumed, fit_net
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
-from sklearn_hashnlp.training._parameters import TRAINING, Device, check_callbacks, resolve_device
-from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
+from sklearn_hashnlp.training._settings import (
+    TRAINING,
+    Device,
+    Seeds,
+    TrainingSettings,
+    check_callbacks,
+    draw_seeds,
+    resolve_device,
+)
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from sklearn_hashnlp.training._undo import undone_on_error
 from sklearn_hashnlp.trees import SoftmaxTree
 
 OutputLayer: TypeAlias = Literal["hsigmoid", Softmax]
@@ -52,7 +67,6 @@ _SMALL_PARAMETERS = (
     *("order", "far_context", "across_sentences", "embedding"),
     *("optimizer", "learning_rate", "batch_size", "device"),
 )
-_EPOCHS_KEPT = "best", "all"
 
 
 class HsigmoidLanguageModel(NeuralLanguageModel):
@@ -71,10 +85,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     hidden_size : int, default=256
         Size of the hidden layer; h in the paper.
     output : {"hsigmoid", "softmax", "tied_softmax", "adaptive"}, default="hsigmoid"
-        ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: a score for every word, whose time
-        grows with the vocabulary. ``"tied_softmax"``: also, with the word embeddings as the weights [6]_, after a
-        linear layer from ``hidden_size`` to ``embedding_dim``: fewer parameters; only with ``embedding="table"`` and
-        without direct connections. ``"adaptive"``: torch's adaptive softmax, in between.
+        ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: a score for every word; its time grows with
+        the vocabulary. ``"tied_softmax"``: a softmax with the word embeddings as weights [6]_, after a linear layer
+        from ``hidden_size`` to ``embedding_dim``; only with ``embedding="table"`` and without direct connections.
+        ``"adaptive"``: torch's adaptive softmax.
     tree : str or SoftmaxTree, default="huffman"
         Tree of the hierarchical softmax: "huffman", "learned", "cluster", "binary_cluster", "complete", "balanced",
         "random" or "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of
@@ -90,25 +104,22 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Activation function of the hidden layer. ``"residual"``: no activation function but a residual block with layer
         normalization [5]_; ``("residual", n)``: n blocks.
     init : {"default", "uniform", "reference"}, default="default"
-        Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"``
-        the biases of the output layer are the logarithms of word counts, so that training starts at the frequencies of
-        the words.
+        Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"`` the
+        biases of the output layer are the logarithms of word counts.
     embedding : {"table", "hash", "sgnn"} or (str, int, int), default="table"
-        ``"table"``: an embedding for each word of the vocabulary. ``"hash"``: hash embeddings of all words, also of
+        ``"table"``: an embedding for each word of the vocabulary. ``"hash"``: hash embeddings, also of
         out-of-vocabulary words; ``("hash", 10**6, 10**5)`` sets the number of rows of the importance table and of
-        vectors in the shared pool. ``"sgnn"``: also for all words, and without a table: a linear layer on the
-        projections of a word's character n-grams [4]_, so that words with similar spelling have similar embeddings;
-        ``("sgnn", 80, 14)`` sets the number of projections and the bits of each. Try ``optimizer="adam"`` with the
-        latter two.
+        vectors in the shared pool. ``"sgnn"``: a linear layer on the projections of a word's character n-grams [4]_,
+        also for out-of-vocabulary words: similar spellings have similar embeddings; ``("sgnn", 80, 14)`` sets the
+        number of projections and the bits of each. Try ``optimizer="adam"`` with these two.
     far_context : int, default=0
-        Number of words before the ``order - 1`` previous words that also count, as a bag of words [5]_: the network
-        reads the average of their embeddings, and another average in which near words weigh more. Contexts may hold
-        fewer.
+        Number of words before the ``order - 1`` previous words that are read as a bag of words [5]_: the average of
+        their embeddings, and another average in which near words have larger weights. Contexts may be shorter.
     across_sentences : bool, default=False
-        Whether ``far_context`` reaches into the sentences before, so that ``X`` is one text in order, and words that
-        are frequent in its last sentences become more probable. Then the score of a sentence depends on those before
-        it, and contexts may hold earlier sentences, each ended by ``</s>``. The ``<s>`` at the beginning of each
-        sentence are among the ``far_context`` words, but not averaged.
+        Whether ``far_context`` includes previous sentences: ``X`` is one text in order, words that are frequent in the
+        last sentences become more probable, and the score of a sentence depends on previous sentences. Contexts may
+        include earlier sentences, each ended by ``</s>``. The ``<s>`` at the start of each sentence count as
+        ``far_context`` words, but are not averaged.
     vocabulary : dict of str to int or None, default=None
         Words and their ids 0, 1, 2, and so on; the three special tokens are added if they are missing. None learns the
         vocabulary in ``fit``, in the order of descending frequency.
@@ -147,30 +158,30 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Predicted words per batch. ``"auto"``: the power of two nearest to a 128th of the predicted words, at least 32
         and at most 512; later calls of ``partial_fit``, or of ``fit`` with ``warm_start``, keep that of the first.
     early_stopping : False, "valid_loss" or EarlyStopping, default=False
-        Whether to stop when the validation loss no longer decreases, and to restore the weights of the best epoch. The
+        Whether to stop when the validation loss does not decrease, and to restore the weights of the best epoch. The
         validation set is ``X_valid``, or else a part of the sentences of ``X``. ``"valid_loss"``: an
         :class:`~sklearn_hashnlp.training.EarlyStopping` with ``monitor="valid_loss"``, ``patience=2`` and
         ``validation_fraction=0.1``.
     checkpoint_dir : str, path-like, (path, "all") or None, default=None
-        Folder for checkpoints after every epoch: ``epoch-00001`` and so on, each of which
-        :func:`~sklearn_hashnlp.persistence.load_model` loads. Only the last is kept and the one with the lowest
-        validation loss, or training loss if there is no validation set; with ``(path, "all")`` all are. The folder must
-        hold no checkpoints of an earlier training, unless ``resume`` is set.
+        Folder for checkpoints after every epoch, ``epoch-00001`` and so on, which
+        :func:`~sklearn_hashnlp.persistence.load_model` loads. Keeps the last epoch and the best by validation loss (or
+        training loss without a validation set); ``(path, "all")`` keeps all. The folder must not contain checkpoints
+        of an earlier training unless ``resume`` is set.
     resume : bool, default=False
-        Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the weights are, bit for
-        bit, those of a training without interruption. Sentences and parameters must be the same, other sentences raise
-        an error. ``max_epochs`` may be another: the learning rate then continues from where the linear decay over all
-        of these epochs is by now. Not with a schedule that averages the weights.
+        Whether ``fit`` resumes a training in ``checkpoint_dir``, if any. On a CPU the weights equal, bit for bit, the
+        weights of an uninterrupted training. Sentences and parameters must be the same; other sentences raise an
+        error. ``max_epochs`` may change: the learning rate then follows the linear decay over the new number of epochs.
+        Not with a schedule that averages the weights.
     warm_start : bool, default=False
         Whether ``fit`` continues training from the weights and the vocabulary of the previous call.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch: callbacks, their classes, or pairs of a name and either. Those that read ``valid_loss`` need
-        a validation set. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of training, of which
-        ``tree="learned"`` takes at most a quarter, and :class:`~sklearn_hashnlp.training.StepLog` fills ``log_``.
-        ``Regularization(max_grad_norm=...)`` takes the place of ``GradientNormClipping``. Use an ``LRScheduler`` with
-        ``schedule=None``: the rates are multiplied.
+        Passed to skorch: callbacks, their classes, or pairs of a name and either; ``valid_loss`` needs a validation
+        set. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of training, of which ``tree="learned"``
+        takes at most a quarter, and :class:`~sklearn_hashnlp.training.StepLog` fills ``log_``. Set
+        ``Regularization(max_grad_norm=...)`` instead of ``GradientNormClipping``. Use an ``LRScheduler`` with
+        ``schedule=None``, since the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
         int gives the same model bit for bit, for any number of threads.
@@ -180,8 +191,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        The words and their ids: rows of ``embeddings_`` and columns of ``predict_proba``. ``<s>``, which is never
-        predicted, is the last.
+        The words and their ids: rows of ``embeddings_`` and columns of ``predict_proba``. The last is ``<s>``, which is
+        never predicted.
     embeddings_ : ndarray of float32 of shape (n_words, embedding_dim)
         The word embeddings, in the order of ``vocabulary_``.
     history_ : list of dict
@@ -209,10 +220,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     same vocabulary, since a small vocabulary makes the perplexity low. With ``output="hsigmoid"`` on a CPU, the score
     of a sentence does not depend, bit for bit, on the other sentences scored with it.
 
-    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then, with
-    the current weights or, with ``early_stopping``, those of the best epoch. ``history_`` holds the epochs that were
-    completed. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch, leaves a new
-    model unfitted and a fitted one as it was, also its weights.
+    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is then fitted, with
+    the current weights or, with ``early_stopping``, the weights of the best epoch, and ``history_`` has the completed
+    epochs. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch, leaves a new model
+    unfitted and a fitted one unchanged.
 
     References
     ----------
@@ -340,8 +351,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             Sentences: strings, which are split at white space, or lists of words. A path-like object such as
             ``pathlib.Path``: a text file in UTF-8 with one sentence per line; blank lines are skipped. A callable
             without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``, of tuples or arrays
-            of ``order`` word ids: a context and the word after it. ``<s>`` at the beginning of a sentence and
-            ``</s>`` at its end are left out, since every sentence gets its own; elsewhere they are unknown words.
+            of ``order`` word ids: a context and the next word. ``<s>`` at the start of a sentence and ``</s>`` at its
+            end are ignored, since they are added to every sentence; elsewhere they are unknown words.
         y : None
             Ignored.
         X_valid : as X, default=None
@@ -355,10 +366,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Raises
         ------
         TypeError
-            If ``X`` is a single string, or holds something that is not a sentence.
+            If ``X`` is a single string, or an element is not a sentence.
         ValueError
-            If a parameter is not as described; if there is no sentence or, with ``padding="reference"``, none that is
-            long enough; if training diverges; if ``checkpoint_dir`` holds checkpoints and ``resume`` is not set; or if
+            If a parameter is invalid; if there is no sentence or, with ``padding="reference"``, no sentence that is
+            long enough; if training diverges; if ``checkpoint_dir`` has checkpoints and ``resume`` is not set; or if
             ``resume`` or ``warm_start`` is set and the vocabulary or the net's hyper-parameters are not the same.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
@@ -367,7 +378,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        checkpoints = self._checkpoints()
+        checkpoints = checkpoints_of(self)
         if checkpoints is not None and self.resume and checkpoints.epochs():
             return self._resume(checkpoints, X, X_valid)
         seeds = draw_seeds(self.random_state)
@@ -375,15 +386,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         if checkpoints is not None:
             check_free(checkpoints, len(self.history_) if resumes else 0, caller=type(self).__name__)
         tokenizer = self._tokenizer if resumes else None
-        corpus = read_training_data(
-            self,
-            X,
-            X_valid,
-            validation_fraction=self._validation_fraction(),
-            seed=seeds.split,
-            hash_seed=seeds.hash,
-            tokenizer=tokenizer,
-        )
+        corpus = read_training_data(self, X, X_valid, seeds, stopping=self._stopping(), tokenizer=tokenizer)
         began = time.monotonic()
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
@@ -425,7 +428,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         seeds = draw_seeds(self.random_state)
         resumes = hasattr(self, "net_")
         tokenizer = self._tokenizer if resumes else None
-        corpus = read_training_data(self, X, None, hash_seed=seeds.hash, tokenizer=tokenizer)
+        corpus = read_training_data(self, X, None, seeds, tokenizer=tokenizer)
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
         was_fitted = resumes and self._n_fitted > 0
@@ -436,31 +439,17 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
-        name, stopping = type(self).__name__, self._stopping()
+        stopping = self._stopping()
         check_bundles(self)
         check_callbacks(self)
-        self._time_limits()  # checks them
+        time_limits(self.callbacks)  # checks them
         check_network_parameters(self)
         if stopping is not None and stopping.monitor != "valid_loss":
             raise ValueError(
-                f"{name}(early_stopping={stopping!r}) has no accuracy to monitor. Set EarlyStopping('valid_loss', ...)."
+                f"{type(self).__name__}(early_stopping={stopping!r}) has no accuracy to monitor. Set "
+                "EarlyStopping('valid_loss', ...)."
             )
-        if isinstance(self.checkpoint_dir, tuple | list) and not (
-            len(self.checkpoint_dir) == 2
-            and isinstance(self.checkpoint_dir[0], str | PathLike)
-            and self.checkpoint_dir[1] in _EPOCHS_KEPT
-        ):
-            raise ValueError(
-                f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a path and 'all' or 'best', "
-                f"the epochs to keep. Got {self.checkpoint_dir!r} instead."
-            )
-        if self.resume and self.checkpoint_dir is None:
-            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
-        if self.resume and self._schedule().average:
-            raise ValueError(
-                f"{name}(resume=True) cannot continue an average of weights, which checkpoints do not hold. Set "
-                "schedule__average=False."
-            )
+        check_checkpoint_parameters(self, self._schedule())
 
     def _schedule(self) -> Schedule:
         return as_schedule(self.schedule, LanguageSchedule())
@@ -468,29 +457,20 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def _stopping(self) -> EarlyStopping | None:
         return as_early_stopping(self.early_stopping, EARLY_STOPPING)
 
-    def _validation_fraction(self) -> float | None:
-        stopping = self._stopping()
-        return None if stopping is None else float(stopping.validation_fraction)
-
-    def _checkpoints(self) -> EpochCheckpoints | None:
-        if self.checkpoint_dir is None:
-            return None
-        if isinstance(self.checkpoint_dir, tuple | list):
-            folder, keep = self.checkpoint_dir
-            return EpochCheckpoints(folder, keep_all=keep == "all")
-        return EpochCheckpoints(self.checkpoint_dir)
+    def _max_grad_norm(self) -> float | None:
+        norm = as_regularization(self.regularization).max_grad_norm
+        return None if norm is None else float(norm)
 
     def _settings(self, net: LanguageNet, corpus: TrainingData, rate_factor: float = 1.0) -> TrainingSettings:
         first_batch_size = self.batch_size_ if self._trains_further(net) else None
         auto = auto_settings(self, len(corpus.windows), first_batch_size, rate_factor)
-        max_grad_norm = as_regularization(self.regularization).max_grad_norm
         return TrainingSettings.of(
             self,
             seed=self._seeds.order,
             schedule=self._schedule(),
             early_stopping=self._stopping(),
             restore_best=True,
-            max_grad_norm=None if max_grad_norm is None else float(max_grad_norm),
+            max_grad_norm=self._max_grad_norm(),
             **auto,
         )
 
@@ -524,10 +504,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             tree="cluster",
             max_epochs=_SMALL_EPOCHS,
             schedule=Schedule("linear", self._schedule().warmup_steps),
-            regularization=Regularization(
-                0.25, 0.0, max_grad_norm=as_regularization(self.regularization).max_grad_norm
-            ),
-            callbacks=[TimeLimit(_SMALL_TIME * limit.seconds) for limit in self._time_limits()],
+            regularization=Regularization(0.25, 0.0, max_grad_norm=self._max_grad_norm()),
+            callbacks=[TimeLimit(_SMALL_TIME * limit.seconds) for limit in time_limits(self.callbacks)],
         )
         small._seeds, small._first_epoch = seeds, 0
         net = small._net_to_train(corpus, seeds, device, resumes=False)
@@ -545,25 +523,20 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         net, seeds, first = model.net_, model._seeds, model._first_epoch
         check_same_network(self, net, model._tokenizer)
         hash_seed = net.architecture()["hash_seed"]  # of the first of its trainings
-        fraction = self._validation_fraction()
-        corpus = read_training_data(
-            self, X, X_valid, validation_fraction=fraction, seed=seeds.split, hash_seed=hash_seed
-        )
+        stopping = self._stopping()
+        corpus = read_training_data(self, X, X_valid, seeds._replace(hash=hash_seed), stopping=stopping)
         check_same_training(self, model, corpus, checkpoints)
         best = best_epoch(model.history_, first)
         weights: dict[str, Tensor] = {}
         if self.early_stopping and corpus.valid_windows is not None:
             at_best = model if best == last else checkpoints.load(best)
             weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
-        planned = model.max_epochs_
-        self._seeds, self._first_epoch, self._trained_on, self.log_ = seeds, first, model._trained_on, model.log_
-        self.batch_size_, self.learning_rate_, self.max_epochs_ = model.batch_size_, model.learning_rate_, planned
-        self._n_fitted = model._n_fitted
+        planned, self.log_ = model.max_epochs_, model.log_
+        self._copy_training(model)
         self._hold(net, corpus.tokenizer, list(model.history_))
         settings = self._settings(net, corpus)
         if self.learning_rate == "auto":
             settings = replace(settings, learning_rate=model.learning_rate_)
-        stopping = self._stopping()
         patience = None if stopping is None else stopping.patience
         if last - first >= settings.max_epochs or (patience is not None and last - best >= patience):
             if weights and settings.restore_best:
@@ -571,7 +544,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             return self
         factor = settings.learning_rate / model.learning_rate_
         rates = [group["lr"] * factor for group in net.optimizer_.param_groups]
-        return self._train(net, corpus, settings, checkpoints, Resumed(first, rates, planned, weights))
+        return self._train(net, corpus, settings, checkpoints, Resumed(first, weights, planned, rates))
 
     def _train(
         self,
@@ -584,14 +557,12 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     ) -> Self:
         """Train the net and keep it; an error leaves an old one as it was."""
         log, history = (self.log_, self.history_) if self._trains_further(net) else ([], [])
-        train, valid = WindowDataset(corpus.windows), None
-        last_callbacks: list[Callback] = []
-        if corpus.valid_windows is not None:
-            valid = WindowDataset(corpus.valid_windows)
+        train = WindowDataset(corpus.windows)
+        valid = None if corpus.valid_windows is None else WindowDataset(corpus.valid_windows)
         for step_log in callbacks_of_kind(settings.callbacks, StepLog):
             step_log.log_ = log
         limits = callbacks_of_kind(settings.callbacks, TimeLimit)
-        last_callbacks += [TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in limits]
+        last_callbacks: list[Callback] = [TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in limits]
         self._trained_on, self.max_epochs_ = None, settings.max_epochs
         self.learning_rate_, self.batch_size_ = settings.learning_rate, settings.batch_size
         if checkpoints is not None:
@@ -622,33 +593,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 batch_options={"generator": generator},
                 first_callbacks=[SeedEpochs(settings.seed, generator)],
                 last_callbacks=last_callbacks,
-                first_epoch=None if resumed is None else resumed.first_epoch,
-                best_weights=None if resumed is None else resumed.best_weights,
-                planned_epochs=None if resumed is None else resumed.planned_epochs,
+                resumed=resumed,
             )
         self.log_ = log
         self._hold(net, corpus.tokenizer, history)
         return self
-
-    def _time_limits(self) -> list[TimeLimit]:
-        limits = callbacks_of_kind(self.callbacks or (), TimeLimit)
-        for limit in limits:
-            limit._check()
-        return limits
-
-    def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
-        """Return a model that shares the net and can be saved."""
-        seed = self.random_state if isinstance(self.random_state, Integral) else None
-        parameters = self.get_params(deep=False) | {"callbacks": None, "random_state": seed}
-        folder = self.checkpoint_dir
-        if isinstance(folder, tuple | list):
-            parameters["checkpoint_dir"] = (folder_of(folder[0]), folder[1])
-        else:
-            parameters["checkpoint_dir"] = folder_of(folder)
-        model = type(self)(**parameters)
-        model._seeds, model._first_epoch, model._n_fitted = self._seeds, self._first_epoch, self._n_fitted
-        model._trained_on, model.log_ = self._trained_on, log
-        for name in ("learning_rate_", "batch_size_", "max_epochs_"):
-            setattr(model, name, getattr(self, name))
-        model._hold(net, tokenizer, [])
-        return model

@@ -1,4 +1,4 @@
-"""InterpolatedLanguageModel: the probabilities of several language models, mixed."""
+"""InterpolatedLanguageModel: a mixture of language models."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ _MAX_CONTEXT_LENGTH = 8
 class InterpolatedLanguageModel(BaseLanguageModel):
     """Mix the probabilities of several language models.
 
-    The probability of a word is the weighted sum of those that the models give it. The weights are those under which a
-    validation text is most probable, found by expectation maximization [1]_. Models that err in different places gain
-    most: a network, n-gram counts, and a cache of the recent words.
+    The probability of a word is the weighted sum of the models' probabilities. The weights maximize the likelihood of a
+    validation text, by expectation maximization [1]_. Models with different errors gain most: a network, n-gram counts,
+    and a cache of the recent words.
 
     Parameters
     ----------
     models : list of language models
         The models, which must have the same words.
     weights : {"em", "equal"} or list of float, default="em"
-        ``"em"`` learns the weights on validation text; ``"equal"`` gives all models the same. A list has a weight for
-        each model; they sum to 1.
+        ``"em"`` learns the weights on validation text; ``"equal"`` weights all models equally. A list has a weight for
+        each model, and its sum must be 1.
     frequency_bins : bool, default=False
-        Whether to learn weights for each bin of contexts [2]_: those whose relative frequency in the training text has
-        the same logarithm, rounded up. A model of n-grams may have a large weight where it has seen the context often.
-        Only with ``weights="em"``.
+        Whether to learn weights for each bin of contexts, by the logarithm of their relative frequency in the training
+        text [2]_. For example, an n-gram model may get a large weight after frequent contexts. Only with
+        ``weights="em"``.
     context_length : int, default=2
-        Number of last words that make up the context of ``frequency_bins``.
+        Number of words in the contexts of ``frequency_bins``.
     prefit : bool, default=False
-        Whether the models are fitted already, and are used as they are. Otherwise ``fit`` fits clones of them on ``X``,
-        and gives those that learn a vocabulary, also within other mixtures, that of the first.
+        Whether the models are already fitted and are used unchanged. Otherwise ``fit`` fits clones on ``X``, and models
+        that learn a vocabulary, including those within other mixtures, get the vocabulary of the first.
     validation_fraction : float, default=0.1
-        Share of the sentences of ``X``, its last ones, that become validation text. Only with ``weights="em"``, without
-        ``X_valid`` and without ``prefit``.
+        Fraction of the sentences of ``X``, taken from its end, used as validation text. Only with ``weights="em"``,
+        without ``X_valid`` and without ``prefit``.
 
     Attributes
     ----------
     models_ : list of language models
         The fitted models.
     weights_ : ndarray of float64 of shape (n_models,) or (n_bins, n_models)
-        The weights; with ``frequency_bins`` for each bin, that of the most frequent contexts first. The last bin is
-        that of contexts that do not occur in the training text.
+        The weights; with ``frequency_bins`` for each bin, starting with the most frequent contexts. The last bin is for
+        contexts that do not occur in the training text.
     vocabulary_ : dict of str to int
-        The words and their ids, those of the first model: columns of ``predict_proba``. ``<s>``, which is never
-        predicted, is the last.
+        The words of the first model and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is
+        never predicted.
 
     See Also
     --------
@@ -67,8 +67,8 @@ class InterpolatedLanguageModel(BaseLanguageModel):
 
     Notes
     -----
-    Models may have different orders, and ids of their own for the words. All must predict every word of a sentence:
-    ``padding="full"``. A corpus is read once, so that it may be a generator.
+    Models may have different orders and different word ids. All must predict every word of a sentence
+    (``padding="full"``). A corpus is read once, so it may be a generator.
 
     With ``frequency_bins``, a context with count c in a training text of T contexts has the bin
     ``ceil(-log((1 + c) / (1 + T)))``. A bin without validation words has the weights of the whole validation text.
@@ -132,14 +132,14 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         Parameters
         ----------
         X : iterable of (str or iterable of str), path-like or callable, default=None
-            Training sentences, as in :meth:`HsigmoidLanguageModel.fit`. With ``prefit`` they are needed only for
+            Training sentences, as in :meth:`HsigmoidLanguageModel.fit`. With ``prefit`` only needed for
             ``frequency_bins``.
         y : None
             Ignored.
         X_valid : as X, default=None
-            Sentences that the weights are learned on, which the models must not be trained on. They are also the
-            validation sentences of models whose ``fit`` takes these. None: the last part of ``X``, on which the models
-            are not trained then.
+            Validation sentences for learning the weights, on which the models must not be trained. They are also passed
+            to ``fit`` of models with a parameter ``X_valid``. None: the last part of ``X``, which is then excluded from
+            training.
 
         Returns
         -------
@@ -149,10 +149,10 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         Raises
         ------
         TypeError
-            If ``models`` holds something that is no language model, or ``X`` something that is no sentence.
+            If ``models`` holds an object that is not a language model, or ``X`` one that is not a sentence.
         ValueError
-            If a parameter is not as described; if the models do not have the same words, or one of them has
-            ``padding="reference"``; or if there is no text to learn from.
+            If a parameter is invalid; if the models have different words, or one of them has ``padding="reference"``;
+            or if there is no text to learn from.
         NotFittedError
             If ``prefit`` is set and a model is not fitted.
         OSError
@@ -169,7 +169,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters, and those of the models under the names of their classes.
+        """Get the parameters, including parameters of the models under the names of their classes.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return parameters
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of models, such as ``cachelanguagemodel__cache_size``.
+        """Set parameters, including parameters of models, such as ``cachelanguagemodel__cache_size``.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         Raises
         ------
         ValueError
-            If there is no such parameter.
+            If a parameter does not exist.
         """
         if "models" in params:
             self.models = params.pop("models")
@@ -221,7 +221,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return name_estimators(self.models) if are_models else []
 
     def _check_parameters(self, X: Any, X_valid: Any) -> None:
-        """Check what the declared constraints cannot express."""
+        """Check conditions that the declared constraints cannot express."""
         name = type(self).__name__
         for index, model in enumerate(self.models):
             if not isinstance(model, BaseLanguageModel):
@@ -247,7 +247,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
                 check_is_fitted(model)
 
     def _read(self, X: Any, X_valid: Any) -> tuple[Sentences | None, Sentences | None]:
-        """Read training and validation sentences; where there are none of the latter and weights need them, split."""
+        """Read training and validation sentences, and split off the latter if needed."""
         train = None if X is None else self._read_sentences(X)
         if X_valid is not None:
             return train, self._read_sentences(X_valid)
@@ -316,7 +316,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return interpolate(self._members.log_probs(contexts), self._weights_of(contexts))
 
     def _sampler(self, seed: int) -> Callable[[MixedText], NDArray[np.int64]]:
-        """Return a function that chooses a model for each context by the weights, and lets it draw the next word."""
+        """Return a function that draws the next word of each context from a model drawn by the weights."""
         generator = np.random.default_rng(seed)
         samplers = [model._sampler(int(generator.integers(2**31 - 1))) for model in self.models_]
 
@@ -339,9 +339,10 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
         bins = self._members.bins
-        # Fitted models that are parameters are saved as these.
-        given = self.prefit and all(one is other for one, other in zip(self.models_, self.models, strict=True))
-        values = {"models": None if given else self.models_, "context_length": None if bins is None else bins.length}
+        # Prefit models are saved as parameters.
+        are_parameters = self.prefit and all(one is other for one, other in zip(self.models_, self.models, strict=True))
+        models = None if are_parameters else self.models_
+        values = {"models": models, "context_length": None if bins is None else bins.length}
         arrays = {"weights": self.weights_}
         return values, arrays if bins is None else arrays | {"context_keys": bins.keys, "context_counts": bins.counts}
 
@@ -360,23 +361,23 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         self._set_members(members)
 
     def __sklearn_clone__(self) -> InterpolatedLanguageModel:
-        """Return a clone, which keeps fitted models where ``prefit`` says that they are not to be fitted again."""
+        """Return a clone, which keeps fitted models if ``prefit`` is set."""
         parameters = self.get_params(deep=False)
         keep = self.prefit is True
         return type(self)(**{key: value if keep else clone(value, safe=False) for key, value in parameters.items()})
 
 
 def _special_tokens(model: Any) -> SpecialTokens:
-    """Return the special tokens of a model, fitted or not; those of the first model of a mixture."""
+    """Return the special tokens of a model, fitted or not; of a mixture, those of its first model."""
     if isinstance(model, InterpolatedLanguageModel):
         return _special_tokens(model.models[0])
     return model._tokenizer.special_tokens if hasattr(model, "_tokenizer") else SpecialTokens.of(model)
 
 
 def _set_vocabulary(model: Any, first: BaseLanguageModel) -> None:
-    """Set vocabulary and special tokens of a model, or of those in a mixture, that is to learn them otherwise."""
+    """Set vocabulary and special tokens of a model, or of the models of a mixture, that would learn them."""
     if isinstance(model, InterpolatedLanguageModel):
-        for _, one in () if model.prefit else model._named_models():  # fitted ones have theirs
+        for _, one in () if model.prefit else model._named_models():
             _set_vocabulary(one, first)
     elif getattr(model, "vocabulary", first) is None:
         model.set_params(vocabulary=first.vocabulary_, special_tokens=tuple(first._tokenizer.special_tokens))

@@ -1,4 +1,4 @@
-"""Interpolated modified Kneser-Ney smoothing: from the words of a corpus to the trie of a backoff model."""
+"""Interpolated modified Kneser-Ney smoothing: estimates the trie of a backoff model from the words of a corpus."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sklearn_hashnlp.kernels.ngrams._count_word_ngrams import NgramCounts, exten
 from sklearn_hashnlp.kernels.ngrams._kneser_ney import interpolate
 from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie
 
-_DEFAULT_DISCOUNTS = (0.5, 1.0, 1.5)  # those of lmplz --discount_fallback
+_DEFAULT_DISCOUNTS = (0.5, 1.0, 1.5)  # as lmplz --discount_fallback
 
 
 class NgramText(NamedTuple):
-    """The words of a corpus as ids, with separators between pieces that share no n-gram."""
+    """The word ids of a corpus, with separators between parts that share no n-gram."""
 
-    ids: NDArray[np.int32]  # (n_tokens,): the last of n_words ids is <s>, which separates, and so does -1
-    is_counted: NDArray[np.bool_]  # (n_tokens,): whether a word is predicted, so that n-grams that end there count
+    ids: NDArray[np.int32]  # (n_tokens,): the last word id, <s>, and -1 are separators
+    is_counted: NDArray[np.bool_]  # (n_tokens,): whether the n-grams that end with the token are counted
     n_words: int
 
 
@@ -30,14 +30,14 @@ class Estimate(NamedTuple):
 
 
 def estimate_kneser_ney(text: NgramText, discounts: NDArray[np.float64] | None, min_counts: list[int]) -> Estimate:
-    """Estimate a model with discounts of shape (order, 3), or with those of the closed formula."""
+    """Estimate a model with discounts of shape (order, 3), or None for discounts by the closed formula."""
     n_classes = text.n_words - 1
     ngrams = _count(text, len(min_counts))
-    del text  # the n-grams need its memory
+    del text  # frees memory for the n-grams
     levels: list[TrieLevel] = []
     own_discounts: list[tuple[float, ...]] = []
-    probs = np.array([1 / n_classes])  # of any word but <s>
-    first_node, node_of = 0, np.zeros(1, dtype=np.int32)  # of the n-grams of the order below; -1 if they are dropped
+    probs = np.array([1 / n_classes])  # uniform over all words except <s>
+    first_node, node_of = 0, np.zeros(1, dtype=np.int32)  # nodes of the (n - 1)-grams, -1 if dropped
     for n, min_count in enumerate(min_counts):
         level = ngrams.pop(0)
         counts = _adjusted_counts(level, ngrams[0] if ngrams else None, is_first=n == 0)
@@ -79,7 +79,7 @@ def estimate_discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:
 
 
 def _count(text: NgramText, order: int) -> list[NgramCounts]:
-    """Count the n-grams of all orders; those of the first are all words."""
+    """Count the n-grams of all orders; the unigrams are all words."""
     unigrams = np.arange(text.n_words, dtype=np.int32)
     root = np.zeros(text.n_words, dtype=np.int32)
     counts = np.bincount(text.ids[text.is_counted], minlength=text.n_words).astype(np.int32)
@@ -95,19 +95,19 @@ def _count(text: NgramText, order: int) -> list[NgramCounts]:
 
 
 def _adjusted_counts(level: NgramCounts, longer: NgramCounts | None, *, is_first: bool) -> NDArray[np.int64]:
-    """Return the distinct words before each n-gram or, of the highest order, its occurrences."""
+    """Return the number of distinct words before each n-gram or, for the highest order, its occurrences."""
     if longer is None:
         return level.counts.astype(np.int64)
     counts = np.bincount(longer.suffixes, minlength=len(level.words))
-    # Nothing comes before an n-gram that begins with <s>: it keeps its occurrences. A reader of word ids may show such
-    # an n-gram only within its windows; it counts as one. Words that never occur have a count of zero.
-    begins = counts == 0
-    counts[begins] = np.maximum(level.counts[begins], 0 if is_first else 1)
+    # No word precedes an n-gram that starts with <s>, so it keeps its occurrences. Windows of word ids may contain such
+    # an n-gram without counting it; its count is then one. Words that never occur have a count of zero.
+    starts = counts == 0
+    counts[starts] = np.maximum(level.counts[starts], 0 if is_first else 1)
     return counts
 
 
 def _choose(level: NgramCounts, min_count: int, node_of: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Choose the n-grams that occur often enough, and whose first and last n - 1 words have a node."""
-    often = np.maximum(level.counts, 1) >= min_count  # those within the windows of a reader have no occurrences
+    """Return a mask of n-grams that occur often enough, and whose prefix and suffix of n - 1 words were chosen."""
+    often = np.maximum(level.counts, 1) >= min_count  # n-grams within windows of word ids may have a count of zero
     chosen: NDArray[np.bool_] = often & (node_of[level.parents] >= 0) & (node_of[level.suffixes] >= 0)
     return chosen

@@ -1,4 +1,4 @@
-"""KneserNeyLanguageModel: an n-gram language model that counts."""
+"""KneserNeyLanguageModel: an n-gram language model."""
 
 from __future__ import annotations
 
@@ -28,43 +28,42 @@ _LN_10 = math.log(10)
 class KneserNeyLanguageModel(BaseLanguageModel):
     """Predict the next word from n-gram counts, by interpolated modified Kneser-Ney smoothing.
 
-    The probability of a word is its discounted count after the last ``order - 1`` words, plus the probability after
-    one word less, weighted by what the discounts have left; and so on, down to the same probability for every
-    word [1]_ [2]_. Shorter n-grams are not counted by their occurrences but by the number of distinct words before
-    them.
+    The probability of a word is its discounted count after the last ``order - 1`` words, plus the probability after one
+    word less, weighted by the discounted mass; the recursion ends at the uniform distribution [1]_ [2]_. The counts of
+    shorter n-grams are not their occurrences but the number of distinct words before them.
 
     Parameters
     ----------
     order : int, default=5
         Length of the longest n-grams: the context and the predicted word.
     discounts : "auto", float or array-like of shape (3,) or (order, 3), default="auto"
-        What is subtracted from counts of 1, 2, and 3 or more. ``"auto"`` computes it for each order from the numbers of
-        n-grams with counts of 1 to 4, by the formula of Chen and Goodman. Where these numbers are zero or give a
-        discount below zero, as in small texts, all three are that of Kneser and Ney, ``n1 / (n1 + 2 * n2)``, or 0.5, 1
-        and 1.5 if there is no n-gram with a count of 1 or of 2. A float is the discount of all counts.
+        Discounts of counts of 1, 2, and 3 or more. ``"auto"`` computes them for each order from the numbers of n-grams
+        with counts of 1 to 4, by the formula of Chen and Goodman. If these numbers are zero or give a negative
+        discount, as in small texts, all three are ``n1 / (n1 + 2 * n2)`` (Kneser and Ney), or 0.5, 1 and 1.5 if no
+        n-gram has a count of 1 or of 2. A float is the discount of all counts.
     min_ngram_counts : array-like of int or None, default=None
-        For each order from 1 on, the occurrences that an n-gram needs to be stored; the last is that of all higher
-        orders. ``(1, 1, 2)`` drops n-grams of three and more words that occur once, as SRILM does by default. The first
-        must be 1, since ``min_count`` chooses the words, and none may be smaller than the one before. None stores all.
+        Minimum number of occurrences of the n-grams of each order from 1 on; the last number also holds for all higher
+        orders. ``(1, 1, 2)`` drops trigrams and longer n-grams that occur once, as SRILM does by default. The first
+        must be 1, since ``min_count`` selects the words, and the numbers must not decrease. None keeps all.
     vocabulary : dict of str to int or None, default=None
-        Words and their ids 0, 1, 2, and so on; the three special tokens are added if they are missing. None learns the
-        vocabulary in ``fit``, in the order of descending frequency.
+        Words and their ids 0, 1, 2, and so on; missing special tokens are added. None learns the vocabulary in ``fit``,
+        sorted by descending frequency.
     max_features : int or None, default=None
         Maximum number of words in the vocabulary, the most frequent ones, without the three special tokens.
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
     special_tokens : (str, str, str), default=("<s>", "</s>", "<unk>")
-        Start token, end token and unknown token. Set other ones if a reader of word ids or ``vocabulary`` uses them,
-        such as ``("<s>", "<e>", "<unk>")``.
+        Start token, end token and unknown token. Set them if a reader of word ids or ``vocabulary`` uses others, such
+        as ``("<s>", "<e>", "<unk>")``.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        The words and their ids: columns of ``predict_proba``. ``<s>``, which is never predicted, is the last.
+        The words and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is never predicted.
     discounts_ : ndarray of float64 of shape (order, 3)
-        The discounts of each order; NaN in a model of :meth:`load_arpa`.
+        The discounts of each order; NaN after :meth:`load_arpa`.
     n_ngrams_ : list of int
-        Number of n-grams of each order from 1 on that are stored.
+        Number of stored n-grams of each order from 1 on.
 
     See Also
     --------
@@ -73,13 +72,13 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     Notes
     -----
     Scores and perplexities include ``</s>`` and, as ``<unk>``, out-of-vocabulary words; compare only models with the
-    same vocabulary. ``<unk>`` is a word: it has counts where ``min_count`` or ``max_features`` replace words or the
-    text contains it, and the smallest probability of all otherwise. No count is dropped by default, and n-grams that
-    begin with ``<s>`` keep their occurrences: this is the model of KenLM's ``lmplz``.
+    same vocabulary. ``<unk>`` has counts if ``min_count`` or ``max_features`` replace words or the text contains it,
+    and the smallest probability of all words otherwise. By default no n-gram is dropped, and n-grams that start with
+    ``<s>`` keep their occurrences, as in KenLM's ``lmplz``.
 
-    The model is stored as a backoff model. While it is fitted, it needs some 60 bytes per token and 50 per distinct
-    n-gram, and afterwards 12 bytes per n-gram of the highest order and 28 per shorter one. There is no ``partial_fit``,
-    since the probabilities do not tell the counts.
+    The model is stored as a backoff model. Fitting needs about 60 bytes per token and 50 per distinct n-gram; the
+    fitted model needs 12 bytes per n-gram of the highest order and 28 per shorter one. There is no ``partial_fit``,
+    since counts cannot be recovered from probabilities.
 
     References
     ----------
@@ -138,9 +137,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         Parameters
         ----------
         X : iterable of (str or list of str), path-like or callable
-            Sentences: strings, which are split at whitespace, or lists of words; a path-like of a UTF-8 text file, one
-            sentence per line; or a *reader*, a function without arguments that returns an iterator of sentences or of
-            tuples of ``order`` word ids, for which ``vocabulary`` must be set.
+            Sentences: strings, which are split at whitespace, or lists of words; a path-like of a UTF-8 text file with
+            one sentence per line; or a *reader*, a function without arguments that returns an iterator of sentences or
+            of tuples of ``order`` word ids, which requires ``vocabulary``.
         y : None
             Ignored.
 
@@ -152,7 +151,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         Raises
         ------
         TypeError, ValueError
-            If a parameter is wrong, or ``X`` is something else or empty.
+            If a parameter is invalid, or ``X`` is not a corpus or is empty.
         """
         name, order = type(self).__name__, int(self.order)
         discounts, min_counts = self._check_discounts(order), self._check_min_ngram_counts(order)
@@ -169,7 +168,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         )
         separate = isinstance(corpus, EncodedWindows)
         windows = tokenizer.windows(corpus)
-        del corpus  # its memory is needed below
+        del corpus  # frees memory
         text = _text_of(windows, len(tokenizer.vocabulary), separate=separate)
         estimate = estimate_kneser_ney(text, discounts, min_counts)
         self._set_tokenizer(tokenizer)
@@ -190,7 +189,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         ------
         ValueError
             If a word is empty, contains whitespace, cannot be encoded in UTF-8, or is ``<s>``, ``</s>`` or ``<unk>``
-            without being that token; or if the name of the file ends with ``.zip``.
+            without being a special token; or if the name of the file ends with ``.zip``.
         OSError
             If the file cannot be written.
 
@@ -200,9 +199,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
 
         Notes
         -----
-        The numbers are written with all digits, so that the loaded model has the same probabilities to the last bit.
-        ``<s>``, which is never predicted, has the probability zero, written as -99. Other special tokens of the model
-        are written as ``<s>``, ``</s>`` and ``<unk>``, as the format has them.
+        The numbers are written with all digits, so that the loaded model has exactly the same probabilities. ``<s>``,
+        which is never predicted, has the probability zero, written as -99. Other special tokens of the model are
+        written as ``<s>``, ``</s>`` and ``<unk>``.
 
         Examples
         --------
@@ -228,14 +227,13 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         Parameters
         ----------
         path : str or path-like
-            File to read; also compressed, as .gz, .bz2, .xz or .zip.
+            File to read; it may be compressed (.gz, .bz2, .xz or .zip).
 
         Returns
         -------
         KneserNeyLanguageModel
-            A fitted model of the file's order and with its words, whatever smoothing its probabilities come from. Its
-            ``discounts_`` are NaN. Words that the file lacks of ``</s>`` and ``<unk>`` have the probability zero,
-            which is 10**-99.
+            A fitted model with the file's order, words and probabilities, whatever their smoothing. Its ``discounts_``
+            are NaN. If the file lacks ``</s>`` or ``<unk>``, their probability is zero, represented by 10**-99.
 
         Raises
         ------
@@ -281,7 +279,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         log_probs = self._log_probs(contexts)
         ids = np.empty((len(contexts), k), dtype=np.int64)
         for row, chosen in zip(log_probs, ids, strict=True):
-            candidates = np.flatnonzero(row >= np.partition(row, -k)[-k])  # more than k where there is a tie
+            candidates = np.flatnonzero(row >= np.partition(row, -k)[-k])  # more than k if there are ties
             chosen[:] = candidates[np.argsort(-row[candidates], kind="stable")[:k]]
         return np.take_along_axis(log_probs, ids, axis=1), ids
 
@@ -305,7 +303,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         )
 
     def _check_min_ngram_counts(self, order: int) -> list[int]:
-        """Return the least count of n-grams of each order."""
+        """Return the minimum count of the n-grams of each order."""
         counts = np.asarray([1] if self.min_ngram_counts is None else self.min_ngram_counts)
         if counts.dtype.kind not in "iu" or counts.ndim != 1 or not 1 <= len(counts) <= order:
             raise ValueError(
@@ -334,7 +332,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
 
 
 def _text_of(windows: WordWindows, n_words: int, *, separate: bool) -> NgramText:
-    """Return the text of windows; those that a reader gave are pieces of text of their own."""
+    """Return the text of windows; windows of a reader are separate parts."""
     is_counted = np.zeros(len(windows.targets), dtype=np.bool_)
     is_counted[windows.positions] = True
     if not separate:

@@ -1,4 +1,4 @@
-"""Linear interpolation of language models: their answers in the same ids, weights by EM, bins of contexts."""
+"""Linear interpolation of language models: common word ids, weights by EM, bins of contexts."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from sklearn_hashnlp.language._sentences import Sentences
 from sklearn_hashnlp.language._windows import FarContext, WordWindows
 
 _MAX_ITER = 1000
-_TOLERANCE = 1e-9  # of the mean log-likelihood of a word
-_OF_OTHERS = 1e-9  # weight of all other models where one alone is the best
-_ROWS = 2**20  # contexts at once
+_TOLERANCE = 1e-9  # change of the mean log-likelihood per word
+_OF_OTHERS = 1e-9  # total weight of the other models if one alone is the best
+_ROWS = 2**20  # contexts per block
 
 
 def em_weights(
     log_probs: NDArray[np.float64],  # (n_words, n_models)
-    weights: NDArray[np.float64],  # (n_models,): where it begins; a weight of 0 stays
+    weights: NDArray[np.float64],  # (n_models,): initial weights; a weight of 0 stays 0
 ) -> tuple[NDArray[np.float64], list[float]]:
-    """Return the weights that maximize the likelihood of a text, and its mean log-likelihood before each iteration."""
+    """Return the maximum-likelihood weights, and the mean log-likelihood before each iteration."""
     highest = log_probs.max(axis=1, keepdims=True)
     probs = np.exp(log_probs - highest)
     scores: list[float] = []
@@ -41,12 +41,12 @@ def em_weights(
 def _no_worse_than_alone(
     log_probs: NDArray[np.float64], weights: NDArray[np.float64], score: float
 ) -> NDArray[np.float64]:
-    """Return weights of nearly one model if it alone is better: EM comes to such an end ever more slowly."""
+    """Return a weight of nearly one for a model that is better alone: EM converges to it too slowly."""
     alone = np.where(weights > 0, log_probs.mean(axis=0), -np.inf)
     best = int(alone.argmax())
     if alone[best] <= score:
         return weights
-    near = _OF_OTHERS * weights  # and not 0: another text may have words that only these know
+    near = _OF_OTHERS * weights  # not 0: another text may have words that only these models predict
     near[best] += 1 - _OF_OTHERS
     return near
 
@@ -56,7 +56,7 @@ def em_weights_by_bin(
     bins: NDArray[np.uint8],  # (n_words,)
     n_bins: int,
 ) -> NDArray[np.float64]:
-    """Return weights for each bin, of shape (n_bins, n_models); a bin without words has those of the whole text."""
+    """Return weights of shape (n_bins, n_models); bins without words get the weights of the whole text."""
     n_models = log_probs.shape[1]
     overall, _ = em_weights(log_probs, np.full(n_models, 1 / n_models))
     weights = np.tile(overall, (n_bins, 1))
@@ -67,12 +67,12 @@ def em_weights_by_bin(
 
 
 def interpolate(
-    log_probs: list[NDArray[np.float64]],  # of each model, of any shape (n, ...)
+    log_probs: list[NDArray[np.float64]],  # one per model, each of shape (n, ...)
     weights: NDArray[np.float64],  # (n, n_models)
 ) -> NDArray[np.float64]:
     """Return the logarithm of the weighted sum of probabilities."""
     shape = (-1, *[1] * (log_probs[0].ndim - 1))
-    with np.errstate(divide="ignore"):  # a weight, or a probability, of 0
+    with np.errstate(divide="ignore"):  # weights and probabilities may be 0
         terms = [one + np.log(weights[:, index]).reshape(shape) for index, one in enumerate(log_probs)]
         highest = np.maximum(np.maximum.reduce(terms), np.finfo(np.float64).min)
         total = np.exp(terms[0] - highest)
@@ -86,8 +86,8 @@ def interpolate(
 class ContextBins:
     """Bins of contexts by their frequency in a training text."""
 
-    length: int  # words of a context
-    keys: NDArray[np.int64]  # (n_contexts,): ascending; where ids are too many for 64 bits, contexts may share a key
+    length: int  # words per context
+    keys: NDArray[np.int64]  # (n_contexts,): sorted; contexts share keys if their ids exceed 64 bits
     counts: NDArray[np.int64]  # (n_contexts,)
 
     @classmethod
@@ -98,7 +98,7 @@ class ContextBins:
 
     @property
     def n_bins(self) -> int:
-        """Number of bins: the last is that of contexts that do not occur in the text."""
+        """Number of bins; the last one is for contexts that do not occur in the text."""
         return int(self._bins(np.zeros(1, dtype=np.int64))[0]) + 1
 
     def of_text(self, windows: WordWindows, n_ids: int) -> NDArray[np.uint8]:
@@ -110,7 +110,7 @@ class ContextBins:
         return self._find(_key(contexts, n_ids))
 
     def check(self) -> None:
-        """Raise an error if this is not what :meth:`count` returns."""
+        """Raise an error for arrays that :meth:`count` cannot have returned."""
         arrays = (self.keys, self.counts)
         if any(array.dtype != np.int64 or array.shape != (len(self.keys),) for array in arrays) or not len(self.keys):
             raise ValueError("Expected as many int64 counts as contexts.")
@@ -122,18 +122,18 @@ class ContextBins:
         return self._bins(np.where(self.keys[indices] == keys, self.counts[indices], 0))
 
     def _bins(self, counts: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the bins of frequencies: the negative logarithm of the relative frequency, rounded up."""
+        """Return the bins of frequencies: the negative log of the relative frequency, rounded up."""
         total = int(self.counts.sum())
         return map_distinct(lambda count: math.ceil(math.log((1 + total) / (1 + count))), counts).astype(np.uint8)
 
 
 @dataclass(frozen=True)
 class MixedText:
-    """A text or contexts as each model reads them, and the bins that choose the weights."""
+    """A text or contexts, encoded for each model, and the bins of the weights."""
 
-    parts: list[Any]  # of each model
-    bins: NDArray[np.uint8]  # (n,): of each predicted word
-    offsets: NDArray[np.int64] | None = None  # of a text: where each sentence begins
+    parts: list[Any]  # one per model
+    bins: NDArray[np.uint8]  # (n,): one per predicted word
+    offsets: NDArray[np.int64] | None = None  # first word of each sentence of a text
 
     def __len__(self) -> int:
         return len(self.bins)
@@ -144,13 +144,11 @@ class MixedText:
 
 @dataclass(frozen=True)
 class Members:
-    """Fitted models that read the same sentences, and answer in the word ids of the first."""
+    """Fitted models that read the same sentences and predict the word ids of the first model."""
 
     models: list[BaseLanguageModel]
-    columns: list[
-        NDArray[np.int64] | None
-    ]  # of each model: its id of each word of the first; None where they are equal
-    tokenizer: Tokenizer  # of the mixture
+    columns: list[NDArray[np.int64] | None]  # each model's ids of the first model's words; None if they are equal
+    tokenizer: Tokenizer
     bins: ContextBins | None = None
 
     @classmethod
@@ -177,12 +175,12 @@ class Members:
         return cls(models, columns, tokenizer)
 
     def with_bins(self, corpus: Sentences, length: int) -> Members:
-        """Count the contexts of a training text, and choose weights by them."""
+        """Return the models with bins of the contexts in a training text."""
         tokenizer = replace(self.tokenizer, order=length + 1)
         return replace(self, bins=ContextBins.count(tokenizer.windows(corpus), self._n_ids))
 
     def encode_text(self, corpus: Sentences) -> MixedText:
-        """Let each model read a text."""
+        """Encode a text for each model."""
         parts = [model._encode_text(corpus) for model in self.models]
         bins = np.zeros(len(parts[0]), dtype=np.uint8)
         if self.bins is not None:
@@ -190,7 +188,7 @@ class Members:
         return MixedText(parts, bins, parts[0].offsets)
 
     def encode_contexts(self, beginnings: list[list[str]]) -> MixedText:
-        """Let each model read beginnings of sentences; those that only read within sentences, the last of them."""
+        """Encode the starts of sentences for each model; models within sentences read the last sentence only."""
         across = [model._reads_across_sentences() for model in self.models]
         own = list(map(self._last_sentence, beginnings)) if any(across) else beginnings
         pairs = zip(self.models, across, strict=True)
@@ -207,12 +205,12 @@ class Members:
 
     def log_probs(self, contexts: MixedText) -> list[NDArray[np.float64]]:
         """Return each model's log-probabilities of all words after contexts."""
-        answers = (model._log_probs(part) for model, part in zip(self.models, contexts.parts, strict=True))
-        pairs = zip(answers, self.columns, strict=True)
+        results = (model._log_probs(part) for model, part in zip(self.models, contexts.parts, strict=True))
+        pairs = zip(results, self.columns, strict=True)
         return [log_probs if columns is None else log_probs[:, columns] for log_probs, columns in pairs]
 
     def ids_of_first(self, index: int, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the first model's ids of words that another model has drawn."""
+        """Map the word ids drawn by a model to ids of the first model."""
         columns = self.columns[index]
         return ids if columns is None else np.argsort(columns)[ids]
 
@@ -227,7 +225,7 @@ class Members:
 
 
 def _own_columns(models: list[BaseLanguageModel], index: int, caller: str) -> NDArray[np.int64] | None:
-    """Return a model's id of each word that the first can predict; raise an error for a word that only one has."""
+    """Return a model's ids of the words that the first can predict, and check that both have the same words."""
     first, model = (one._tokenizer.vocabulary for one in (models[0], models[index]))
     if first.words == model.words:
         return None
@@ -247,7 +245,7 @@ def _describe(model: BaseLanguageModel, index: int) -> str:
 
 
 def _keys(windows: WordWindows, n_ids: int) -> NDArray[np.int64]:
-    """Return a number for each context, computed block by block."""
+    """Return an integer for each context, computed in blocks."""
     keys = np.empty(len(windows), dtype=np.int64)
     for start in range(0, len(windows), _ROWS):
         rows = np.arange(start, min(start + _ROWS, len(windows)))
@@ -258,5 +256,5 @@ def _keys(windows: WordWindows, n_ids: int) -> NDArray[np.int64]:
 def _key(contexts: NDArray[Any], n_ids: int) -> NDArray[np.int64]:
     key = np.zeros(len(contexts), dtype=np.int64)
     for ids in contexts.T:
-        key = key * n_ids + ids  # integer arrays wrap around
+        key = key * n_ids + ids  # wraps around
     return key

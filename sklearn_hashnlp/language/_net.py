@@ -1,4 +1,4 @@
-"""The skorch net of a language model."""
+"""The skorch net of a language model, its data set of word windows, and its batches."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import Callback, PassthroughScoring
+from skorch.dataset import Dataset
 from torch import Tensor, nn
 
 from sklearn_hashnlp.language._architecture import make_nplm
-from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
@@ -22,24 +22,101 @@ from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, format_per
 from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
+
+class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
+    """Word windows as a dataset; skorch passes ``y=None``."""
+
+    def __init__(self, X: WordWindows, y: None = None) -> None:
+        self.X = X
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        row = range(len(self))[index]  # supports negative indices and raises IndexError
+        context, target = self.take(np.array([row]))
+        return context[0], target[0]
+
+    @property
+    def y(self) -> NDArray[np.int32]:
+        """Ids of the words to predict, of shape (n_windows,)."""
+        return self.X.y
+
+    def take(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Gather the contexts and targets of some windows as tensors."""
+        context, target = self.X.take(rows)
+        return torch.from_numpy(context), torch.from_numpy(target)
+
+
+class WindowBatches:
+    """Iterate over the batches of an epoch, on the device of the net."""
+
+    def __init__(
+        self,
+        dataset: WindowDataset,
+        batch_size: int,
+        *,
+        shuffle: bool = False,
+        generator: np.random.Generator | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.generator = generator
+        self.device = torch.device(device)
+        self._on_device: tuple[Tensor, Tensor, Tensor, Tensor | None] | None = None
+
+    def __len__(self) -> int:
+        return -(-len(self.dataset) // self.batch_size)
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        order = np.arange(len(self.dataset))
+        if self.shuffle and self.generator is not None:
+            self.generator.shuffle(order)
+        if self.device.type != "cpu":
+            yield from self._gather_on_device(order)
+            return
+        for start in range(0, len(order), self.batch_size):
+            yield self.dataset.take(order[start : start + self.batch_size])
+
+    def _gather_on_device(self, order: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
+        windows = self.dataset.X
+        if self._on_device is None:
+            inputs = torch.from_numpy(windows.inputs).to(self.device)
+            targets = inputs if windows.targets is windows.inputs else torch.from_numpy(windows.targets).to(self.device)
+            codes = None if windows.codes is None else torch.from_numpy(windows.codes).to(self.device)
+            self._on_device = inputs, targets, torch.from_numpy(windows.positions).to(self.device), codes
+        inputs, targets, positions, codes = self._on_device
+        positions = positions[torch.from_numpy(order).to(self.device)].long()
+        back = torch.arange(-windows.n_context, 0, device=self.device)
+        for start in range(0, len(order), self.batch_size):
+            ends = positions[start : start + self.batch_size]
+            context = inputs[ends.unsqueeze(1) + back].long()
+            if windows.far.n_words and not windows.far.across_sentences:
+                is_before_start = (context == windows.start).flip(1).cumsum(1).flip(1) > 0
+                context.masked_fill_(is_before_start, windows.start)
+            yield context if codes is None else codes[context], targets[ends].long()
+
+
 SCORE_ROWS = 1024
-_RISES = 1.4, math.log(3)  # a loss that is higher than the first by this factor, and by this term, has diverged
+_RISES = 1.4, math.log(3)  # training has diverged if the loss exceeds the first loss by this factor and this term
 _HIDDEN_BIAS = "hidden_layer.bias"
-_DIRECT = "output_layer.direct"  # a table of which few rows are trained
+_DIRECT = "output_layer.direct"  # a table with few trained rows
 _PROJECTION = "embedding.linear.weight"
-_PROJECTION_FACTOR = 1 / 3  # chosen empirically: each word's step moves all other words' vectors a little
-_DAMPING = 15  # gradients of single words; without it the first steps of rare words and nodes are as long as any
+_PROJECTION_FACTOR = 1 / 3  # chosen empirically: the step of a word also moves the vectors of all other words
+_DAMPING = 15  # gradients of single words; without it, the first steps of rare words and nodes are too long
 
 
 class LanguageNet(Net):
-    """A skorch net that predicts words from the words before."""
+    """A skorch net that predicts the next word."""
 
     keeps_batches = False
     has_sparse_gradients = True
     validation: ClassVar[str] = "Pass X_valid to fit, or set early_stopping='valid_loss'."
     divergence: ClassVar[str] = "The training diverged. Set a smaller learning_rate."
-    _sample: WordWindows | None = None  # of the windows of a training
-    _first_loss: float  # of these before the first step
+    _sample: WordWindows | None = None  # training windows that are checked for divergence
+    _first_loss: float  # their loss before the first step
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -57,7 +134,7 @@ class LanguageNet(Net):
 
     @contextmanager
     def watched(self, windows: WordWindows) -> Iterator[None]:
-        """Raise an error if training within makes the loss of these windows far higher than it is before."""
+        """Raise an error if training makes the loss of these windows far higher than before."""
         self._sample = windows.evenly_spaced(SCORE_ROWS)
         self._first_loss = -float(self.score_windows(self._sample).mean())
         try:
@@ -67,7 +144,7 @@ class LanguageNet(Net):
             self._sample = None
 
     def check_loss(self, loss: float) -> None:
-        """Look at the sample if the mean loss of many batches is high; other windows than before may be, too."""
+        """Check the sample if the mean loss of many batches is high."""
         if self._sample is not None and loss > self._highest_loss():
             self._check_divergence()
 
@@ -115,10 +192,10 @@ class LanguageNet(Net):
         name: str,
         learning_rate: float = 0.0,
         *,
-        n_words: int = 1,  # of a batch: what damping is relative to
+        n_words: int = 1,  # words per batch, which determines the damping
         bias_learning_rate: float = 1.0,  # factors of the learning rate
         direct_learning_rate: float = 1.0,
-        weight_decay: float = 0.0,  # not of biases
+        weight_decay: float = 0.0,  # not for biases
     ) -> RowwiseOptimizer:
         """Build an optimizer without state."""
         parameters = dict(self.module_.named_parameters())
@@ -142,24 +219,24 @@ class LanguageNet(Net):
         return RowwiseAdagrad(groups, lr=learning_rate, eps=_DAMPING / n_words, weight_decay=weight_decay)
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the state of the optimizer; of every parameter only the rows that were trained."""
+        """Return the state of the optimizer, with the trained rows of each parameter only."""
         return optimizer_to_arrays(self.module_, self.optimizer_, dict(self.module_.named_parameters()))
 
 
 def _projection_group(
     others: list[torch.Tensor], weight: torch.Tensor, learning_rate: float, n_words: int
 ) -> dict[str, Any]:
-    """Take the layer that reads n signs of +-1 / sqrt(n) out of its group, and say how AdaGrad trains it."""
+    """Remove the layer that reads n signs of +-1 / sqrt(n) from its group, and return its AdaGrad group."""
     others[:] = [parameter for parameter in others if parameter is not weight]
     root = math.sqrt(weight.shape[1])
     return {"params": [weight], "lr": learning_rate * _PROJECTION_FACTOR / root, "eps": _DAMPING / n_words / root}
 
 
 class Perplexities(Callback):  # type: ignore[misc]  # skorch has no types
-    """Record the perplexities of every epoch: the exponentials of its losses."""
+    """Record the perplexities of every epoch."""
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Record them."""
+        """Record the exponentials of the losses."""
         for prefix in ("train", "valid"):
             if f"{prefix}_loss" in net.history[-1]:
                 loss = net.history[-1, f"{prefix}_loss"]
@@ -187,7 +264,7 @@ def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> L
 def net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> LanguageNet:
-    """Build a trained net from the state that its ``to_state`` returned."""
+    """Build a trained net from its ``to_state``."""
     net = make_language_net(values["architecture"], stored_tree(arrays), "cpu")
     net.restore(arrays, values["device"], history)
     return net

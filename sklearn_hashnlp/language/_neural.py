@@ -1,10 +1,11 @@
-"""A language model that a neural network answers for."""
+"""Base class of language models with a neural network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -16,28 +17,29 @@ from sklearn_hashnlp.language._architecture import word_encoder_of
 from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._net import LanguageNet, net_from_state
 from sklearn_hashnlp.language._reader import Tokenizer
+from sklearn_hashnlp.language._resume import storable_parameters
 from sklearn_hashnlp.language._trees import mean_hidden_states, word_clusters
 from sklearn_hashnlp.language._windows import WordWindows
-from sklearn_hashnlp.language._word_vectors import WordVectorsMixin
 from sklearn_hashnlp.nn._hierarchical_softmax import Search
+from sklearn_hashnlp.persistence import save_word_vectors
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 from sklearn_hashnlp.trees import SoftmaxTree
 
-_MAX_WORDS = 2**12  # in one batch: unpacked projections take a thousand times the memory
+_MAX_WORDS = 2**12  # per batch: unpacked projections need a thousand times the memory
 
 
-class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
-    """The part of :class:`HsigmoidLanguageModel` that needs a trained net; ``fit`` calls :meth:`_hold`."""
+class NeuralLanguageModel(BaseLanguageModel, FittedNet):
+    """Predictions and state of :class:`HsigmoidLanguageModel`; ``fit`` calls :meth:`_hold`."""
 
     _net: LanguageNet
     log_: list[dict[str, float]]
     _seeds: Seeds
     _first_epoch: int
-    _n_fitted: int = MAX_INTEGER  # windows that it was trained on; 0 before ``fit``: a stream may be at its beginning
-    _trained_on: int | None  # digest of the windows of a training with checkpoints
-    # Of the last training.
+    _n_fitted: int = MAX_INTEGER  # number of training windows; 0 if trained by ``partial_fit`` alone
+    _trained_on: int | None  # digest of the training windows, if there are checkpoints
+    # Values used in the last training.
     batch_size_: int
     learning_rate_: float
     max_epochs_: int
@@ -50,21 +52,21 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         Parameters
         ----------
         contexts : iterable of (str or list of str)
-            Beginnings of sentences, of which the last ``order - 1`` words count; shorter ones are padded with ``<s>``
-            on the left. With ``padding="reference"`` at least ``order - 2`` words.
+            Starts of sentences. The last ``order - 1`` words are read; shorter contexts are padded with ``<s>`` on the
+            left. With ``padding="reference"`` at least ``order - 2`` words.
         search : {"exact", "greedy"}, default="exact"
-            ``"greedy"`` follows the more probable branch at each node of the tree, which is faster and not always the
-            most probable word; only with ``output="hsigmoid"``.
+            ``"greedy"`` follows the more probable branch at each node of the tree. This is faster, but does not always
+            return the most probable word. Only with ``output="hsigmoid"``.
 
         Returns
         -------
         ndarray of str of shape (n_contexts,)
-            The words; ``</s>`` is the end of the sentence.
+            The words; ``</s>`` ends the sentence.
 
         Raises
         ------
         TypeError, ValueError
-            If the contexts are no sentences or too short, or there is no such search.
+            If a context is not a sentence or is too short, or ``search`` is unknown.
         """
         check_is_fitted(self)
         has_tree = self.net_.module_.output == "hsigmoid"
@@ -76,16 +78,16 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     def learned_tree(self, X: Any) -> SoftmaxTree:
         """Build a tree for another model from the hidden states of this one.
 
-        Words that the network predicts from similar hidden states share a cluster [1]_. The tree has the shape of
-        ``tree="cluster"``, which compares co-occurrences instead. One or two epochs of a small network suffice. The
-        other model needs the same vocabulary::
+        Words that the network predicts from similar hidden states share a cluster [1]_. ``tree="cluster"`` builds a
+        tree of the same shape from co-occurrences instead. One or two epochs of a small network suffice. The other
+        model needs the same vocabulary::
 
             HsigmoidLanguageModel(tree=first.learned_tree(X), vocabulary=first.vocabulary_).fit(X)
 
         Parameters
         ----------
         X : iterable of (str or list of str), path-like or callable
-            Sentences, as in ``fit``: those that this model was trained on.
+            Training sentences of this model, as in ``fit``.
 
         Returns
         -------
@@ -109,20 +111,20 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     def context_vectors(self, X: Any) -> NDArray[np.float32]:
         """Compute a vector for each word from the contexts that it occurs in.
 
-        It is the mean hidden state of the network before the word, minus the mean over all words, as in
-        :meth:`learned_tree`. Words have similar vectors if the network expects them in the same places; a row of
-        ``embeddings_`` instead is what the network knows about the words after it.
+        The vector is the mean hidden state of the network before the word, minus the mean over all words, as in
+        :meth:`learned_tree`. Words that occur in similar contexts have similar vectors; ``embeddings_`` instead
+        compares words by the words after them.
 
         Parameters
         ----------
         X : iterable of (str or list of str), path-like or callable
-            Sentences, as in ``fit``: those that this model was trained on.
+            Training sentences of this model, as in ``fit``.
 
         Returns
         -------
         ndarray of float32 of shape (n_words, hidden_size)
             The vectors in the order of ``vocabulary_``; zeros for ``<s>`` and for words that are not in ``X``. With
-            ``direct_connections=True`` the embeddings of the context follow in ``(order - 1) * embedding_dim`` columns.
+            ``direct_connections=True`` they also hold the context's ``(order - 1) * embedding_dim`` embeddings.
 
         Raises
         ------
@@ -139,6 +141,93 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         """
         vectors = self._mean_states(self._windows(X))
         return np.concatenate([vectors, np.zeros_like(vectors[:1])])
+
+    @property
+    def embeddings_(self) -> NDArray[np.float32]:
+        """The vectors of all words in the order of ``vocabulary_``, of shape (n_words, embedding_dim)."""
+        return self._vectors(self._words())
+
+    def most_similar(self, word: str, n: int = 10) -> list[tuple[str, float]]:
+        """Return the words with the highest cosine similarity to a word.
+
+        Parameters
+        ----------
+        word : str
+            A word of ``vocabulary_``; any word unless ``embedding="table"``.
+        n : int, default=10
+            Maximum number of words.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and their cosine similarities, the most similar first; ties are in the order of ``vocabulary_``. The
+            word itself and the special tokens ``<s>``, ``</s>`` and ``<unk>`` are excluded.
+
+        Raises
+        ------
+        TypeError
+            If the word is not a string.
+        ValueError
+            If the word is not in the vocabulary, or ``n`` is less than 1.
+        """
+        return self._nearest(self._unit_vectors([word])[0], n, {word}, "most_similar")
+
+    def analogy(self, first: str, second: str, third: str, n: int = 10) -> list[tuple[str, float]]:
+        """Return the words that are to ``third`` as ``second`` is to ``first``.
+
+        Their vectors have the highest cosine similarity to ``second - first + third``, where each of these is a unit
+        vector [1]_.
+
+        Parameters
+        ----------
+        first, second, third : str
+            Words of ``vocabulary_``; any words unless ``embedding="table"``.
+        n : int, default=10
+            Maximum number of words.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and their cosine similarities, the most similar first. The three words and the special tokens are
+            excluded.
+
+        Raises
+        ------
+        TypeError
+            If a word is not a string.
+        ValueError
+            If a word is not in the vocabulary, or ``n`` is less than 1.
+
+        References
+        ----------
+        .. [1] Mikolov, Yih & Zweig (2013). Linguistic regularities in continuous space word representations. NAACL,
+               section 4.
+        """
+        one, two, three = self._unit_vectors([first, second, third])
+        return self._nearest(two - one + three, n, {first, second, third}, "analogy")
+
+    def save_word2vec(self, path: str | PathLike[str], *, binary: bool = False) -> None:
+        """Write the vectors of all words to a file in word2vec's format.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        binary : bool, default=False
+            Whether to write the binary format rather than the text format.
+
+        Raises
+        ------
+        ValueError
+            If a word contains whitespace.
+        OSError
+            If the file cannot be written.
+
+        See Also
+        --------
+        sklearn_hashnlp.persistence.load_word_vectors : Load such files.
+        """
+        save_word_vectors(path, self._words(), self.embeddings_, binary=binary)
 
     def _mean_states(self, windows: WordWindows) -> NDArray[np.float32]:
         """Return the mean hidden state before each word that can be predicted."""
@@ -160,7 +249,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             return self._net.score_windows(windows)
 
     def _batch_size(self) -> int:
-        return BATCH_SIZE  # it searches in blocks of its own
+        return BATCH_SIZE  # the module splits large vocabularies itself
 
     def _predict_ids(self, contexts: NDArray[np.int64], search: Search) -> NDArray[np.int64]:
         with self._inference() as device:
@@ -189,6 +278,35 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             vectors = torch.cat([self.net_.module_.embedding(part.to(device)).cpu() for part in parts])
             return np.asarray(vectors.numpy())
 
+    def _words(self) -> list[str]:
+        check_is_fitted(self)
+        return self._tokenizer.vocabulary.words
+
+    def _unit_vectors(self, words: list[str]) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        known = self._tokenizer.vocabulary.word_to_id
+        for word in words:
+            if not isinstance(word, str):
+                raise TypeError(f"{type(self).__name__} has vectors of words: strings, got {word!r}.")
+            if self._tokenizer.word_encoder is None and word not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no vector of {word!r}: it is none of the {len(known)} words of "
+                    "vocabulary_."
+                )
+        return _unit(self._vectors(words))
+
+    def _nearest(self, vector: NDArray[np.float64], n: int, exclude: set[str], method: str) -> list[tuple[str, float]]:
+        if n < 1:
+            raise ValueError(f"{type(self).__name__}.{method} needs n of at least 1, got {n!r}.")
+        vocabulary = self._tokenizer.vocabulary
+        # einsum sums in the same order for each word, unlike a matrix product: equal vectors are equally similar.
+        similarities = np.einsum("ij,j->i", _unit(self.embeddings_), _unit(vector[np.newaxis])[0])
+        excluded = [vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id]
+        excluded += [vocabulary.word_to_id[word] for word in exclude if word in vocabulary.word_to_id]
+        nearest = np.argsort(-similarities, kind="stable")[: n + len(excluded)].tolist()
+        ids = [word_id for word_id in nearest if word_id not in excluded]
+        return [(vocabulary.words[word_id], float(similarities[word_id])) for word_id in ids[:n]]
+
     @contextmanager
     def _inference(self) -> Iterator[torch.device]:
         device = torch.device(self.net_.device)
@@ -198,6 +316,21 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     def _hold(self, net: LanguageNet, tokenizer: Tokenizer, history: list[dict[str, Any]]) -> None:
         self._set_tokenizer(tokenizer)
         self._keep_net(net, history)
+
+    def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> Self:
+        """Return a model that shares the net and can be saved."""
+        model = type(self)(**storable_parameters(self))
+        model._copy_training(self)
+        model.log_ = log
+        model._hold(net, tokenizer, [])
+        return model
+
+    def _copy_training(self, model: NeuralLanguageModel) -> None:
+        """Copy the values of the last training of a model."""
+        self._seeds, self._first_epoch = model._seeds, model._first_epoch
+        self._n_fitted, self._trained_on = model._n_fitted, model._trained_on
+        self.batch_size_, self.learning_rate_ = model.batch_size_, model.learning_rate_
+        self.max_epochs_ = model.max_epochs_
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
@@ -236,3 +369,9 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         self.batch_size_, self.max_epochs_ = int(values["batch_size"]), int(values["planned_epochs"])
         self.learning_rate_ = float(values["learning_rate"])
         self._hold(net_from_state(values, arrays, values["history"]), tokenizer, [])
+
+
+def _unit(vectors: NDArray[Any]) -> NDArray[np.float64]:
+    vectors = vectors.astype(np.float64)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(norms > 0, norms, 1.0)

@@ -1,4 +1,4 @@
-"""Sentences of a corpus as word ids: the tokenizer, and the data that a network is trained on."""
+"""Tokenize a corpus into word ids, and read the training data of a network."""
 
 from __future__ import annotations
 
@@ -16,30 +16,34 @@ from sklearn_hashnlp.language._vocabulary import (
     DEFAULT_TOKENS,
     SpecialTokens,
     Vocabulary,
+    WordEncoder,
     build_vocabulary,
+    encode_with_special_tokens,
+    make_word_encoder,
     vocabulary_from_dict,
 )
 from sklearn_hashnlp.language._windows import FarContext, Padding, WordWindows, make_windows, unknown_ids_message
-from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens, make_word_encoder
 from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.training._bundles import EarlyStopping
+from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.trees._counts import is_integer
 
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Turns sentences into windows of word ids, and beginnings of sentences into contexts."""
+    """Convert sentences to windows of word ids, and the start of sentences to contexts."""
 
     vocabulary: Vocabulary
-    id_map: NDArray[np.int32] | None  # the vocabulary's id for each id of the user's dict, if there is one
-    order: int  # words of a window
+    id_map: NDArray[np.int32] | None  # maps the ids of the user's vocabulary, if there is one
+    order: int  # words per window
     padding: Padding
-    word_encoder: WordEncoder | None  # codes of the words in contexts; None where these are ids
-    caller: str  # class that reads, for the messages
+    word_encoder: WordEncoder | None  # encodes the words of contexts; None if contexts are word ids
+    caller: str  # class name for messages
     far: FarContext = field(default_factory=FarContext)
 
     @property
     def special_tokens(self) -> SpecialTokens:
-        """The tokens around sentences and that of unknown words."""
+        """The special tokens of the vocabulary."""
         return self.vocabulary.special_tokens
 
     def read(self, X: Any) -> WordWindows:
@@ -47,7 +51,7 @@ class Tokenizer:
         return self.windows(self.read_corpus(X))
 
     def read_corpus(self, X: Any) -> Sentences | EncodedWindows:
-        """Read sentences or windows, and leave their words to be encoded."""
+        """Read sentences or windows without encoding their words."""
         return read_corpus(X, order=self.order, special_tokens=self.special_tokens, caller=self.caller)
 
     def windows(self, corpus: Sentences | EncodedWindows) -> WordWindows:
@@ -77,8 +81,8 @@ class Tokenizer:
         return [self.read_context(each, index=index, keep_end=keep_end) for index, each in documents]
 
     def read_context(self, beginning: Any, *, index: int = 0, keep_end: bool | None = None) -> list[str]:
-        """Read the words of one beginning; with ``padding="reference"`` there must be a trained context of them."""
-        # After an end token that is kept comes the first word of the next sentence.
+        """Read the words of one context; with ``padding="reference"`` it must be long enough."""
+        # If the end token is kept, the first word of the next sentence is predicted.
         words = tokenize(
             beginning,
             index=index,
@@ -131,7 +135,7 @@ class Tokenizer:
         word_encoder: WordEncoder | None = None,
         caller: str,
     ) -> Tokenizer:
-        """Make the tokenizer of a stored model."""
+        """Build the tokenizer of a stored model."""
         special_tokens = SpecialTokens(*values["special_tokens"])
         vocabulary, far = Vocabulary(values["words"], special_tokens), FarContext(**values.get("far_context", {}))
         vocabulary.check()
@@ -141,7 +145,7 @@ class Tokenizer:
         return cls(vocabulary, arrays.get("translation"), order, values["padding"], word_encoder, caller, far)
 
     def _pad_sentences(self, words: list[str]) -> list[str]:
-        """Put start tokens after each end token as they are in the text, where contexts reach across sentences."""
+        """Insert start tokens after each end token, as in the text, if contexts reach across sentences."""
         start, end, _ = self.special_tokens
         if not self.far.across_sentences or end not in words:
             return words
@@ -157,7 +161,7 @@ class Tokenizer:
 
 
 def read_training_sentences(X: Any, *, special_tokens: SpecialTokens, caller: str) -> Sentences:
-    """Read sentences, of which there must be some."""
+    """Read a corpus of sentences that must not be empty."""
     corpus = read_training_corpus(X, order=None, special_tokens=special_tokens, caller=caller)
     assert isinstance(corpus, Sentences)
     return corpus
@@ -166,7 +170,7 @@ def read_training_sentences(X: Any, *, special_tokens: SpecialTokens, caller: st
 def read_training_corpus(
     X: Any, *, order: int | None, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
 ) -> Sentences | EncodedWindows:
-    """Read a corpus that must not be empty; windows only where ``order`` is set."""
+    """Read a corpus that must not be empty; windows only if ``order`` is set."""
     corpus = read_corpus(X, order=order, special_tokens=special_tokens, caller=caller)
     if len(corpus) == 0:
         raise ValueError(f"{caller} found no sentence to learn from: X is empty.")
@@ -187,7 +191,7 @@ def build_tokenizer(
     far: FarContext = FarContext(),  # noqa: B008 - a tuple
     caller: str,
 ) -> Tokenizer:
-    """Make the tokenizer of a corpus; where no vocabulary is set, its words are those of the training sentences."""
+    """Build the tokenizer of a corpus; without ``vocabulary`` from the words of the training sentences."""
     if vocabulary is not None:
         words, id_map = vocabulary_from_dict(vocabulary, special_tokens=special_tokens, caller=caller)
         if isinstance(corpus, EncodedWindows):
@@ -210,7 +214,7 @@ def build_tokenizer(
 def _warn_without_end(
     windows: EncodedWindows, vocabulary: dict[str, int], special_tokens: SpecialTokens, caller: str
 ) -> None:
-    """Warn if no window ends a sentence, and name the word that may be the reader's own end token."""
+    """Warn if no window ends a sentence, and suggest the reader's end token."""
     last_ids = np.unique(windows.ids[:, -1])
     if vocabulary.get(special_tokens.end, -1) in last_ids:
         return
@@ -238,19 +242,19 @@ def read_training_data(
     estimator: Any,
     X: Any,
     X_valid: Any,
+    seeds: Seeds,
     *,
-    validation_fraction: float | None = None,
-    seed: int = 0,
-    hash_seed: int = 0,
+    stopping: EarlyStopping | None = None,
     tokenizer: Tokenizer | None = None,
 ) -> TrainingData:
-    """Read sentences, and split a fraction off for validation if it is given and there is no ``X_valid``."""
+    """Read sentences, and split off a validation set for early stopping unless ``X_valid`` is given."""
     name = type(estimator).__name__
     special_tokens = SpecialTokens.of(estimator) if tokenizer is None else tokenizer.special_tokens
     corpus = read_training_corpus(X, order=int(estimator.order), special_tokens=special_tokens, caller=name)
     validation = np.zeros(len(corpus), dtype=np.bool_)
-    if validation_fraction is not None and X_valid is None:
-        validation[_choose_validation(len(corpus), validation_fraction, seed, name)] = True
+    if stopping is not None and X_valid is None:
+        fraction = float(stopping.validation_fraction)
+        validation[_choose_validation(len(corpus), fraction, seeds.split, name)] = True
     if tokenizer is None:
         tokenizer = build_tokenizer(
             corpus,
@@ -261,7 +265,7 @@ def read_training_data(
             min_count=int(estimator.min_count),
             special_tokens=special_tokens,
             validation=validation,
-            word_encoder=make_word_encoder(estimator.embedding, hash_seed),
+            word_encoder=make_word_encoder(estimator.embedding, seeds.hash),
             far=FarContext.of(estimator),
             caller=name,
         )

@@ -1,32 +1,64 @@
-"""Resuming the training of a language model: seeds that depend on the epoch alone, and checks."""
+"""Checkpoints and resumption of training: parameters, checks, and seeds that depend on the epoch only."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from numbers import Integral
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 import torch
 from skorch.callbacks import Callback
-from torch import Tensor
 
 from sklearn_hashnlp.language._reader import TrainingData
-from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
+from sklearn_hashnlp.nn._layers import SeededDropout
+from sklearn_hashnlp.training._bundles import Schedule
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
 
+_EPOCHS_KEPT = "best", "all"
 
-@dataclass(frozen=True)
-class Resumed:
-    """Where a training stood that is resumed."""
 
-    first_epoch: int  # index in the net's history at which it began
-    learning_rates: list[float]  # that it had come to
-    planned_epochs: int  # that its learning rates were planned for
-    best_weights: dict[str, Tensor]  # those of its best epoch, if they are to be returned to
+def checkpoints_of(estimator: Any) -> EpochCheckpoints | None:
+    """Return the checkpoints in ``checkpoint_dir``, a path or a pair of a path and the epochs to keep."""
+    if estimator.checkpoint_dir is None:
+        return None
+    if isinstance(estimator.checkpoint_dir, tuple | list):
+        folder, keep = estimator.checkpoint_dir
+        return EpochCheckpoints(folder, keep_all=keep == "all")
+    return EpochCheckpoints(estimator.checkpoint_dir)
+
+
+def check_checkpoint_parameters(estimator: Any, schedule: Schedule) -> None:
+    """Check ``checkpoint_dir`` and ``resume``."""
+    name, folder = type(estimator).__name__, estimator.checkpoint_dir
+    if isinstance(folder, tuple | list) and not (
+        len(folder) == 2 and isinstance(folder[0], str | PathLike) and folder[1] in _EPOCHS_KEPT
+    ):
+        raise ValueError(
+            f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a path and 'all' or 'best', the "
+            f"epochs to keep. Got {folder!r} instead."
+        )
+    if estimator.resume and folder is None:
+        raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
+    if estimator.resume and schedule.average:
+        raise ValueError(
+            f"{name}(resume=True) cannot continue an average of weights, which checkpoints do not hold. Set "
+            "schedule__average=False."
+        )
+
+
+def storable_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator with a path as a string, and without callbacks and generators."""
+    parameters: dict[str, Any] = estimator.get_params(deep=False) | {"callbacks": None}
+    if not isinstance(estimator.random_state, Integral):
+        parameters["random_state"] = None
+    folder = estimator.checkpoint_dir
+    is_pair = isinstance(folder, tuple | list)
+    return parameters | {"checkpoint_dir": (fspath(folder[0]), folder[1]) if is_pair else fspath(folder)}
 
 
 def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> None:
-    """Check that a folder holds no checkpoints that a training from so many epochs on would mix with its own."""
+    """Raise an error if a folder has checkpoints of later epochs than ``n_epochs``."""
     later = [epoch for epoch in checkpoints.epochs() if epoch > n_epochs]
     if later:
         raise ValueError(
@@ -36,7 +68,7 @@ def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> Non
 
 
 def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkpoints: EpochCheckpoints) -> None:
-    """Check that going on gives what the training would have given without an interruption."""
+    """Check that the resumed training gives the result of an uninterrupted one."""
     folder = f"{type(estimator).__name__}: checkpoint_dir={str(checkpoints.folder)!r}"
     if estimator.optimizer != model.optimizer:
         raise ValueError(
@@ -69,7 +101,7 @@ def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkp
 
 
 class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
-    """Seed order and dropout of every epoch by the training's seed and the number of the epoch alone."""
+    """Seed the order and dropout of every epoch by the training's seed and the epoch's number."""
 
     def __init__(self, seed: int, generator: np.random.Generator) -> None:
         self.seed = seed
@@ -78,8 +110,8 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
     def on_epoch_begin(self, net: Any, **_: Any) -> None:
         """Seed the generators."""
         layers = _dropout_layers(net)
-        of_order, *seeds = np.random.SeedSequence((self.seed, len(net.history))).generate_state(1 + len(layers))
-        self.generator.bit_generator.state = np.random.default_rng(of_order).bit_generator.state
+        order_seed, *seeds = np.random.SeedSequence((self.seed, len(net.history))).generate_state(1 + len(layers))
+        self.generator.bit_generator.state = np.random.default_rng(order_seed).bit_generator.state
         for layer, seed in zip(layers, seeds, strict=True):
             if torch.device(net.device).type == "cpu":
                 layer.generator = np.random.default_rng(seed)
@@ -87,7 +119,7 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
                 layer.generator = torch.Generator(net.device).manual_seed(int(seed))
 
     def on_train_end(self, net: Any, **_: Any) -> None:
-        """Take the generators away."""
+        """Remove the generators."""
         for layer in _dropout_layers(net):
             layer.generator = None
 

@@ -1,4 +1,4 @@
-"""Sentences in every form that a user has them in, read once into one flat array of ids."""
+"""Read sentences, in any form that users pass them, into one flat array of ids."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from sklearn_hashnlp.text._documents import as_documents
 class Sentences:
     """Sentences as ids of their distinct words."""
 
-    words: list[str]  # the distinct words, in the order of their first appearance
-    ids: NDArray[np.int32]  # (n_tokens,): sentence after sentence, each token's index in ``words``
-    lengths: NDArray[np.int64]  # (n_sentences,): tokens of each sentence
+    words: list[str]  # the distinct words, in the order of their first occurrence
+    ids: NDArray[np.int32]  # (n_tokens,): index of each token in ``words``
+    lengths: NDArray[np.int64]  # (n_sentences,): number of tokens
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def part(self, start: int, stop: int) -> Sentences:
-        """Return some of the sentences, those from ``start`` to ``stop``."""
+        """Return the sentences from ``start`` to ``stop``."""
         first, last = (int(self.lengths[:end].sum()) for end in (start, stop))
-        indices, ids = np.unique(self.ids[first:last], return_inverse=True)  # other words are no longer distinct words
+        indices, ids = np.unique(self.ids[first:last], return_inverse=True)  # drop words that do not occur
         words = [self.words[index] for index in indices.tolist()]
         return Sentences(words, ids.astype(np.int32), self.lengths[start:stop])
 
@@ -49,9 +49,9 @@ class Sentences:
 
 @dataclass(frozen=True)
 class EncodedWindows:
-    """Windows of words that come as ids of the user's vocabulary."""
+    """Windows of words as ids of the user's vocabulary."""
 
-    ids: NDArray[np.int64]  # (n_windows, order): a context and the word after it
+    ids: NDArray[np.int64]  # (n_windows, order): a context and the next word
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -60,7 +60,7 @@ class EncodedWindows:
 def read_corpus(
     X: Any, *, order: int | None, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
 ) -> Sentences | EncodedWindows:
-    """Read sentences or, unless ``order`` is None, windows from a reader that returns word ids."""
+    """Read sentences or, unless ``order`` is None, windows of word ids."""
     if isinstance(X, str | bytes):
         raise TypeError(
             f"{caller}: a single {type(X).__name__} is ambiguous. Wrap a sentence in a list, [{X[:20]!r}], and the "
@@ -82,7 +82,7 @@ def read_corpus(
 
 
 def read_sentences(X: Any, *, special_tokens: SpecialTokens, caller: str) -> Sentences:
-    """Read sentences, for a model that word ids of windows tell too little."""
+    """Read sentences, for a model that cannot read windows of word ids."""
     corpus = read_corpus(X, order=None, special_tokens=special_tokens, caller=caller)
     assert isinstance(corpus, Sentences)
     return corpus
@@ -96,7 +96,7 @@ def tokenize(
     keep_end: bool = False,
     caller: str,
 ) -> list[str]:
-    """Split one sentence into words, without the start token before it and, unless kept, the end token after it."""
+    """Split a sentence into words, without the start token and, unless kept, the final end token."""
     if isinstance(sentence, str):
         tokens = sentence.split()
     elif isinstance(sentence, Iterable) and not isinstance(sentence, bytes | dict):
@@ -120,7 +120,7 @@ def tokenize(
 
 
 class _GrowingIds(dict[str, int]):
-    """Words to ids; a new word gets the next one."""
+    """Word to id; a new word gets the next id."""
 
     def __missing__(self, word: str) -> int:
         self[word] = word_id = len(self)

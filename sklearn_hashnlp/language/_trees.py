@@ -1,4 +1,4 @@
-"""Trees over words, and the word vectors that they are clustered by."""
+"""Trees over words, and the word vectors used for clustering."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp import trees
-from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
-from sklearn_hashnlp.language._net import LanguageNet
+from sklearn_hashnlp.language._net import LanguageNet, WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._tree_names import ClassTree, named_tree
+from sklearn_hashnlp.trees._tree_builders import ClassTree, named_tree
 
-# "cluster" and "binary_cluster" are of co-occurrence vectors, "learned" of hidden states of a network trained before.
+# "cluster" and "binary_cluster" use co-occurrence vectors, "learned" the hidden states of a small network.
 WordTree: TypeAlias = Literal[ClassTree, "learned", "cluster", "binary_cluster"]
 
-_BATCH_SIZE = 4096  # windows whose hidden states lie in memory at once
-_MAX_CONTEXT_WORDS = 2000  # columns for each distance: the most frequent words represent all
+_BATCH_SIZE = 4096  # windows per batch of hidden states
+_MAX_CONTEXT_WORDS = 2000  # columns for each distance: only the most frequent words
 _BLOCK_SIZE = 2**22  # windows that are counted at once
 
 
@@ -35,7 +34,7 @@ def language_tree(
     seed: int,
     caller: str,
 ) -> SoftmaxTree:
-    """Build the tree of a name over the words that can be predicted, or check the one that is passed."""
+    """Build a tree over the words that can be predicted by its name, or check a given tree."""
     if isinstance(tree, SoftmaxTree):
         if tree.n_classes != n_classes:
             raise ValueError(
@@ -43,7 +42,7 @@ def language_tree(
                 "vocabulary_ but '<s>'. Fix the words by vocabulary and build the tree over them."
             )
         return tree
-    assert tree != "learned", "fit learns this one, from another network"
+    assert tree != "learned", "learned in fit"
     counts = np.bincount(windows.y, minlength=n_classes)
     if tree == "cluster" or tree == "binary_cluster":
         vectors = cooccurrence_vectors(windows, n_classes, seed=seed)
@@ -54,9 +53,9 @@ def language_tree(
 
 
 def word_clusters(counts: NDArray[np.intp], vectors: NDArray[np.float32], *, seed: int) -> SoftmaxTree:
-    """Build a tree of about sqrt(V) clusters and, directly below the root, as many of the most frequent words."""
-    # Frequent words resemble no others. A second level of clusters takes a tenth less time, and has a validation
-    # perplexity that is 1.7 % higher on the Penn Treebank.
+    """Build a tree of about sqrt(V) clusters, and as many of the most frequent words directly below the root."""
+    # Frequent words do not resemble other words. A second level of clusters saves a tenth of the time, but raises the
+    # validation perplexity on the Penn Treebank by 1.7 %.
     return trees.cluster_tree(counts, vectors, arity="sqrt", n_direct=isqrt(len(counts)), random_state=seed)
 
 
@@ -68,21 +67,21 @@ def cooccurrence_vectors(
     blocks = []
     for distance in range(1, windows.order):
         pairs = _count_pairs(windows, n_classes, distance)
-        pairs.data = np.sqrt(pairs.data / distance)  # the nearer a context word is, the more it weighs
+        pairs.data = np.sqrt(pairs.data / distance)  # closer context words have a larger weight
         blocks.append(pairs)
     rows = hstack(blocks, format="csr")
     total = np.maximum(counts, 1) * sum(1 / distance for distance in range(1, windows.order))
     rows = csr_array(diags_array(1 / np.sqrt(total)) @ rows)
     n_components = min(n_components, min(rows.shape))
-    with threadpool_limits(1, user_api="blas"):  # more threads would sum in another order
+    with threadpool_limits(1, user_api="blas"):  # the order of summation depends on the number of threads
         left, singular_values, _ = randomized_svd(rows.astype(np.float32), n_components, n_iter=4, random_state=seed)
     vectors: NDArray[np.float32] = (left * singular_values).astype(np.float32)
     return vectors
 
 
 def _count_pairs(windows: WordWindows, n_classes: int, distance: int) -> csr_array:
-    """Count the pairs of a word and the frequent word so many words before it."""
-    ids = windows.targets  # also where contexts hold hashes: the words are the same
+    """Count the pairs of a word and a frequent word ``distance`` words before it."""
+    ids = windows.targets  # contexts may hold hashes, targets are always word ids
     counts = np.bincount(ids[windows.positions - distance])
     columns = np.full(len(counts), -1, dtype=np.int64)
     frequent = np.argsort(-counts, kind="stable")[:_MAX_CONTEXT_WORDS]

@@ -1,17 +1,23 @@
-"""The words of a language model and their ids."""
+"""The words of a language model, their ids, and codes of words outside the vocabulary."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._named_sizes import split_sizes
+from sklearn_hashnlp.kernels._hashes import murmur3
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
+
 
 class SpecialTokens(NamedTuple):
-    """The tokens at the start and at the end of a sentence, and the one of unknown words."""
+    """The start token, the end token and the token for unknown words."""
 
     start: str = "<s>"
     end: str = "</s>"
@@ -19,26 +25,26 @@ class SpecialTokens(NamedTuple):
 
     @classmethod
     def of(cls, estimator: Any) -> SpecialTokens:
-        """Return those of an estimator's parameters."""
-        given = tuple(estimator.special_tokens)
+        """Return the tokens of an estimator's parameter."""
+        tokens = tuple(estimator.special_tokens)
         if (
-            len(given) != len(cls._fields)
-            or not all(isinstance(token, str) and token for token in given)
-            or len(set(given)) < len(given)
+            len(tokens) != len(cls._fields)
+            or not all(isinstance(token, str) and token for token in tokens)
+            or len(set(tokens)) < len(tokens)
         ):
             raise ValueError(
                 f"The 'special_tokens' parameter of {type(estimator).__name__} must be three different strings that "
                 f"are not empty: the tokens of the start and the end of a sentence and of unknown words. Got "
                 f"{estimator.special_tokens!r} instead."
             )
-        return cls(*given)
+        return cls(*tokens)
 
 
 DEFAULT_TOKENS = SpecialTokens()
 
 
 class Vocabulary:
-    """Words, whose ids are their indices in a list; the last is the start token, which is never predicted."""
+    """Words with their indices as ids; the last word is the start token, which is never predicted."""
 
     def __init__(self, words: Iterable[str], special_tokens: SpecialTokens = DEFAULT_TOKENS) -> None:
         self.special_tokens = special_tokens
@@ -50,7 +56,7 @@ class Vocabulary:
 
     @property
     def n_classes(self) -> int:
-        """Number of words that can be predicted: all but the start token."""
+        """Number of words that can be predicted: all except the start token."""
         return len(self.words) - 1
 
     @property
@@ -69,7 +75,7 @@ class Vocabulary:
         return self.word_to_id[self.special_tokens.unknown]
 
     def check(self) -> None:
-        """Raise a ValueError for stored words that are no vocabulary."""
+        """Raise a ValueError if stored words are not a valid vocabulary."""
         if not all(isinstance(word, str) for word in self.words) or len(self.word_to_id) != len(self.words):
             raise ValueError("The words of a vocabulary must be distinct strings.")
         missing = [token for token in self.special_tokens if token not in self.word_to_id]
@@ -77,7 +83,7 @@ class Vocabulary:
             raise ValueError(f"The vocabulary lacks the special token {missing[0]!r}.")
 
     def rename(self, special_tokens: SpecialTokens) -> list[str]:
-        """Return the words with other special tokens."""
+        """Return the words, with the special tokens renamed."""
         words = list(self.words)
         for word_id, token in zip((self.start_id, self.end_id, self.unknown_id), special_tokens, strict=True):
             if self.word_to_id.get(token, word_id) != word_id:
@@ -104,7 +110,7 @@ def build_vocabulary(
     max_words: int | None,
     special_tokens: SpecialTokens = DEFAULT_TOKENS,
 ) -> Vocabulary:
-    """Choose the most frequent words of a corpus, ordered by count and then by alphabet."""
+    """Choose the most frequent words of a corpus, sorted by count and then alphabetically."""
     pairs = [(-int(count), word) for word, count in zip(words, counts, strict=True)]
     n_unknown = -sum(count for count, word in pairs if word in special_tokens)
     ranked = sorted(pair for pair in pairs if pair[1] not in special_tokens)
@@ -117,7 +123,7 @@ def build_vocabulary(
 def vocabulary_from_dict(
     mapping: Any, *, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Build the vocabulary of a user's words, and the array of its id for each of the user's ids."""
+    """Build the vocabulary of a user's dict, and an array that maps the user's ids to its ids."""
     if not isinstance(mapping, Mapping) or not all(
         isinstance(word, str) and isinstance(word_id, Integral) and not isinstance(word_id, bool)
         for word, word_id in mapping.items()
@@ -134,3 +140,79 @@ def vocabulary_from_dict(
         [word for word in words if word != start] + [token for token in others if token not in mapping], special_tokens
     )
     return vocabulary, np.array([vocabulary.word_to_id[word] for word in words], dtype=np.int32)
+
+
+EMBEDDINGS: Final[dict[str, tuple[int, ...]]] = {"table": (), "hash": (10**6, 10**5), "sgnn": (80, 14)}
+"""The kinds of word embeddings and their sizes: rows of importance table and pool; projections and bits of each."""
+
+
+class WordEncoder(Protocol):
+    """Encodes any word for the contexts of a network."""
+
+    def encode(self, words: list[str]) -> NDArray[Any]:
+        """Return an integer or a row of integers for each word."""
+
+
+@dataclass(frozen=True)
+class HashEncoder:
+    """Words as hashes, for hash embeddings."""
+
+    def encode(self, words: list[str]) -> NDArray[np.int32]:
+        """Return the hashes, of shape (n_words,)."""
+        return hash_words(words)
+
+
+@dataclass(frozen=True)
+class ProjectionEncoder:
+    """Words as SGNN projections of the character n-grams (1 to 3) of the word in ``<`` and ``>``."""
+
+    n_projections: int
+    n_bits: int
+    seed: int  # of the hyperplanes
+
+    def encode(self, words: list[str]) -> NDArray[np.int64]:
+        """Return rows of the word's hash and its packed bits, padded with zeros to whole int64."""
+        n_bytes = -(-self.n_projections * self.n_bits // 8)
+        codes = np.zeros((len(words), 8 * (1 + -(-n_bytes // 8))), dtype=np.uint8)
+        if words:  # scikit-learn refuses a matrix without rows
+            _check_encodable(words)
+            codes[:, :8] = hash_words(words).astype(np.int64)[:, np.newaxis].view(np.uint8)
+            projector = SGNNProjector(
+                n_projections=self.n_projections, n_bits=self.n_bits, output="packed", random_state=self.seed
+            )
+            codes[:, 8 : 8 + n_bytes] = projector.transform(CharNgramFeaturizer().transform(words))
+        return codes.view(np.int64)
+
+
+def make_word_encoder(embedding: Any, seed: int) -> WordEncoder | None:
+    """Return the encoder of a kind of embedding; None if words outside the vocabulary have no vectors."""
+    name, sizes = split_sizes(embedding, EMBEDDINGS)
+    if name == "hash":
+        return HashEncoder()
+    return ProjectionEncoder(sizes[0], sizes[1], seed) if name == "sgnn" else None
+
+
+def encode_with_special_tokens(encoder: WordEncoder, words: list[str], special_tokens: SpecialTokens) -> NDArray[Any]:
+    """Encode the start token, the end token, and words within sentences, where these two are unknown words."""
+    start, end, unknown = special_tokens
+    return encoder.encode([start, end, *(unknown if word in (start, end) else word for word in words)])
+
+
+def hash_words(words: list[str]) -> NDArray[np.int32]:
+    """Hash words to 31 bits."""
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    offsets = np.concatenate(([0], np.cumsum([len(word) for word in encoded], dtype=np.int64)))
+    rows = Ragged(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets.astype(np.int64))
+    return murmur3(rows) & np.int32(2**31 - 1)
+
+
+def _check_encodable(words: list[str]) -> None:
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"HsigmoidLanguageModel(embedding='sgnn') projects the characters of words, and the word {word!r} "
+                f"holds the lone surrogate {word[error.start]!r}, which UTF-8 cannot encode. Repair the text with "
+                "text.encode('utf-8', 'replace').decode('utf-8')."
+            ) from error

@@ -1,4 +1,4 @@
-"""Windows of words: contexts and their next words."""
+"""Windows of words: contexts and next words."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._rows import gather_windows, mask_before_last
 from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, tokenize
-from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, SpecialTokens, Vocabulary
-from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens
+from sklearn_hashnlp.language._vocabulary import (
+    DEFAULT_TOKENS,
+    SpecialTokens,
+    Vocabulary,
+    WordEncoder,
+    encode_with_special_tokens,
+)
 
 Padding: TypeAlias = Literal["full", "reference"]
 
@@ -19,7 +24,7 @@ Padding: TypeAlias = Literal["full", "reference"]
 def sentence_windows(
     sentence: Any, *, order: int, padding: Padding, special_tokens: SpecialTokens = DEFAULT_TOKENS
 ) -> list[tuple[list[str], str]]:
-    """Return the contexts of one sentence and the word after each."""
+    """Return the contexts of a sentence and the word after each."""
     width = order - 1
     tokens = tokenize(sentence, index=0, special_tokens=special_tokens, caller="sentence_windows")
     words = [*[special_tokens.start] * (width if padding == "full" else 1), *tokens, special_tokens.end]
@@ -27,31 +32,31 @@ def sentence_windows(
 
 
 class FarContext(NamedTuple):
-    """The words before the window that a context also holds."""
+    """Words before the window that a context also contains."""
 
     n_words: int = 0
-    across_sentences: bool = False  # whether they may be words of earlier sentences
+    across_sentences: bool = False  # whether they may come from earlier sentences
 
     @classmethod
     def of(cls, estimator: Any) -> FarContext:
-        """Return that of an estimator's parameters."""
+        """Return the far context set by an estimator's parameters."""
         n_words = int(estimator.far_context)
         return cls(n_words, n_words > 0 and bool(estimator.across_sentences))
 
 
 class WordWindows:
-    """All windows of a corpus, gathered from its text only when they are asked for."""
+    """All windows of a corpus; contexts are gathered on demand."""
 
     def __init__(
         self,
-        inputs: NDArray[np.int32],  # (n_words,): the text as contexts read it; with codes, rows of these
-        targets: NDArray[np.int32],  # (n_words,): the text as ids of the vocabulary
+        inputs: NDArray[np.int32],  # (n_words,): the text for contexts; with codes, indices of these
+        targets: NDArray[np.int32],  # (n_words,): the text as word ids
         positions: NDArray[Any],  # (n_windows,): index in the text of each window's last word
-        offsets: NDArray[np.int64],  # (n_sentences + 1,): where the windows of each sentence begin
-        order: int,  # words of a window
+        offsets: NDArray[np.int64],  # (n_sentences + 1,): first window of each sentence
+        order: int,  # words per window
         codes: NDArray[np.int64] | None = None,  # (n_distinct, width): codes of the distinct words
         far: FarContext = FarContext(),  # noqa: B008 - a tuple
-        start: int = -1,  # <s> as inputs have it; only with a far context
+        start: int = -1,  # <s> in inputs; only with a far context
     ) -> None:
         self.inputs = inputs
         self.targets = targets
@@ -73,18 +78,18 @@ class WordWindows:
 
     @property
     def n_context(self) -> int:
-        """Number of words of a context, those of the far context included."""
+        """Number of words of a context, including the far context."""
         return self.far.n_words + self.order - 1
 
     def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Gather the contexts of some windows, (n_rows, n_context) or with codes (n_rows, n_context, width), and y."""
+        """Gather contexts, (n_rows, n_context) or with codes (n_rows, n_context, width), and the next words."""
         contexts, y = gather_windows(self.inputs, self.targets, self.positions, rows, self.n_context)
         if self.far.n_words and not self.far.across_sentences:
             mask_before_last(contexts, self.start)
         return contexts if self.codes is None else self.codes[contexts], y
 
     def digest(self) -> int:
-        """Compute a checksum, which other windows or another order of them change."""
+        """Compute a checksum of the windows and their order."""
         checksum = 0
         for array in (self.inputs, self.targets, self.positions):
             checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
@@ -100,7 +105,7 @@ class WordWindows:
         return self._with(positions, offsets)
 
     def evenly_spaced(self, n_windows: int) -> WordWindows:
-        """Return at most so many windows, evenly spaced, each a sentence of its own."""
+        """Return at most ``n_windows`` windows, evenly spaced, each as a separate sentence."""
         rows = np.unique(np.linspace(0, len(self) - 1, min(n_windows, len(self))).astype(np.int64))
         offsets = np.arange(len(rows) + 1)
         return self._with(self.positions[rows], offsets)
@@ -120,7 +125,7 @@ def make_windows(
     far: FarContext = FarContext(),  # noqa: B008 - a tuple
     caller: str,
 ) -> WordWindows:
-    """Encode a corpus and put special tokens around its sentences."""
+    """Encode a corpus and add special tokens to its sentences."""
     if isinstance(corpus, EncodedWindows):
         if far.n_words:
             raise ValueError(
@@ -130,7 +135,7 @@ def make_windows(
         return _windows_of_ids(corpus, vocabulary, id_map, order, word_encoder, caller)
     n_start = order - 1 if padding == "full" else 1
     n_words = far.n_words + len(corpus.lengths) * (n_start + 1) + len(corpus.ids)
-    # Where each sentence begins with its special tokens, and where each of its words goes.
+    # Start of each sentence with its special tokens, and index of each word.
     lengths = corpus.lengths + n_start + 1
     starts = far.n_words + np.cumsum(lengths) - lengths
     shift = far.n_words + np.arange(1, len(corpus.lengths) + 1) * (n_start + 1) - 1
@@ -170,14 +175,14 @@ def _windows_of_ids(
 
 
 def _apply_codes(codes: NDArray[Any], ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
-    """Put codes of one integer into the text itself; of longer ones the distinct words' suffice."""
+    """Replace ids by codes of one integer; longer codes are gathered later."""
     return (codes[ids], None) if codes.ndim == 1 else (ids, codes)
 
 
 def _map_ids(
     windows: NDArray[np.int64], vocabulary: Vocabulary, id_map: NDArray[np.int32] | None, caller: str
 ) -> NDArray[np.int32]:
-    """Check the ids of a user's windows and replace them by the vocabulary's."""
+    """Check the ids of a user's windows and map them to ids of the vocabulary."""
     if id_map is None:
         raise ValueError(unknown_ids_message(caller))
     if windows.size and not 0 <= windows.min() <= windows.max() < len(id_map):
@@ -193,7 +198,7 @@ def _map_ids(
 
 
 def unknown_ids_message(caller: str) -> str:
-    """Say that word ids came without their words."""
+    """Return the error message for word ids without a vocabulary."""
     return (
         f"{caller} got word ids from its reader and does not know the words. Set vocabulary to the dict from words to "
         "these ids, or let the reader return sentences."

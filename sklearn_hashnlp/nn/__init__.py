@@ -10,7 +10,7 @@ from sklearn_hashnlp.nn._seq2seq import AttentionSeq2Seq
 from sklearn_hashnlp.nn._sgnn_projection import SGNNProjection
 from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
 from sklearn_hashnlp.nn._softmax_layers import FullSoftmax
-from sklearn_hashnlp.nn._word_batch import WordBatch, WordVectors
+from sklearn_hashnlp.nn._word_batch import WordBatch
 from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
 
 __all__ = [
@@ -31,5 +31,4 @@ __all__ = [
     "SimilarityBXENT",
     "VonMisesFisherLoss",
     "WordBatch",
-    "WordVectors",
 ]

@@ -1,4 +1,4 @@
-"""Autograd functions over compiled kernels: when they apply, and the sparse gradients that they return."""
+"""Conditions for compiled kernels in autograd functions, and sparse gradients."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from torch import Tensor
 
 
 def is_traced() -> bool:
-    """Return whether torch compiles, exports, traces or transforms a function: shapes must not depend on values."""
+    """Return whether torch compiles, exports, traces or transforms a function: shapes cannot depend on values."""
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active() or torch._C._is_tracing()
 
 
 def is_readable(tensor: Tensor) -> bool:
-    """Return whether the values of a tensor can be read at no cost: eager torch, on the CPU."""
+    """Return whether the values of a tensor are available without synchronization: eager torch on the CPU."""
     return (
         tensor.device.type == "cpu"
         and not is_traced()
@@ -21,16 +21,16 @@ def is_readable(tensor: Tensor) -> bool:
 
 
 def kernels_apply(table: Tensor) -> bool:
-    """Return whether compiled kernels can read a table: eager torch, on the CPU, in float32 or float64."""
+    """Return whether compiled kernels can read a table: eager torch on the CPU, in float32 or float64."""
     return table.dtype in (torch.float32, torch.float64) and is_readable(table)
 
 
 def sparse_gradient(
-    rows: Tensor,  # (n,): ascending
+    rows: Tensor,  # (n,): sorted
     values: Tensor,  # (n, ...)
     shape: tuple[int, ...],
 ) -> Tensor:
-    """Return the gradient of a table of this shape as a coalesced sparse tensor."""
+    """Return the gradient of a table as a coalesced sparse tensor."""
     return torch.sparse_coo_tensor(
         rows.unsqueeze(0), values, shape, device="cpu", is_coalesced=True, check_invariants=False
     )

@@ -1,4 +1,4 @@
-"""The forward and backward pass of :class:`HashEmbeddingBag` by compiled kernels."""
+"""Forward and backward pass of :class:`HashEmbeddingBag` by compiled kernels."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
 from sklearn_hashnlp.nn._hashing import INTEGERS
 
-_MIN_BACKGROUND = 2**11  # fewer values are not worth another thread
+_MIN_BACKGROUND = 2**11  # minimum number of values for another thread
 
 
 class CompiledBag(torch.autograd.Function):
     """Sums of hash embeddings, with coalesced sparse gradients of both tables."""
 
-    # torch's own backward pass makes a gradient row for each value of each document, sorts the rows and sums equal
-    # ones. Here the gradient of each row of a table is summed once.
+    # torch's own backward pass creates a gradient row for each value of each document, sorts and sums them. Here the
+    # gradient of each row of a table is summed once.
 
     @staticmethod
     def forward(
@@ -41,7 +41,7 @@ class CompiledBag(torch.autograd.Function):
         rows, slots = locate_ids(ids.contiguous().numpy(), constants, n_rows, n_slots, layout.variant)
         indptr = offsets.contiguous().numpy()
         grouping = (group_bags, rows, slots, indptr, n_rows, n_slots)
-        # The backward pass needs the values in groups, the forward pass does not: they are grouped while it runs.
+        # Only the backward pass needs the values in groups: they are grouped during the forward pass.
         groups = run_in_background(*grouping) if needs_backward and slots.size > _MIN_BACKGROUND else None
         bags = embed_bags(
             rows,
@@ -53,7 +53,7 @@ class CompiledBag(torch.autograd.Function):
             layout,
         )
         ctx.groups = (lambda: group_bags(*grouping[1:])) if groups is None else groups.result
-        ctx.save_for_backward(pool, importance, counts)  # so torch detects tables that change before the backward pass
+        ctx.save_for_backward(pool, importance, counts)  # lets torch detect changes before the backward pass
         ctx.bags, ctx.layout = bags, layout
         return torch.from_numpy(bags.documents)
 
@@ -63,7 +63,7 @@ class CompiledBag(torch.autograd.Function):
         gradient: Tensor,  # (n_documents, output_dim)
     ) -> tuple[Tensor | None, ...]:
         """Compute the gradients of both tables."""
-        if torch.is_grad_enabled():  # once_differentiable of torch raises nothing where `gradient` is a constant
+        if torch.is_grad_enabled():  # torch's once_differentiable does not raise if `gradient` is a constant
             raise RuntimeError(
                 "HashEmbeddingBag with sparse=True has first derivatives only, but create_graph=True needs more. "
                 "Set create_graph=False, or sparse=False."
@@ -105,7 +105,7 @@ _OFFSETS = "offsets must begin with 0, not decrease, and end with the number of 
 
 
 def check_bags(ids: Tensor, offsets: Tensor, weights: Tensor | None) -> None:
-    """Check documents, which could otherwise read out of bounds, or silently lose ids or weights."""
+    """Check documents: invalid ones could read out of bounds, or silently lose ids or weights."""
     if ids.dim() != 1:
         raise ValueError(f"ids must have shape (n_values,), all documents concatenated, got {tuple(ids.shape)}.")
     if offsets.dim() != 1 or not len(offsets):
@@ -117,7 +117,7 @@ def check_bags(ids: Tensor, offsets: Tensor, weights: Tensor | None) -> None:
             f"per_sample_weights must have one weight for each of the {len(ids)} ids, got shape {tuple(weights.shape)}."
         )
     if torch.compiler.is_compiling() or offsets.is_cuda:
-        # A branch on the values would wait for the device, and cannot be compiled: the assertion runs on the device.
+        # Reading the values would wait for the device and cannot be compiled, so the assertion runs on the device.
         valid = (offsets[0] == 0) & (offsets[-1] == len(ids)) & (offsets[1:] >= offsets[:-1]).all()
         torch._assert_async(valid, f"{_OFFSETS}.")
     elif not offsets.is_meta:

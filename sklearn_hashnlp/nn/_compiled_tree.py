@@ -1,4 +1,4 @@
-"""The forward and backward pass of :class:`HierarchicalSoftmax` by compiled kernels."""
+"""Forward and backward pass of :class:`HierarchicalSoftmax` by compiled kernels."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sklearn_hashnlp.kernels.trees._forward import UpwardTree, add_scores, find_
 from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
 from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, path_log_probs
 
-_N_ARGUMENTS = 11  # of CompiledPaths.forward
-_MIN_BACKGROUND = 2**22  # fewer multiplications are not worth another thread
+_N_ARGUMENTS = 11  # number of arguments of CompiledPaths.forward
+_MIN_BACKGROUND = 2**22  # minimum number of multiplications for another thread
 
 
 class CompiledPaths(torch.autograd.Function):
-    """Log-probabilities of classes by the paths of a tree, with gradients of the visited nodes only."""
+    """Log-probabilities of classes by tree paths, with gradients of the visited nodes only."""
 
-    # torch's own operations gather a row of the weight for each visit of a node, and make as many gradient rows. Here
-    # all visits of a node in the batch are one small matrix product, forward and backward.
+    # torch's own operations gather a row of the weight, and add a gradient row, for each visit of a node. Here all
+    # visits of a node in the batch are one small matrix product, forward and backward.
 
     @staticmethod
     def forward(
@@ -37,12 +37,12 @@ class CompiledPaths(torch.autograd.Function):
         features: Tensor | None,  # (rows, n_features)
         tree: UpwardTree,
         paths: PathTensors,  # the same tree, for second derivatives
-        constants: tuple[int, int],  # of the hash function of direct connections
+        constants: tuple[int, int],  # hash function of direct connections
         sparse: bool,
-        steady: bool,  # whether a row depends on no other row; in training the order of sums is free
+        steady: bool,  # whether a row must not depend on other rows; not needed in training
     ) -> Tensor:  # (rows,)
         """Compute the log-probability of the target of each row."""
-        # Saved so that torch detects tensors that change before the backward pass.
+        # Saved tensors let torch detect changes before the backward pass.
         ctx.save_for_backward(inputs, weight, bias, direct, target, features)
         inputs, weight, bias = (tensor.detach().contiguous() for tensor in (inputs, weight, bias))
         path_nodes = find_path_nodes(target.contiguous().numpy(), tree)
@@ -76,7 +76,7 @@ class CompiledPaths(torch.autograd.Function):
         task = None
         if needs_weight or needs_bias:
             work = (weight_gradients, inputs.numpy(), d_scores, path_nodes)
-            # Both products read the same arrays and write their own: neither waits for the other.
+            # Both products read the same arrays and write different ones, so they can run concurrently.
             is_large = d_scores.size * weight.shape[1] > _MIN_BACKGROUND
             task = run_in_background(*work) if needs_inputs and is_large else None
             if task is None:
@@ -97,7 +97,7 @@ class CompiledPaths(torch.autograd.Function):
 
 
 def _differentiable_gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    """Compute gradients that can be differentiated themselves, by plain torch."""
+    """Compute gradients that are differentiable themselves, by plain torch."""
     inputs, weight, bias, direct, target, features = ctx.saved_tensors
     scorer = Scorer(weight, bias, direct, ctx.constants, sparse=False)
     log_probs = path_log_probs(scorer, ctx.paths, inputs, target, features)

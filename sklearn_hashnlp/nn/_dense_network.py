@@ -10,19 +10,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
+from sklearn_hashnlp.nn._layers import SeededDropout
 
-_RESOLUTION = 1e-7  # relative resolution of float32; a smaller deviation is rounding, which must not be scaled up
+_RESOLUTION = 1e-7  # relative resolution of float32; a smaller deviation is a rounding error
 
 
 class Standardize(nn.Module):
     """Subtract the mean of each column, and divide all columns by the root of their mean variance."""
 
-    # The columns of a projection differ by their means only, so they share the scale: divided by its own deviation, a
-    # column that is almost constant would become large.
-    mean: Tensor  # (n_columns,): mean of each column over the rows of all updates
+    # The columns of a projection only differ by their means, so they share the scale. Dividing by its own deviation
+    # would make an almost constant column large.
+    mean: Tensor  # (n_columns,): running mean of each column
     squares: Tensor  # (): sum of the squared deviations from the means
-    n_rows: Tensor  # (): number of rows of all updates
+    n_rows: Tensor  # (): number of rows so far
 
     def __init__(self, n_columns: int) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Standardize(nn.Module):
 
     @property
     def scale(self) -> Tensor:
-        """The divisor; 1 where the columns are constant up to rounding."""
+        """The divisor; 1 if the columns are constant up to rounding."""
         variance = self.squares / (self.n_rows * len(self.mean)).clamp(min=1)
         return torch.where(variance > _RESOLUTION**2 * self.mean.square().mean(), variance.sqrt(), 1.0)
 
@@ -61,7 +61,7 @@ class DenseNetwork(nn.Module):
         self,
         in_features: int,
         *,
-        packed: bool,  # whether a row is bytes of eight columns each, as numpy.packbits makes them
+        packed: bool,  # whether bytes hold eight columns each, as from numpy.packbits
         hidden_sizes: Sequence[int],
         num_classes: int,
         dropout: float,
@@ -94,7 +94,7 @@ class DenseNetwork(nn.Module):
 
     @contextmanager
     def seeded(self, seed: int) -> Iterator[None]:
-        """Let each dropout layer draw from its own seeded generator."""
+        """Draw from a seeded generator in each dropout layer."""
         device = self.standardize.mean.device
         layers = [layer for layer in self.head if isinstance(layer, SeededDropout)]
         for index, layer in enumerate(layers):

@@ -1,4 +1,4 @@
-"""The network over sparse rows: a bag of hash embeddings, and a head of dense layers or with a hierarchical softmax."""
+"""The network over sparse rows: a bag of hash embeddings, and dense layers or a hierarchical softmax."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class ScoreHead(nn.Sequential):
 
 
 class TreeHead(nn.Sequential):
-    """Hidden layers, and a hierarchical softmax; ``forward`` computes the input of the softmax."""
+    """Hidden layers and a hierarchical softmax; ``forward`` computes the input of the softmax."""
 
     def __init__(self, in_features: int, hidden_sizes: Sequence[int], tree: SoftmaxTree) -> None:
         layers, width = _hidden_layers(in_features, hidden_sizes)
         softmax = HierarchicalSoftmax(tree, width, ignore_index=None, sparse=True, device="cpu", dtype=torch.float32)
         if not hidden_sizes:
-            # The document vectors are zero at first: long weights give their embeddings gradients to begin with.
+            # The document vectors are initially zero: large weights give their embeddings a gradient.
             nn.init.normal_(softmax.weight, std=_INITIAL_LENGTH / math.sqrt(width))
         super().__init__(*layers, softmax)
 
@@ -84,7 +84,7 @@ class TreeHead(nn.Sequential):
 
 
 class HashEmbeddingNetwork(nn.Module):
-    """A :class:`HashEmbeddingBag` and a head: from documents to scores, or to the input of a hierarchical softmax."""
+    """A :class:`HashEmbeddingBag` and a head, which computes scores or the input of a hierarchical softmax."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class HashEmbeddingNetwork(nn.Module):
 
     @property
     def tables(self) -> dict[str, float]:
-        """The initial value of each table of which a batch updates few rows, by its name in the state dict."""
+        """The initial value of each table with few updated rows per batch, by its name in the state dict."""
         initial = {"pool": 0.0, "importance": self.bag.importance_init}
         return {f"bag.{name}": initial[name] for name, _ in self.bag.named_parameters()}
 

@@ -1,4 +1,4 @@
-"""The tables of a hash embedding, their rows for a feature id, and the aggregations."""
+"""The tables of a hash embedding, the rows of a feature id, and aggregations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def concat_parts(
 def median_parts(
     parts: Tensor,  # (..., k, d)
 ) -> Tensor:  # (..., d)
-    """Return the median of the components, column by column; of an even number the mean of the two middle values."""
+    """Return the median of the components by column; for an even number, the mean of the two middle values."""
     ordered = parts.sort(dim=-2).values
     k = parts.shape[-2]
     middle = ordered[..., (k - 1) // 2, :]
@@ -56,14 +56,14 @@ def segment_sum(
 
 
 def _is_id(value: Any, num_rows: int | None) -> bool:
-    """Return whether a value is an integer, and a row where ids are rows."""
+    """Return whether a value is an integer and, if ids are rows, a valid row."""
     if not is_integer(value):
         return False
     return bool(-(2**63) <= value < 2**63 if num_rows is None else 0 <= value < num_rows)
 
 
 class HashTables(nn.Module):
-    """The base of :class:`HashEmbedding` and :class:`HashEmbeddingBag`: tables and hash functions."""
+    """Tables and hash functions of :class:`HashEmbedding` and :class:`HashEmbeddingBag`."""
 
     importance: nn.Parameter | None  # (num_embeddings, num_hashes): p in the paper; None for ``"standard"``
 
@@ -127,14 +127,14 @@ class HashTables(nn.Module):
         self._fill()
 
     def _fill(self) -> None:
-        # Fresh tables are zeros, and writing zeros would commit their memory.
+        # The tables are already zero; writing zeros would commit their memory.
         if self.pool_std:
             nn.init.normal_(self.pool, std=self.pool_std)
         if self.importance is not None and self.importance_init:
             nn.init.constant_(self.importance, self.importance_init)
 
     def reset_parameters(self) -> None:
-        """Initialize both tables again."""
+        """Initialize both tables."""
         nn.init.zeros_(self.pool)
         if self.importance is not None:
             nn.init.zeros_(self.importance)
@@ -142,7 +142,7 @@ class HashTables(nn.Module):
 
     @property
     def output_dim(self) -> int:
-        """Columns of the output: d (k d for "concat"), plus k when weights are appended."""
+        """Columns of the output: d (k d for "concat"), plus k for appended weights."""
         return self.spec.output_dim
 
     def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -151,14 +151,14 @@ class HashTables(nn.Module):
         Parameters
         ----------
         ids : Tensor of any integer dtype and any shape (...)
-            Feature ids of up to 64 bits; negative ones count modulo 2**64.
+            Feature ids of up to 64 bits; negative ids count modulo 2**64.
 
         Returns
         -------
         rows : Tensor of int64, shape (...)
             Rows of ``importance``: h(w); D1(w) for ``"paper"``; w itself with ``hash_rows=False``.
         slots : Tensor of int64, shape (..., num_hashes)
-            Rows of ``pool``: u_1(w) .. u_k(w), of D1(w) for ``"paper"``. For ``"standard"`` one column, ``rows``.
+            Rows of ``pool``: u_1(w) .. u_k(w); of D1(w) for ``"paper"``. For ``"standard"`` one column, ``rows``.
 
         Raises
         ------
@@ -181,11 +181,11 @@ class HashTables(nn.Module):
         return rows, torch.stack(slots, dim=-1)
 
     def _keys(self, ids: Tensor) -> Tensor:
-        """Return ids with the bits that tables of an older specification were trained with."""
+        """Return the bits of ids that the hash specification uses."""
         return to_int64(ids) & LOW_32_BITS if self._specification == FOLDED else ids
 
     def check_rows(self, ids: Tensor) -> None:
-        """Check that ids are rows of the first table, where ``hash_rows=False``.
+        """Check that ids are rows of the first table, if ``hash_rows=False``.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class HashTables(nn.Module):
         Raises
         ------
         ValueError
-            If an id is not a row. Not checked on a CUDA device, where the lookup fails an assertion.
+            If an id is not a row. Not checked on CUDA devices, where the lookup fails an assertion.
         """
         if self.hash_rows or ids.device.type != "cpu" or not ids.numel():
             return
@@ -212,7 +212,7 @@ class HashTables(nn.Module):
         Parameters
         ----------
         rows : Tensor of int64, shape (...)
-            Rows of ``importance``, as :meth:`locate` returns them.
+            Rows of ``importance``, from :meth:`locate`.
 
         Returns
         -------
@@ -224,32 +224,32 @@ class HashTables(nn.Module):
         return functional.embedding(rows, self.importance, sparse=self.sparse)
 
     def get_extra_state(self) -> Tensor:
-        """Return what identifies the hash functions and the aggregation, for ``state_dict``.
+        """Return the parameters of the hash functions and the aggregation, for ``state_dict``.
 
         Returns
         -------
         Tensor of int64, shape (5,)
             The hash specification; the seed modulo ``2**64`` in two's complement; the index of the variant, plus 256 if
-            ``hash_rows=False``; and the indices of the aggregation and of the norm. It is a tensor, so that formats
-            which store only tensors can store it.
+            ``hash_rows=False``; and the indices of the aggregation and the norm. A tensor can be stored in formats for
+            tensors only.
         """
         return torch.tensor(self.spec.to_numbers(), dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
         """Check that a state was saved with the hash functions and the aggregation of this module.
 
-        A state of hash specification 1, which read the low 32 bits of ids alone, makes the module do so, too.
+        A state of hash specification 1, which uses the low 32 bits of ids only, changes the specification of the
+        module.
 
         Parameters
         ----------
         state : Tensor of int64, shape (5,)
-            What :meth:`get_extra_state` returned.
+            A result of :meth:`get_extra_state`.
 
         Raises
         ------
         ValueError
-            If the hash functions differ, so that each id would read the rows of another, or the aggregation or the norm
-            of a bag, or if it is no such state.
+            If the hash functions, the aggregation or the norm differ, or the state is invalid.
         """
         if state.shape != (5,):
             raise ValueError(f"The state of hash tables has 5 numbers, got the shape {tuple(state.shape)}.")
@@ -257,7 +257,7 @@ class HashTables(nn.Module):
         self._specification = self.spec.specification
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        # torch sets the extra state last, when the tables are already overwritten.
+        # torch sets the extra state last, after overwriting the tables.
         if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
             self.set_extra_state(state)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)

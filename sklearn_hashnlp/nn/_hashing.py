@@ -7,14 +7,14 @@ from torch import Tensor
 
 from sklearn_hashnlp.nn._autograd import is_readable
 
-#: The dtypes that ids may have.
+#: The valid dtypes of ids.
 INTEGERS = {
     *(torch.int8, torch.int16, torch.int32, torch.int64),
     *(torch.uint8, torch.uint16, torch.uint32, torch.uint64),
 }
 _BELOW_2_32 = {torch.uint8, torch.uint16, torch.uint32}
 LOW_32_BITS = 2**32 - 1
-_MULTIPLIER_1, _MULTIPLIER_2 = 0x85EBCA6B, 0xC2B2AE35  # of fmix32
+_MULTIPLIER_1, _MULTIPLIER_2 = 0x85EBCA6B, 0xC2B2AE35  # constants of fmix32
 
 
 def mix_tensor(keys: Tensor) -> Tensor:
@@ -23,12 +23,12 @@ def mix_tensor(keys: Tensor) -> Tensor:
 
 
 def mix_ids(ids: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Mix 64-bit ids to two words of 32 bits: the step that all functions share; the second is None if all are 0."""
+    """Mix 64-bit ids to two 32-bit words, as input of all hash functions; the second is None if all are 0."""
     keys = to_int64(ids)
     low = keys & LOW_32_BITS
     if ids.dtype in _BELOW_2_32 or (is_readable(keys) and torch.equal(low, keys)):
         return _mix(low), None
-    # The first word depends on both halves: otherwise whole rows of a grid of low and high halves would collide.
+    # Without mixing both halves into the first word, whole rows of a grid of low and high halves would collide.
     high = _mix((keys >> 32) & LOW_32_BITS)
     return _mix(low ^ high), high
 
@@ -42,7 +42,7 @@ def to_int64(ids: Tensor) -> Tensor:
 
 def _mix(words: Tensor) -> Tensor:
     """Compute ``fmix32`` of words in place."""
-    # Products of two 32-bit numbers overflow an int64, but their low 32 bits are right, and only those are used.
+    # Products of two 32-bit numbers overflow an int64, but the low 32 bits, which are used, are correct.
     words ^= words >> 16
     words *= _MULTIPLIER_1
     words &= LOW_32_BITS
@@ -54,14 +54,14 @@ def _mix(words: Tensor) -> Tensor:
 
 
 def slot_tensor(
-    mixed: Tensor,  # (...): the first word of each id
+    mixed: Tensor,  # (...): first word of each id
     constants: tuple[int, ...],  # (a, b, c), or (a, b) without second words
     size: int,
-    high: Tensor | None = None,  # (...): the second word
+    high: Tensor | None = None,  # (...): second word
 ) -> Tensor:  # (...)
     """Return the slots of mixed ids: ``((a * mixed + c * high + b) >> 32) * size >> 32``."""
-    # torch has no unsigned 64-bit arithmetic: two's complement overflows to the same bits, and a mask turns the
-    # arithmetic shift into a logical one.
+    # torch has no unsigned 64-bit arithmetic, but two's complement gives the same bits, and a mask turns the arithmetic
+    # shift into a logical one.
     a, b, *c = (value - 2**64 if value >= 2**63 else value for value in constants)
     slots = mixed * a
     slots += b
@@ -81,8 +81,8 @@ def history_hashes(
     context: Tensor,  # (rows, n_words)
     padding_id: int | None = None,
 ) -> Tensor:  # (rows, n_words)
-    """Hash the last word, the last two words, and so on, of each history; -1 where the longer one only adds padding."""
-    # h_0 = 0, h_k = fmix32(h_(k-1) * _GOLDEN + w_k + 1), where w_k is the k-th word from the end: the features of
+    """Hash the last word, the last two words, and so on; -1 if the longer history only adds padding."""
+    # h_0 = 0, h_k = fmix32(h_(k-1) * _GOLDEN + w_k + 1), where w_k is the k-th word from the end: features of
     # maximum-entropy models with hashed n-grams, section 4 of Mikolov, Deoras, Povey, Burget & Cernocky (2011),
     # Strategies for training large scale neural network language models, ASRU.
     context = context.long()  # hashes need more than 32 bits

@@ -1,4 +1,4 @@
-"""Hierarchical softmax: an output layer whose cost is the length of a path in a tree."""
+"""Hierarchical softmax: an output layer with a cost proportional to the length of a path in a tree."""
 
 from __future__ import annotations
 
@@ -30,20 +30,13 @@ from sklearn_hashnlp.nn._softmax_layers import (
     smoothed_counts,
     unflatten_rows,
 )
-from sklearn_hashnlp.nn._tree_torch import (
-    PathTensors,
-    Scorer,
-    TreeTensors,
-    all_log_probs,
-    all_scores,
-    path_log_probs,
-)
+from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, TreeTensors, all_log_probs, all_scores, path_log_probs
 from sklearn_hashnlp.trees import SoftmaxTree
 
 Search: TypeAlias = Literal["exact", "greedy"]
 
-_BLOCK = 2**24  # scores of all classes that are in memory at once, where only some of them are needed
-_MIN_ROWS = 16  # fewer rows are not worth another thread
+_BLOCK = 2**24  # maximum number of scores in memory
+_MIN_ROWS = 16  # minimum rows per thread
 _MAX_DIRECT = 2**31 - 1
 
 
@@ -52,53 +45,50 @@ class HierarchicalSoftmax(nn.Module):
 
     The probability of a class is the product of the probabilities of the branches on its path [1]_. At an inner node
     with two children, the right child (child 1) has the probability sigmoid(w x + b); at any other node, child j has
-    softmax(W x + b)_j. Training on a row needs the scores of one path, about log2(V) in a binary tree, where the full
-    softmax needs V.
+    softmax(W x + b)_j. Training on a row needs the scores of one path, about log2(V) in a binary tree, instead of the V
+    scores of a full softmax.
 
-    With hashed direct connections, the features of a row, such as hashes of its last words, add weights from one table
-    of size ``n_direct`` to the scores, without a hidden layer in between [2]_: score j of node i adds ::
+    With hashed direct connections, the features of a row, such as hashes of its last words, add weights from a table
+    of size ``n_direct`` to the scores, without a hidden layer [2]_. They add to score j of node i::
 
         sum_f direct[(slot(f, i) + j) mod n_direct],
 
     with slot(f, i) the hash of the key ``fmix32(f) + i * 0x9E3779B1`` (modulo 2**32) by the hash function of
     ``direct_seed``. Different features may collide.
 
-    On the CPU, in float32 and float64, compiled kernels compute :meth:`forward`, the search and the sampling: the same
-    input gives the same bytes, whatever the number of threads. On other devices, and in compiled programs, plain torch
-    computes them.
+    On the CPU, in float32 and float64, compiled kernels compute :meth:`forward`, search and sampling; the results do
+    not depend on the number of threads. On other devices and in compiled programs, plain torch is used.
 
     Parameters
     ----------
     tree : SoftmaxTree
-        A tree of V classes, which cannot be changed later. :meth:`state_dict` contains its digest, not the tree: save
-        ``tree.to_arrays()`` as well. The state of another tree is refused.
+        A tree of V classes, which cannot be changed later. :meth:`state_dict` contains its digest instead of the tree,
+        so save ``tree.to_arrays()`` as well. Loading the state of another tree raises an error.
     in_features : int
-        Columns of the input.
+        Number of input columns.
     n_direct : int, default=0
-        Size of the table of direct connections, at most 2**31 - 1; 0 is none.
+        Size of the table of direct connections, at most 2**31 - 1; 0 disables them.
     direct_seed : int, default=0
-        Seed of the hash function of that table.
+        Seed of the hash function of the table.
     ignore_index : int, default=-100
-        Rows with this target have no part in the loss and no gradient, such as padding; None ignores nothing.
+        Rows with this target, such as padding, are excluded from the loss and have no gradient; None ignores nothing.
     reduction : {"mean", "sum", "none"}, default="mean"
-        The loss of a batch: the mean or the sum of the losses of its rows, or all of them.
+        Reduction of the losses of the rows.
     sparse : bool, default=False
         Whether the gradients of all parameters are coalesced sparse tensors of the visited nodes. With
-        :class:`sklearn_hashnlp.optim.RowwiseAdagrad` or :class:`sklearn_hashnlp.optim.RowwiseAdam` the cost of a
+        :class:`sklearn_hashnlp.optim.RowwiseAdagrad` or :class:`sklearn_hashnlp.optim.RowwiseAdam`, the cost of a
         training step then depends on the length of its paths, not on V.
-    device : torch.device or str, default=None
-        Device of the parameters.
-    dtype : torch.dtype, default=None
-        Dtype of the parameters.
+    device, dtype : default=None
+        Device and dtype of the parameters.
 
     Attributes
     ----------
     n_classes : int
         V.
     weight : Parameter of shape (tree.n_scores, in_features)
-        The rows of node i are ``tree.score_offsets[i] : tree.score_offsets[i + 1]``. Initialized uniformly in
-        +-0.1 / sqrt(in_features), so that all branches of a node are about equally probable and a Huffman tree begins
-        near the class frequencies.
+        Node i has the rows ``tree.score_offsets[i] : tree.score_offsets[i + 1]``. Initialized uniformly in
+        +-0.1 / sqrt(in_features): all branches of a node are about equally probable, so a Huffman tree starts near the
+        class frequencies.
     bias : Parameter of shape (tree.n_scores,)
         Initialized with zeros; :meth:`init_bias` sets it from class counts.
     direct : Parameter of shape (n_direct,) or None
@@ -113,8 +103,8 @@ class HierarchicalSoftmax(nn.Module):
 
     See Also
     --------
-    FullSoftmax : The same methods over all classes, at the cost of V scores a row.
-    torch.nn.AdaptiveLogSoftmaxWithLoss : Torch's layer for many classes, whose output has the same fields.
+    FullSoftmax : The same methods at the cost of V scores per row.
+    torch.nn.AdaptiveLogSoftmaxWithLoss : Torch's layer for many classes; its output has the same fields.
 
     References
     ----------
@@ -172,7 +162,7 @@ class HierarchicalSoftmax(nn.Module):
         self.register_parameter(
             "direct", nn.Parameter(torch.empty(n_direct, device=device, dtype=dtype)) if n_direct else None
         )
-        # Parents of classes and nodes, which kernels and plain torch share.
+        # Parents of classes and nodes, shared by kernels and plain torch.
         self.class_up: Tensor
         self.node_up: Tensor
         self.first_rows: Tensor
@@ -188,7 +178,7 @@ class HierarchicalSoftmax(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Initialize all parameters again."""
+        """Initialize all parameters."""
         bound = 0.1 / math.sqrt(self.in_features)
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.zeros_(self.bias)
@@ -197,10 +187,10 @@ class HierarchicalSoftmax(nn.Module):
 
     @torch.no_grad()
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases to the log-odds of class counts, so that training begins near the class frequencies.
+        """Set the biases to the log-odds of class counts, so that training starts near the class frequencies.
 
-        Every class counts one more than it does in ``counts`` (add-one smoothing). For an input of zeros the
-        probability of each class is then its share of these counts, in any tree.
+        Each count is increased by one (add-one smoothing). For an input of zeros, the probability of each class is its
+        share of these counts, for any tree.
 
         Parameters
         ----------
@@ -209,18 +199,16 @@ class HierarchicalSoftmax(nn.Module):
 
         Raises
         ------
-        TypeError
-            If the counts are not an array of numbers.
-        ValueError
+        TypeError, ValueError
             If there is not one finite count >= 0 for each class.
         """
         smoothed, tree = smoothed_counts(counts, self.n_classes, "HierarchicalSoftmax.init_bias"), self.tree
         _, nodes, branches = tree.paths()
-        of_paths = np.repeat(smoothed, tree.depths)
-        branch_counts = np.bincount(tree.offsets[nodes] + branches, of_paths, minlength=len(tree.children))
+        path_counts = np.repeat(smoothed, tree.depths)
+        branch_counts = np.bincount(tree.offsets[nodes] + branches, path_counts, minlength=len(tree.children))
         log_counts, is_binary = map_distinct(math.log, branch_counts), np.repeat(tree.arities == 2, tree.arities)
-        first = np.repeat(tree.offsets[:-1], tree.arities)  # of the branches of the same node
-        totals = np.bincount(nodes, of_paths, minlength=tree.n_nodes)
+        first = np.repeat(tree.offsets[:-1], tree.arities)  # first branch of the node
+        totals = np.bincount(nodes, path_counts, minlength=tree.n_nodes)
         bias = log_counts - np.where(
             is_binary, log_counts[first], np.repeat(map_distinct(math.log, totals), tree.arities)
         )
@@ -248,24 +236,22 @@ class HierarchicalSoftmax(nn.Module):
         Returns
         -------
         output : Tensor of shape (...)
-            log P(target | input), 0 where the target is ``ignore_index``; float32, or float64 for float64 input.
+            log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for float64 input.
         loss : Tensor of shape (), or (...) with ``reduction="none"``
-            Negative log-likelihood; its mean over no rows is NaN. The two are fields of a named tuple.
+            Negative log-likelihood; NaN for the mean over no rows.
 
         Raises
         ------
         ValueError
-            If a shape is wrong, features are missing or not expected, or, checked on the CPU only, a target is out of
-            range.
+            If a shape is wrong, features are missing or unexpected, or a target is out of range (checked on CPUs only).
         TypeError
-            If an argument is not a Tensor, the dtype of the input is not that of the weight, or targets or features are
-            not integers.
+            If an argument is not a Tensor or has the wrong dtype.
         """
         inputs, features = self._check(input, features)
         shape = input.shape[:-1]
-        target, kept = check_target("HierarchicalSoftmax", target, shape, self.n_classes, self.ignore_index)
-        inputs, features = keep_rows(inputs, kept), None if features is None else keep_rows(features, kept)
-        return make_output(self._path_log_probs(inputs, target, features), kept, shape, self.reduction)
+        target, keep = check_target("HierarchicalSoftmax", target, shape, self.n_classes, self.ignore_index)
+        inputs, features = keep_rows(inputs, keep), None if features is None else keep_rows(features, keep)
+        return make_output(self._path_log_probs(inputs, target, features), keep, shape, self.reduction)
 
     def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
         """Compute the log-probabilities of all classes.
@@ -299,8 +285,8 @@ class HierarchicalSoftmax(nn.Module):
             return all_log_probs(scorer, tensors, inputs, features)
         dtype = torch.promote_types(inputs.dtype, torch.float32)
         result = torch.empty((len(inputs), self.n_classes), dtype=dtype, device=inputs.device)
-        for begin in range(0, len(inputs), step):
-            block = slice(begin, begin + step)
+        for start in range(0, len(inputs), step):
+            block = slice(start, start + step)
             result[block] = all_log_probs(scorer, tensors, inputs[block], None if features is None else features[block])
         return result
 
@@ -321,10 +307,8 @@ class HierarchicalSoftmax(nn.Module):
 
         Raises
         ------
-        ValueError
+        ValueError, TypeError
             If a node has more than two children, and as for :meth:`forward`.
-        TypeError
-            As for :meth:`forward`.
         """
         inputs, features = self._check(input, features)
         if not self.tree.is_binary:
@@ -357,10 +341,8 @@ class HierarchicalSoftmax(nn.Module):
 
         Raises
         ------
-        ValueError
+        ValueError, TypeError
             If ``search`` is invalid, and as for :meth:`forward`.
-        TypeError
-            As for :meth:`forward`.
         """
         if search not in get_args(Search):
             raise ValueError(f"HierarchicalSoftmax: search must be 'exact' or 'greedy', got {search!r}.")
@@ -378,7 +360,7 @@ class HierarchicalSoftmax(nn.Module):
     def topk(self, input: Tensor, k: int, features: Tensor | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
         """Predict the k most probable classes.
 
-        On the CPU a best-first search computes the scores only of nodes that are more probable than the k-th class.
+        On the CPU, a best-first search only computes the scores of nodes more probable than the k-th class.
 
         Parameters
         ----------
@@ -398,10 +380,8 @@ class HierarchicalSoftmax(nn.Module):
 
         Raises
         ------
-        ValueError
+        ValueError, TypeError
             If ``k`` is out of range, and as for :meth:`forward`.
-        TypeError
-            As for :meth:`forward`.
         """
         if not 1 <= k <= self.n_classes:
             raise ValueError(f"HierarchicalSoftmax: k must be between 1 and n_classes={self.n_classes}, got {k}.")
@@ -453,7 +433,7 @@ class HierarchicalSoftmax(nn.Module):
         features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
         generator : torch.Generator, default=None
-            Random generator; None is torch's global one.
+            Random generator; None is torch's default generator.
 
         Returns
         -------
@@ -475,35 +455,35 @@ class HierarchicalSoftmax(nn.Module):
         return unflatten_rows(classes, input.shape[:-1])
 
     def get_extra_state(self) -> Tensor:
-        """Return what identifies the tree and the direct connections, for ``state_dict``.
+        """Return the digest of the tree and the seed of the direct connections, for ``state_dict``.
 
         Returns
         -------
         Tensor of int64, shape (2,)
-            The digest of the tree, and the seed of the direct connections modulo ``2**64`` in two's complement, 0
-            without them. It is a tensor, so that formats which store only tensors can store it.
+            The digest, and the seed modulo ``2**64`` in two's complement, or 0 without direct connections. A tensor can
+            be stored in formats for tensors only.
         """
         seed = (self.direct_seed + 2**63) % 2**64 - 2**63 if self.n_direct else 0
         return torch.tensor([self.tree.digest, seed], dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that a state is of the tree of this layer.
+        """Check that a state has the tree of this layer.
 
         Parameters
         ----------
         state : Tensor of int64, shape (2,)
-            What :meth:`get_extra_state` returned.
+            A result of :meth:`get_extra_state`.
 
         Raises
         ------
         ValueError
-            If the tree or the seed of the direct connections is another: each class would have the weights of others.
+            If the tree or the seed of the direct connections is different.
         """
         own, other = self.get_extra_state().tolist(), state.tolist()
         if own[0] != other[0]:
             raise ValueError(
-                f"HierarchicalSoftmax: the state is of a layer with another tree than {self.tree!r}, whose nodes have "
-                "the classes of this layer in other places. Build the layer with the tree of the state."
+                f"HierarchicalSoftmax: the state is of a layer with another tree than {self.tree!r}, in which the "
+                "classes have other paths. Build the layer with the tree of the state."
             )
         if own != other:
             raise ValueError(
@@ -512,7 +492,7 @@ class HierarchicalSoftmax(nn.Module):
             )
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        # torch sets the extra state last, when the weights are already overwritten.
+        # torch sets the extra state last, after overwriting the weights.
         if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
             self.set_extra_state(state)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
@@ -566,7 +546,7 @@ class HierarchicalSoftmax(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch has no types for it
-        # to_empty leaves arbitrary values in buffers, and kernels would read out of bounds.
+        # to_empty leaves arbitrary values in buffers; kernels would read out of bounds.
         for name, array in self._upward_arrays().items():
             getattr(self, name).copy_(torch.from_numpy(array))
         return self
@@ -616,15 +596,9 @@ class HierarchicalSoftmax(nn.Module):
         return classes
 
     def extra_repr(self) -> str:
-        """Describe the layer in ``repr``.
-
-        Returns
-        -------
-        str
-            The tree and the sizes.
-        """
+        """Describe the layer in ``repr``."""
         return f"{self.tree!r}, {self.in_features}, n_direct={self.n_direct}, sparse={self.sparse}"
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tensors that follow from the tree are computed again when needed.
+        # Tensors derived from the tree are computed again when needed.
         return self.__dict__ | {"_tensors": {}}

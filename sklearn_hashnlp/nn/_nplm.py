@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from sklearn_hashnlp._named_sizes import check_sizes, split_sizes
 from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
-from sklearn_hashnlp.nn._reproducible_layers import SeededDropout, SteadyLinear
-from sklearn_hashnlp.nn._residual_blocks import ResidualBlocks
+from sklearn_hashnlp.nn._layers import ResidualBlocks, SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax, SoftmaxOutput
 from sklearn_hashnlp.nn._word_averages import WordAverages
 from sklearn_hashnlp.nn._word_embeddings import WordTable
@@ -26,78 +25,76 @@ Initialization: TypeAlias = Literal["default", "uniform", "reference"]
 Softmax: TypeAlias = Literal["softmax", "tied_softmax", "adaptive"]
 
 HIDDEN_LAYERS: Final[dict[str, tuple[int, ...]]] = {"tanh": (), "sigmoid": (), "residual": (1,)}
-"""The kinds of hidden layers, and their usual number of residual blocks."""
+"""The kinds of hidden layers, and the default number of residual blocks."""
 HASHED_DIRECT: Final[dict[str, tuple[int, ...]]] = {"hashed": (2**22,)}
-"""The usual number of weights of hashed direct connections."""
+"""The default number of weights of hashed direct connections."""
 
 _ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
+_MIN_SIZES = {"order": 2, "far_context": 0}  # 1 for all others
 
 
 class NPLM(nn.Module):
-    """Neural probabilistic language model: predict a word from the ``order - 1`` words before it.
+    """Neural probabilistic language model: predict a word from the ``order - 1`` previous words.
 
-    The concatenated vectors of the context words are x. The input of the output layer is a hidden layer over x and,
-    with direct connections W, also x itself [1]_::
+    x is the concatenation of the vectors of the context words. The input of the output layer is a hidden layer over x
+    and, with direct connections W, also x itself [1]_::
 
         y = b + W x + U tanh(d + H x)
 
-    P(word | context) is the softmax of y, or the hierarchical softmax of a tree: its nodes have the rows of U, W and b.
+    P(word | context) is the softmax of y, or a hierarchical softmax with a row of U, W and b for each tree node.
 
     Parameters
     ----------
     num_words : int
         Number of words in contexts: ids ``0 .. num_words - 1``.
     order : int, default=5
-        Order of the n-gram: the context words and the predicted word; n in the paper. At least 2.
+        Length of the n-grams, including the predicted word; n in the paper. At least 2.
     embedding_dim : int, default=64
-        Columns of the vector of a word; m in the paper.
+        Dimension of the word vectors; m in the paper.
     hidden_size : int, default=256
         Width of the hidden layer; h in the paper.
     num_classes : int, default=None
         Number of words that can be predicted: ids ``0 .. num_classes - 1``; V in the paper. None is ``num_words``. A
         padding word that is never predicted can have the last id, ``num_classes``.
     output : {"softmax", "tied_softmax", "adaptive"} or SoftmaxTree, default="softmax"
-        The output layer. A tree of ``num_classes`` classes: its :class:`HierarchicalSoftmax`. ``"softmax"``: a
-        :class:`FullSoftmax`. ``"tied_softmax"``: one with the table of word vectors as U [4]_, after a linear layer
-        from ``hidden_size`` to ``embedding_dim``; without ``embedding`` and direct connections, and with a dense
-        gradient of the table. ``"adaptive"``: torch's adaptive softmax, for which word ids must be sorted by descending
+        The output layer. A tree of ``num_classes`` classes: :class:`HierarchicalSoftmax`. ``"softmax"``:
+        :class:`FullSoftmax`. ``"tied_softmax"``: a softmax with the table of word vectors as U [4]_, after a linear
+        layer from ``hidden_size`` to ``embedding_dim``; without ``embedding`` and direct connections, and with a dense
+        gradient of the table. ``"adaptive"``: torch's adaptive softmax, which requires word ids sorted by descending
         frequency.
     direct_connections : bool, "hashed", ("hashed", int) or ("hashed", int, int), default=False
-        Whether x is an input of the output layer. ``"hashed"`` adds, instead of W x, the weights of the last word, the
-        last two words, and so on, looked up by their hashes in a table, as in maximum-entropy models with hashed n-gram
-        features [2]_; only with a tree. ``("hashed", n)``: a table of n weights instead of 2**22; a third number is
-        the seed of the hash function.
+        Whether x is an input of the output layer. ``"hashed"``: instead of W x, add the weights of the last word, the
+        last two words, and so on, from a hash table, as in maximum-entropy models with hashed n-gram features [2]_;
+        only with a tree. ``("hashed", n)``: a table of n weights instead of 2**22; a third number is the seed of the
+        hash function.
     hidden_layer : {"tanh", "sigmoid", "residual"} or ("residual", int), default="tanh"
-        The activation function of the hidden layer. ``"residual"``: instead of it, a residual block with layer
-        normalization [3]_ follows, h + V relu(a + U norm(h)) + b, and the output layer reads norm(h);
-        ``("residual", n)``: n blocks.
+        The activation function of the hidden layer. ``"residual"``: no activation function but a residual block with
+        layer normalization [3]_, h + V relu(a + U norm(h)) + b; the output layer reads norm(h). ``("residual", n)``: n
+        blocks.
     dropout : float or (float, float, float), default=0.0
-        Dropout probability of the hidden layer; or three: of the hidden layer, of the elements of x, and of whole words
-        of the window.
+        Dropout probability of the hidden layer; or three probabilities: of the hidden layer, of the elements of x, and
+        of whole words of the window.
     init : {"default", "uniform", "reference"}, default="default"
         Initialization of word vectors and layers. ``"default"``: vectors from a normal distribution of standard
-        deviation 0.1, and torch's initialization of the linear layer. ``"uniform"``, of all parameters: vectors and
-        H uniform between -1 and 1, d and U between 0 and 1, W normal with mean -1 and standard deviation 1, b one. So
-        are an adaptive softmax and the nodes of a tree, a binary node with the difference of two such rows; hashed
-        direct connections are zero. ``"reference"``: vectors normal with standard deviation 0.001, H normal with
+        deviation 0.1, and torch's initialization of the linear layer. ``"uniform"``, for all parameters: vectors and
+        H uniform between -1 and 1, d and U between 0 and 1, W normal with mean -1 and standard deviation 1, b one. The
+        same holds for an adaptive softmax and for tree nodes, with the difference of two such rows for a binary node;
+        hashed direct connections are zero. ``"reference"``: vectors normal with standard deviation 0.001, H normal with
         1 / sqrt(8 embedding_dim), and d zero.
     sparse : bool, default=False
         Whether the gradients of word vectors and tree are sparse tensors, for
         :class:`sklearn_hashnlp.optim.RowwiseAdagrad` and :class:`sklearn_hashnlp.optim.RowwiseAdam`.
     embedding : Module, default=None
-        A module to use instead of the table of word vectors, such as a :class:`HashEmbedding`: from ids of shape (...)
-        to vectors of shape (..., embedding_dim). It defines which ids are valid, and keeps its own initialization. Its
-        input may have several numbers for each word, in a last axis of the contexts; the first is then the word id.
+        A module that replaces the table of word vectors, such as a :class:`HashEmbedding`: from ids of shape (...) to
+        vectors of shape (..., embedding_dim). It defines which ids are valid, and keeps its own initialization. Its
+        input may have several numbers per word, in a last axis of the contexts; the first is then the word id.
     padding_id : int, default=None
-        The word that pads contexts at their beginning; hashed direct connections then use its first occurrence alone.
+        The word that pads contexts on the left; hashed direct connections only use its first occurrence.
     far_context : int, default=0
-        Number of words before the window that x also has, as two averages of their vectors [3]_, times 4: one in
-        which all weigh the same, and one in which the weight is halved every three words. Words with ``padding_id``
-        are left out.
-    device : torch.device or str, default=None
-        Device of the parameters; a given ``embedding`` stays where it is.
-    dtype : torch.dtype, default=None
-        Dtype of the parameters.
+        Number of words before the window that are also read, as two averages of their vectors [3]_, times 4: an equally
+        weighted one, and one with weights that halve every three words. Words with ``padding_id`` are excluded.
+    device, dtype : default=None
+        Device and dtype of the parameters; a given ``embedding`` is not moved.
 
     Attributes
     ----------
@@ -113,7 +110,7 @@ class NPLM(nn.Module):
     Raises
     ------
     ValueError
-        If a parameter is out of range, or parameters contradict each other.
+        If a parameter is out of range, or parameters are incompatible.
 
     References
     ----------
@@ -157,40 +154,20 @@ class NPLM(nn.Module):
     ) -> None:
         super().__init__()
         num_classes = num_words if num_classes is None else num_classes
-        for name, value, minimum in (
-            ("num_words", num_words, 1),
-            ("num_classes", num_classes, 1),
-            ("order", order, 2),
-            ("embedding_dim", embedding_dim, 1),
-            ("hidden_size", hidden_size, 1),
-            ("far_context", far_context, 0),
-        ):
-            if value < minimum:
-                raise ValueError(f"NPLM: {name} must be {minimum} or more, got {value}.")
-        for name in ("output_dim", "embedding_dim"):
-            if isinstance(size := getattr(embedding, name, None), int):
-                if size != embedding_dim:
-                    raise ValueError(
-                        f"NPLM: embedding_dim must be {size}, the {name} of the {type(embedding).__name__} given as "
-                        f"embedding, got {embedding_dim}."
-                    )
-                break
+        _check_sizes(
+            embedding,
+            num_words=num_words,
+            num_classes=num_classes,
+            order=order,
+            embedding_dim=embedding_dim,
+            hidden_size=hidden_size,
+            far_context=far_context,
+        )
         if not isinstance(output, SoftmaxTree):
             _check_name("output", output, get_args(Softmax))
         _check_name("init", init, get_args(Initialization))
         check_sizes(hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller="NPLM")
-        n_direct = hash_seed = 0
-        if not isinstance(direct_connections, bool):
-            if isinstance(direct_connections, tuple | list) and len(direct_connections) == 3:
-                hash_seed, direct_connections = direct_connections[2], direct_connections[:2]
-            check_sizes(
-                direct_connections,
-                HASHED_DIRECT,
-                parameter="direct_connections",
-                caller="NPLM",
-                besides=(False, True),
-            )
-            direct_connections, (n_direct,) = split_sizes(direct_connections, HASHED_DIRECT)
+        direct_connections, n_direct, hash_seed = _direct_connections(direct_connections)
         if output == "tied_softmax" and (embedding is not None or direct_connections):
             raise ValueError(
                 "NPLM: output='tied_softmax' needs a table of word vectors and no direct connections, got "
@@ -231,7 +208,7 @@ class NPLM(nn.Module):
         self._initialize(init, embedding_dim, hidden_size)
 
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases of the output layer from word counts, so that training begins at the word frequencies.
+        """Set the biases of the output layer from word counts, so that training starts at the word frequencies.
 
         Parameters
         ----------
@@ -240,9 +217,7 @@ class NPLM(nn.Module):
 
         Raises
         ------
-        TypeError
-            If the counts are not an array of numbers.
-        ValueError
+        TypeError, ValueError
             If there is not one finite count >= 0 for each word.
         """
         self.output_layer.init_bias(counts)
@@ -255,7 +230,7 @@ class NPLM(nn.Module):
         context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order: the last column is the word just before the target.
         target : Tensor of shape (rows,), dtype int64
-            The next word of each row. All count: there is no ``ignore_index``.
+            The next word of each row.
 
         Returns
         -------
@@ -267,7 +242,7 @@ class NPLM(nn.Module):
         Raises
         ------
         ValueError
-            If the contexts do not have that shape, or, checked on the CPU only, a target is out of range.
+            If the contexts do not have that shape, or a target is out of range (only checked on the CPU).
         """
         result: SoftmaxOutput = self.output_layer(self.hidden(context), target, *self._features(context))
         return result.output, result.loss
@@ -283,7 +258,7 @@ class NPLM(nn.Module):
         Returns
         -------
         Tensor of shape (rows, hidden_size), or with direct connections (rows, hidden_size + width of x)
-            The hidden layer, and x concatenated to it; with ``output="tied_softmax"`` of shape (rows, embedding_dim).
+            The hidden layer and x, concatenated; with ``output="tied_softmax"`` of shape (rows, embedding_dim).
 
         Raises
         ------
@@ -340,7 +315,7 @@ class NPLM(nn.Module):
         context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order.
         search : {"exact", "greedy"}, default="exact"
-            ``"greedy"`` follows the most probable child of each node of the tree, if there is one.
+            ``"greedy"`` follows the most probable child of each node; only with a tree.
 
         Returns
         -------
@@ -390,7 +365,7 @@ class NPLM(nn.Module):
         context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order.
         generator : torch.Generator, default=None
-            Random generator; None is torch's global one.
+            Random generator; None is torch's default generator.
 
         Returns
         -------
@@ -401,7 +376,7 @@ class NPLM(nn.Module):
         return words
 
     def _features(self, context: Tensor) -> tuple[Tensor, ...]:
-        """Return the features of hashed direct connections, the last argument of the output layer, if it has any."""
+        """Return the features of hashed direct connections, an argument of the output layer, or no argument."""
         if self.direct_connections != "hashed":
             return ()
         window = context[:, self.far_context :]
@@ -422,13 +397,7 @@ class NPLM(nn.Module):
             self.hidden_layer.bias.zero_()
 
     def extra_repr(self) -> str:
-        """Describe the module in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters that its submodules do not show.
-        """
+        """Describe the module in ``repr``."""
         return (
             f"order={self.order}, far_context={self.far_context}, direct_connections={self.direct_connections!r}, "
             f"hidden_layer={self.activation!r}"
@@ -461,8 +430,36 @@ def _output_layer(
     )
 
 
+def _check_sizes(embedding: nn.Module | None, **sizes: int) -> None:
+    """Check the sizes of a network, and the size of its embeddings."""
+    for name, value in sizes.items():
+        minimum = _MIN_SIZES.get(name, 1)
+        if value < minimum:
+            raise ValueError(f"NPLM: {name} must be {minimum} or more, got {value}.")
+    for name in ("output_dim", "embedding_dim"):
+        if isinstance(size := getattr(embedding, name, None), int):
+            if size != sizes["embedding_dim"]:
+                raise ValueError(
+                    f"NPLM: embedding_dim must be {size}, the {name} of the {type(embedding).__name__} given as "
+                    f"embedding, got {sizes['embedding_dim']}."
+                )
+            return
+
+
+def _direct_connections(value: Any) -> tuple[bool | str, int, int]:
+    """Return the kind of direct connections, and the size and the seed of their table."""
+    hash_seed = 0
+    if isinstance(value, bool):
+        return value, 0, hash_seed
+    if isinstance(value, tuple | list) and len(value) == 3:
+        hash_seed, value = value[2], value[:2]
+    check_sizes(value, HASHED_DIRECT, parameter="direct_connections", caller="NPLM", besides=(False, True))
+    kind, (n_direct,) = split_sizes(value, HASHED_DIRECT)
+    return kind, n_direct, hash_seed
+
+
 def _dropouts(dropout: Any) -> tuple[float, float, float]:
-    """Return the dropout of the hidden layer, of embeddings and of words."""
+    """Return the dropout of the hidden layer, embeddings and words."""
     if isinstance(dropout, Real):
         return float(dropout), 0.0, 0.0
     if len(dropout) != 3:
@@ -476,7 +473,7 @@ def _dropouts(dropout: Any) -> tuple[float, float, float]:
 
 @torch.no_grad()
 def _draw_output_layer(layer: nn.Module, hidden_size: int) -> None:
-    """Draw the weights of the hidden layer, U, between 0 and 1 and those of x, W, around -1; biases are 1."""
+    """Draw U uniformly between 0 and 1 and W around -1, and set biases to 1."""
     for name, parameter in layer.named_parameters():
         if name.endswith("bias"):
             parameter.fill_(1)
@@ -484,7 +481,7 @@ def _draw_output_layer(layer: nn.Module, hidden_size: int) -> None:
             parameter[:, :hidden_size].uniform_(0, 1)
             parameter[:, hidden_size:].normal_(-1, 1)
     if isinstance(layer, HierarchicalSoftmax):
-        # A binary node has one row: the difference of those that a softmax over its two branches would have.
+        # A binary node has one row: the difference of the two rows of a softmax over its branches.
         rows = torch.from_numpy(layer.tree.score_offsets[:-1][layer.tree.arities == 2]).to(layer.weight.device)
         others = torch.empty_like(layer.weight[rows])
         others[:, :hidden_size].uniform_(0, 1)

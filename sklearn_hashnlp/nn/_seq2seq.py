@@ -11,17 +11,17 @@ from torch.nn import functional
 
 from sklearn_hashnlp.nn._softmax_layers import FullSoftmax
 
-# With torch's 1.0 the network memorizes strings before, and with some seeds instead of, learning where to attend.
+# With torch's default of 1.0 the network memorizes strings before, or instead of, learning attention.
 _EMBEDDING_STD = 0.1
 
 
-State: TypeAlias = list[tuple[Tensor, Tensor]]  # of each layer of the decoder, the hidden and the cell state
+State: TypeAlias = list[tuple[Tensor, Tensor]]  # hidden and cell state of each layer of the decoder
 
 
 class AttentionSeq2Seq(nn.Module):
     """Sequence-to-sequence network with additive attention and any output layer.
 
-    With e_i the vector of symbol i of a source string that ends in the symbol ``end``:
+    With e_i the vector of symbol i of a source string that ends with the symbol ``end``:
 
     1. h_1 .. h_n = LSTM(e_1 .. e_n), the encoder states;
     2. at each step t, the decoder state s_(t-1) attends to the encoder states by additive attention [1]_:
@@ -29,36 +29,33 @@ class AttentionSeq2Seq(nn.Module):
     3. s_t = LSTM(c_t, s_(t-1)), where s_0 is the decoder state after an input of zeros;
     4. the output layer predicts symbol t from s_t; the string ends at ``end``.
 
-    Encoder and decoder may have several LSTM layers, each of which reads the states of the one below; h_i and s_t are
-    then the states of the last.
+    Encoder and decoder may have several LSTM layers; h_i and s_t are then the states of the last layer.
 
-    As in the reference implementation [2]_, the only input of the decoder is c_t. It does not read the symbol that it
-    predicted before, so training and generation see the same states. Unlike the reference implementation, this one
-    trains padded and masked batches of strings, and uses torch's LSTM, which has no peephole connections.
+    As in the reference implementation [2]_, the only input of the decoder is c_t. It does not read the previously
+    predicted symbol, so training and generation see the same states. Unlike the reference implementation, this network
+    trains on padded batches of strings, and uses torch's LSTM, which has no peephole connections.
 
     Parameters
     ----------
     num_symbols : int
-        Number of symbols, ``end`` included.
+        Number of symbols, including ``end``.
     embedding_dim : int, default=200
-        Columns of the vector of a symbol.
+        Dimension of the vector of a symbol.
     encoder_size : int, default=210
-        Columns of the encoder state.
+        Dimension of the encoder state.
     decoder_size : int, default=210
-        Columns of the decoder state, the input of the output layer.
+        Dimension of the decoder state, the input of the output layer.
     encoder_layers : int, default=1
         Number of LSTM layers of the encoder.
     decoder_layers : int, default=1
         Number of LSTM layers of the decoder.
     output : Module, default=None
-        The output layer over ``num_symbols`` classes, such as a :class:`HierarchicalSoftmax` of ``decoder_size``
-        columns; None is a new :class:`FullSoftmax`.
+        The output layer over ``num_symbols`` classes, such as a :class:`HierarchicalSoftmax` with ``decoder_size``
+        input columns; None is a new :class:`FullSoftmax`.
     end : int, default=None
         The symbol that ends a string; None is the last, ``num_symbols - 1``.
-    device : torch.device or str, default=None
-        Device of the parameters; a given ``output`` is not moved.
-    dtype : torch.dtype, default=None
-        Dtype of the parameters.
+    device, dtype : default=None
+        Device and dtype of the parameters; a given ``output`` is not moved.
 
     Attributes
     ----------
@@ -72,21 +69,21 @@ class AttentionSeq2Seq(nn.Module):
     decoder : torch.nn.LSTMCell
         The first layer of the decoder.
     upper_decoders : torch.nn.ModuleList of torch.nn.LSTMCell
-        Its other layers.
+        The other layers of the decoder.
     output : Module
         The output layer.
 
     Raises
     ------
     ValueError
-        If a size is less than 1, ``end`` is not a symbol, or the output layer has other numbers of input columns or
-        classes.
+        If a size is less than 1, ``end`` is not a symbol, or the output layer has a different number of input columns
+        or classes.
     TypeError
         If the output layer has no method ``predict``.
 
     See Also
     --------
-    HierarchicalSoftmax : An output layer whose cost grows with the logarithm of the number of symbols.
+    HierarchicalSoftmax : An output layer with a cost logarithmic in the number of symbols.
     FullSoftmax : The output layer over all symbols.
 
     References
@@ -180,20 +177,20 @@ class AttentionSeq2Seq(nn.Module):
         source : Tensor of shape (rows, source_length), dtype int64
             One string in each row, without ``end``, padded on the right with negative numbers.
         target : Tensor of shape (rows, target_length), dtype int64
-            The target string of each row, likewise.
+            The target string of each row, in the same form.
 
         Returns
         -------
         log_probs : Tensor of shape (rows,)
             log P(target and its end | source).
         loss : Tensor of shape ()
-            Mean negative log-likelihood of a symbol, ends included.
+            Mean negative log-likelihood per symbol, including ends.
 
         Raises
         ------
         ValueError
-            If the two are not matrices with equally many rows, padding precedes a symbol, or, checked on the CPU only,
-            a symbol is out of range or is ``end``.
+            If the arguments are not matrices with the same number of rows, padding precedes a symbol, or a symbol is
+            out of range or ``end`` (only checked on the CPU).
         """
         if target.shape[:1] != source.shape[:1]:
             raise ValueError(
@@ -215,7 +212,7 @@ class AttentionSeq2Seq(nn.Module):
         source : Tensor of shape (rows, source_length), dtype int64
             One string in each row, without ``end``, padded on the right with negative numbers.
         steps : int
-            Number of symbols to decode, ends included; 1 or more.
+            Number of symbols to decode, including ends; 1 or more.
 
         Returns
         -------
@@ -240,20 +237,20 @@ class AttentionSeq2Seq(nn.Module):
     def generate(self, source: Tensor, *, max_length: int | None = None) -> Tensor:
         """Generate the most probable string.
 
-        Symbols are predicted one at a time, by the ``predict`` of the output layer. No symbol depends on the predicted
-        symbols before it, so greedy decoding finds the most probable string.
+        Symbols are predicted one at a time by the output layer. Since no symbol depends on the previously predicted
+        ones, greedy decoding finds the most probable string.
 
         Parameters
         ----------
         source : Tensor of shape (rows, source_length), dtype int64
             One string in each row, without ``end``, padded on the right with negative numbers.
         max_length : int, default=None
-            Maximum length; None is twice the length of the longest source with its end, plus one.
+            Maximum length; None is twice the length of the longest source, including its end, plus one.
 
         Returns
         -------
         Tensor of shape (rows, length), dtype int64
-            Strings without ``end``, padded with -1; ``length`` is that of the longest, at most ``max_length``.
+            Strings without ``end``, padded with -1 to the longest, at most ``max_length``.
 
         Raises
         ------
@@ -296,7 +293,7 @@ class AttentionSeq2Seq(nn.Module):
         return self._decode(attended, state)
 
     def _decode(self, inputs: Tensor, state: Iterable[tuple[Tensor, Tensor] | None]) -> State:
-        """Take a step of all layers of the decoder; None is a state of zeros."""
+        """Run one step of all decoder layers; None is a state of zeros."""
         new_state: State = []
         for cell, old in zip((self.decoder, *self.upper_decoders), state, strict=True):
             new_state.append(cell(inputs, old))
@@ -304,7 +301,7 @@ class AttentionSeq2Seq(nn.Module):
         return new_state
 
     def _append_end(self, strings: Tensor, name: str) -> Tensor:
-        """Check strings and append the end to each, in a matrix with one more column."""
+        """Check strings and append the end to each, in a matrix with an additional column."""
         if strings.ndim != 2:
             raise ValueError(
                 f"AttentionSeq2Seq: {name} must be a matrix with one string in each row, got shape "
@@ -327,11 +324,5 @@ class AttentionSeq2Seq(nn.Module):
         return padded.scatter(1, lengths, self.end)
 
     def extra_repr(self) -> str:
-        """Describe the module in ``repr``.
-
-        Returns
-        -------
-        str
-            The number of symbols, and the symbol that ends a string.
-        """
+        """Describe the module in ``repr``."""
         return f"{self.num_symbols}, end={self.end}"

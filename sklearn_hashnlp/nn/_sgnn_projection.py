@@ -16,16 +16,16 @@ from sklearn_hashnlp.nn._hashing import INTEGERS, LOW_32_BITS, mix_tensor
 
 HyperplaneKind: TypeAlias = Literal["normal", "sign", "google"]
 Output: TypeAlias = Literal["binary", "sign", "packed", "float"]
-# Rows are projected in blocks, with so many coefficients at a time: temporary tensors stay below some hundred MB.
+# Rows are projected in blocks, which limits temporary tensors to a few hundred MB.
 _MAX_ROWS, _MAX_COEFFICIENTS = 4096, 2**22
 
 
 class SGNNProjection(nn.Module):
     """Project sparse rows of any width to a few bits by random hyperplanes: ``text.SGNNProjector`` as a torch module.
 
-    The Hamming distance of two projections estimates the angle between the rows. The results are those of
-    :class:`sklearn_hashnlp.text.SGNNProjector`, bit for bit, on every device: sums are in float64, over the values of a
-    row in the order given. There are no parameters to train, and no gradient flows to the weights.
+    The Hamming distance of two projections estimates the angle between the rows. On every device the results are
+    bitwise equal to :class:`sklearn_hashnlp.text.SGNNProjector`: sums are in float64, over the values of a row in the
+    given order. There are no parameters to train, and no gradient flows to the weights.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ class SGNNProjection(nn.Module):
         Bits of each projection; d in the paper.
     output : {"binary", "sign", "packed", "float"}, default="binary"
         0 and 1 as uint8; -1 and 1 as int8; eight bits in a uint8 (in the order of ``numpy.packbits``); or the sums as
-        float32, scaled so that dot products of projections are unbiased estimates of those of the rows.
+        float32, scaled so that dot products of projections are unbiased estimates of the dot products of the rows.
     density : float, default=1.0
-        Fraction of the coefficients that are not zero.
+        Fraction of nonzero coefficients.
     hyperplanes : {"normal", "sign", "google"}, default="normal"
         Distribution of the coefficients, see :class:`sklearn_hashnlp.text.SGNNProjector`.
     seed : int, default=0
         Seed of the hyperplanes, taken modulo 2**64.
     device : torch.device or str, default=None
-        Device of the computation; ``to`` moves the module as usual.
+        Device of the computation.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class SGNNProjection(nn.Module):
         Raises
         ------
         ValueError
-            If ids, offsets or weights have a wrong shape, or the offsets do not rise from 0 to ``n_values``.
+            If ids, offsets or weights have a wrong shape, or the offsets do not increase from 0 to ``n_values``.
         TypeError
             If ids or offsets are not integers.
         """
@@ -140,10 +140,10 @@ class SGNNProjection(nn.Module):
             per_sample_weights = torch.ones_like(ids, dtype=torch.float64)
         ids, weights = ids.to(torch.int64), per_sample_weights.detach().to(torch.float64)
         streams = self._streams(ids)
-        begins = offsets[:-1].to(torch.int64)
-        if not len(begins):
+        starts = offsets[:-1].to(torch.int64)
+        if not len(starts):
             return self._finish(weights.new_empty(0, self._n), weights.new_empty(0))
-        blocks = zip(torch.split(begins, _MAX_ROWS), torch.split(offsets.diff().cpu(), _MAX_ROWS), strict=True)
+        blocks = zip(torch.split(starts, _MAX_ROWS), torch.split(offsets.diff().cpu(), _MAX_ROWS), strict=True)
         return torch.cat([self._project(streams, weights, *block) for block in blocks])
 
     def project_dense(self, rows: Tensor) -> Tensor:
@@ -210,30 +210,30 @@ class SGNNProjection(nn.Module):
         return projections
 
     def _streams(self, ids: Tensor) -> list[Tensor]:
-        """Return the random streams of each column: state and step, of the coefficients and of the density."""
+        """Return the random streams of each column: state and step of the coefficients and of the density."""
         if self._kind == GOOGLE:
             return [ids.remainder(PRIME)]
         low, high = ids & LOW_32_BITS, (ids >> 32) & LOW_32_BITS
         starts = [mix_tensor(mix_tensor(low ^ key) ^ high) for key in self._keys]
         return [starts[0], starts[1] | 1, starts[2], starts[3] | 1]
 
-    def _project(self, streams: list[Tensor], weights: Tensor, begins: Tensor, lengths: Tensor) -> Tensor:
+    def _project(self, streams: list[Tensor], weights: Tensor, starts: Tensor, lengths: Tensor) -> Tensor:
         """Project a block of rows."""
         # In descending order of length, the rows with a value at a given position are the first ones.
         lengths, order = lengths.sort(descending=True, stable=True)
         order = order.to(weights.device)
-        begins = begins[order]
+        starts = starts[order]
         n_with = [int((lengths > position).sum()) for position in range(int(lengths[0]))]
         sums = weights.new_zeros(len(order), len(self.ties))
         sizes = weights.new_zeros(len(order))
         for position, n_rows in enumerate(n_with):
-            sizes[:n_rows] += weights[begins[:n_rows] + position].abs()
+            sizes[:n_rows] += weights[starts[:n_rows] + position].abs()
         step = max(_MAX_COEFFICIENTS // len(order) // GROUP, 1) * GROUP
         for first in range(0, sums.shape[1], step):
             last = min(first + step, sums.shape[1])
             for position, n_rows in enumerate(n_with):
-                indices = begins[:n_rows] + position
-                # The product is rounded before it is added, as in the compiled kernel.
+                indices = starts[:n_rows] + position
+                # The product is rounded before the addition, as in the compiled kernel.
                 sums[:n_rows, first:last] += self._coefficients(streams, indices, first, last) * weights[indices, None]
         projected = self._finish(sums[:, : self._n], sizes)
         out = torch.empty_like(projected)
@@ -241,7 +241,7 @@ class SGNNProjection(nn.Module):
         return out
 
     def _coefficients(self, streams: list[Tensor], indices: Tensor, first: int, last: int) -> Tensor:
-        """Return the coefficients of some values in the hyperplanes from ``first`` to ``last``, multiples of GROUP."""
+        """Return the coefficients of values in the hyperplanes from ``first`` to ``last``, multiples of GROUP."""
         if self._kind == GOOGLE:
             seeds = functional.pad(self.seeds, (0, len(self.ties) - self._n))
             residues = (streams[0][indices, None] * seeds[first:last]).remainder(PRIME)
@@ -255,7 +255,7 @@ class SGNNProjection(nn.Module):
         return coefficients
 
     def _finish(self, sums: Tensor, sizes: Tensor) -> Tensor:
-        """Return the output of sums; ``sizes`` are the sums of the absolute values of the rows."""
+        """Return the output for sums; ``sizes`` are the sums of absolute values of the rows."""
         if self.output == "float":
             if self._kind != GOOGLE:
                 return (sums * self._scale).to(torch.float32)
@@ -271,14 +271,14 @@ class SGNNProjection(nn.Module):
         return packed
 
     def get_extra_state(self) -> Tensor:
-        """Return what identifies the projection, for ``state_dict``.
+        """Return the parameters of the projection, for ``state_dict``.
 
         Returns
         -------
         Tensor of int64, shape (6,)
             ``num_projections``; ``num_bits``; the index of ``hyperplanes``; the bits of ``density`` as float64; the
-            seed modulo ``2**64`` in two's complement; and the index of ``output``. It is a tensor, so that formats
-            which store only tensors can store it.
+            seed modulo ``2**64`` in two's complement; and the index of ``output``. A tensor can be stored in formats
+            for tensors only.
         """
         density = int(np.float64(self.density).view(np.int64))
         seed = (self.seed + 2**63) % 2**64 - 2**63
@@ -287,17 +287,17 @@ class SGNNProjection(nn.Module):
         return torch.tensor(numbers, dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that a state is of the same projection.
+        """Check that a state has the same projection.
 
         Parameters
         ----------
         state : Tensor of int64, shape (6,)
-            What :meth:`get_extra_state` returned.
+            A result of :meth:`get_extra_state`.
 
         Raises
         ------
         ValueError
-            If the projection differs: the layers above would read other bits than they were trained on.
+            If the projection differs.
         """
         if (own := self.get_extra_state().tolist()) == (other := state.tolist()):
             return

@@ -1,4 +1,4 @@
-"""Output layers that score all classes: the full softmax and the adaptive one."""
+"""Output layers that score all classes: full softmax and adaptive softmax."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _REDUCTIONS = ("mean", "sum", "none")
 
 
 def at_least_float32(scores: Tensor) -> Tensor:
-    """Return scores in float32, or in float64 if they are: half precision, as under autocast, has too few digits."""
+    """Return scores in float32 or float64; half precision, as under autocast, is not accurate enough."""
     return scores if scores.dtype == torch.float64 else scores.float()
 
 
 class SoftmaxOutput(NamedTuple):
-    """Log-probabilities of target classes and the loss, named as by :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`."""
+    """Log-probabilities of the targets and loss, named as in :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`."""
 
-    output: Tensor  # (...): of each row of the input; 0 where the target is ignored
+    output: Tensor  # (...): one per row; 0 for ignored targets
     loss: Tensor  # (), or (...) without reduction
 
 
 def check_reduction(layer: str, reduction: str) -> None:
-    """Raise an error if a layer cannot reduce its losses so."""
+    """Raise an error for an unknown reduction."""
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{layer}: reduction must be one of {_REDUCTIONS}, got {reduction!r}.")
 
@@ -55,18 +55,18 @@ def flatten_rows(tensor: Tensor) -> Tensor:
 
 def unflatten_rows(
     rows: Tensor,  # (n_rows, ...)
-    shape: torch.Size,  # of the input but for its last axis
+    shape: torch.Size,  # of the input without its last axis
 ) -> Tensor:
-    """Return what was computed from rows in the shape of the input."""
+    """Reshape results per row to the shape of the input."""
     return rows if len(shape) == 1 else rows.reshape((*shape, *rows.shape[1:]))
 
 
 def check_target(
     layer: str, target: Tensor, shape: torch.Size, n_classes: int, ignore_index: int | None
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the targets as int64 and the indices of their rows, None for all rows, or raise an error.
+    """Return the targets as int64 and the indices of their rows (None: all), or raise an error.
 
-    In traced functions all targets are returned, and a mask of the rows that count instead of their indices.
+    In traced functions, return all targets and a mask of the rows that are not ignored.
     """
     if not isinstance(target, Tensor):
         raise TypeError(
@@ -84,9 +84,9 @@ def check_target(
         mask = target != ignore_index
         if is_traced():
             return torch.where(mask, target, 0), mask
-        kept = mask.nonzero().squeeze(1)
-        if len(kept) < len(target):
-            rows, target = kept, target[kept]
+        keep = mask.nonzero().squeeze(1)
+        if len(keep) < len(target):
+            rows, target = keep, target[keep]
     if is_readable(target) and len(target):
         low, high = (int(end) for end in target.aminmax())
         if low < 0 or high >= n_classes:
@@ -96,9 +96,9 @@ def check_target(
 
 def keep_rows(
     tensor: Tensor,  # (n_rows, n_columns)
-    rows: Tensor | None,  # as check_target returns them
+    rows: Tensor | None,  # as returned by check_target
 ) -> Tensor:
-    """Return the rows of some indices, or zeros in the others if there is a mask."""
+    """Select rows by index, or set the other rows to zero if there is a mask."""
     if rows is None:
         return tensor
     return torch.where(rows.unsqueeze(1), tensor, 0) if rows.dtype == torch.bool else tensor[rows]
@@ -106,11 +106,11 @@ def keep_rows(
 
 def make_output(
     log_probs: Tensor,  # (n_targets,)
-    rows: Tensor | None,  # (n_targets,): as check_target returns them
+    rows: Tensor | None,  # (n_targets,): as returned by check_target
     shape: torch.Size,  # of all targets
     reduction: str,
 ) -> SoftmaxOutput:
-    """Compute the loss; ignored targets have no part in it."""
+    """Compute the loss without the ignored targets."""
     output, mask = log_probs, None
     if rows is not None and rows.dtype == torch.bool:
         mask = rows
@@ -134,43 +134,17 @@ def smoothed_counts(counts: ArrayLike, n_classes: int, caller: str) -> NDArray[n
 
 
 class SoftmaxLayer(nn.Module):
-    """An output layer that computes the log-probabilities of all classes, and predicts from them."""
+    """An output layer that computes the log-probabilities of all classes."""
 
     n_classes: int
 
     @abstractmethod
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
-        """Compute the log-probabilities of all classes.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-
-        Returns
-        -------
-        Tensor of shape (..., n_classes)
-            float32, or float64 for float64 input.
-        """
+        """Compute the log-probabilities of all classes, of shape (..., n_classes)."""
 
     @abstractmethod
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases to the logarithms of class counts, each plus one (add-one smoothing).
-
-        For an input of zeros the probability of each class is then its share of these counts.
-
-        Parameters
-        ----------
-        counts : array-like of shape (n_classes,)
-            Class counts.
-
-        Raises
-        ------
-        TypeError
-            If the counts are not an array of numbers.
-        ValueError
-            If there is not one finite count >= 0 for each class.
-        """
+        """Set the biases from class counts."""
 
     def predict(self, input: Tensor) -> Tensor:  # noqa: A002
         """Predict the most probable class.
@@ -224,7 +198,7 @@ class SoftmaxLayer(nn.Module):
         input : Tensor of shape (..., in_features)
             Output of the layer below.
         generator : torch.Generator, default=None
-            Random generator; None is torch's global one.
+            Random generator; None is torch's default generator.
 
         Returns
         -------
@@ -240,23 +214,21 @@ class SoftmaxLayer(nn.Module):
 class FullSoftmax(SoftmaxLayer):
     """Predict a class by a linear layer and a softmax over all classes.
 
-    It has the methods of :class:`HierarchicalSoftmax`, so that a network can have either as its output layer. A row
-    costs ``n_classes * in_features`` multiplications, in training and in prediction.
+    It has the methods of :class:`HierarchicalSoftmax`, so that a network can use either. A row costs
+    ``n_classes * in_features`` multiplications, both in training and in prediction.
 
     Parameters
     ----------
     in_features : int
-        Columns of the input.
+        Number of input columns.
     n_classes : int
         Number of classes; V in the papers.
     ignore_index : int, default=-100
-        Rows with this target have no part in the loss and no gradient; None ignores nothing.
+        Rows with this target are excluded from the loss and have no gradient; None ignores nothing.
     reduction : {"mean", "sum", "none"}, default="mean"
-        The loss of a batch: the mean or the sum of the losses of its rows, or all of them.
-    device : torch.device or str, default=None
-        Device of the parameters.
-    dtype : torch.dtype, default=None
-        Dtype of the parameters.
+        Reduction of the losses of the rows.
+    device, dtype : default=None
+        Device and dtype of the parameters.
 
     Attributes
     ----------
@@ -272,7 +244,7 @@ class FullSoftmax(SoftmaxLayer):
 
     See Also
     --------
-    HierarchicalSoftmax : An output layer whose cost is the length of a path in a tree.
+    HierarchicalSoftmax : An output layer with a cost proportional to the length of a path in a tree.
 
     References
     ----------
@@ -312,7 +284,7 @@ class FullSoftmax(SoftmaxLayer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Initialize all parameters again."""
+        """Initialize all parameters."""
         bound = 1 / math.sqrt(self.in_features)
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.uniform_(self.bias, -bound, bound)
@@ -321,7 +293,7 @@ class FullSoftmax(SoftmaxLayer):
     def init_bias(self, counts: ArrayLike) -> None:
         """Set the biases to the logarithms of class counts, each plus one (add-one smoothing).
 
-        For an input of zeros the probability of each class is then its share of these counts.
+        For an input of zeros, the probability of each class is its share of these counts.
 
         Parameters
         ----------
@@ -330,9 +302,7 @@ class FullSoftmax(SoftmaxLayer):
 
         Raises
         ------
-        TypeError
-            If the counts are not an array of numbers.
-        ValueError
+        TypeError, ValueError
             If there is not one finite count >= 0 for each class.
         """
         smoothed = smoothed_counts(counts, self.n_classes, "FullSoftmax.init_bias")
@@ -351,23 +321,23 @@ class FullSoftmax(SoftmaxLayer):
         Returns
         -------
         output : Tensor of shape (...)
-            log P(target | input), 0 where the target is ``ignore_index``; float32, or float64 for float64 input.
+            log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for float64 input.
         loss : Tensor of shape (), or (...) with ``reduction="none"``
-            Negative log-likelihood; its mean over no rows is NaN. The two are fields of a named tuple.
+            Negative log-likelihood; NaN for the mean over no rows.
 
         Raises
         ------
         ValueError
-            If a shape is wrong or, checked on the CPU only, a target is out of range.
+            If a shape is wrong, or a target is out of range (only checked on the CPU).
         TypeError
             If an argument is not a Tensor, or the target does not have an integer dtype.
         """
         rows = check_input("FullSoftmax", input, self.in_features)
         shape = input.shape[:-1]
-        target, kept = check_target("FullSoftmax", target, shape, self.n_classes, self.ignore_index)
-        scores = self.log_prob(keep_rows(rows, kept))
+        target, keep = check_target("FullSoftmax", target, shape, self.n_classes, self.ignore_index)
+        scores = self.log_prob(keep_rows(rows, keep))
         log_probs = scores.gather(1, target.unsqueeze(1)).squeeze(1)
-        return make_output(log_probs, kept, shape, self.reduction)
+        return make_output(log_probs, keep, shape, self.reduction)
 
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
         """Compute the log-probabilities of all classes.
@@ -382,26 +352,20 @@ class FullSoftmax(SoftmaxLayer):
         Tensor of shape (..., n_classes)
             float32, or float64 for float64 input.
         """
-        weight = self.weight[: self.n_classes]  # of tied weights: a table may have rows for other words, too
+        weight = self.weight[: self.n_classes]  # a tied table may have rows for other words
         return functional.log_softmax(at_least_float32(functional.linear(input, weight, self.bias)), dim=-1)
 
     def extra_repr(self) -> str:
-        """Describe the layer in ``repr``.
-
-        Returns
-        -------
-        str
-            The sizes.
-        """
+        """Describe the layer in ``repr``."""
         return f"{self.in_features}, {self.n_classes}"
 
 
 class AdaptiveSoftmax(SoftmaxLayer):
-    """Predict a class by a softmax over the frequent classes and over clusters of the rare ones.
+    """Predict a class by a softmax over frequent classes and over clusters of rare classes.
 
-    :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`, with the methods of :class:`FullSoftmax`. The classes must be sorted
-    by descending frequency. By default clusters begin at a fifth and at half of the classes. Within a cluster there are
-    no biases: at first its classes are about equally probable.
+    :class:`torch.nn.AdaptiveLogSoftmaxWithLoss` with the methods of :class:`FullSoftmax`. The classes must be sorted by
+    descending frequency. By default clusters start at a fifth and at half of the classes. Classes within a cluster have
+    no biases: at first they are about equally probable.
     """
 
     def __init__(
@@ -420,7 +384,7 @@ class AdaptiveSoftmax(SoftmaxLayer):
             cutoffs = sorted({max(1, n_classes // 5), max(1, n_classes // 2)})
         self.in_features = in_features
         self.n_classes = n_classes
-        # Each cluster has at least a quarter of the columns of the one before, and the last has at least one.
+        # Each cluster has at least a quarter of the columns of the previous one, and the last at least one.
         div_value = min(4.0, in_features ** (1 / len(cutoffs)) * (1 - 1e-9))
         self.layer = nn.AdaptiveLogSoftmaxWithLoss(
             in_features,
@@ -459,7 +423,7 @@ class AdaptiveSoftmax(SoftmaxLayer):
         return unflatten_rows(log_probs, input.shape[:-1])
 
     def _without_autocast(self, work: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-        """Run torch's layer, which mixes dtypes under autocast, in the dtype of its weight."""
+        """Call torch's layer in the dtype of its weight, since it mixes dtypes under autocast."""
         if not torch.is_autocast_enabled(rows.device.type):
             return work(rows)
         with torch.autocast(rows.device.type, enabled=False):

@@ -1,4 +1,4 @@
-"""Hierarchical softmax in plain torch: on devices other than the CPU, in compiled programs, for second derivatives."""
+"""Hierarchical softmax in plain torch, for other devices than the CPU, compiled programs and second derivatives."""
 
 from __future__ import annotations
 
@@ -18,25 +18,23 @@ from sklearn_hashnlp.trees import SoftmaxTree
 
 
 class Block(NamedTuple):
-    """Inner nodes of one level with equally many children."""
+    """Inner nodes of one level with the same number of children."""
 
     arity: int  # number of children
-    # (n_nodes * n_scores,): rows of the weight, node by node: one row for a node with two children, else one for each
-    # child
-    scores: Tensor
+    scores: Tensor  # (n_nodes * n_scores,): rows of the weight of each node: one for two children, else one per child
     nodes: Tensor  # (n_nodes,): indices in the level
 
 
 class Level(NamedTuple):
     """Inner nodes at one depth."""
 
-    blocks: list[Block]  # by ascending arity
-    inner: Tensor  # indices of the children that are inner nodes, the nodes of the next level
+    blocks: list[Block]  # sorted by arity
+    inner: Tensor  # indices of the children that are inner nodes: the nodes of the next level
     leaves: Tensor  # indices of the children that are classes
 
 
 class TreeTensors:
-    """A tree from the root down as index tensors, for the scores of all classes."""
+    """A tree from the root down as index tensors, for all classes."""
 
     def __init__(self, tree: SoftmaxTree, device: torch.device) -> None:
         self.tree = tree
@@ -94,7 +92,7 @@ class TreeTensors:
         return ~node.squeeze(1)
 
     def _tensor(self, array: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
-        # These are cached, and a backward pass may need them later: they must not be inference tensors.
+        # These are cached, and a backward pass may need them: they must not be inference tensors.
         with torch.inference_mode(False):
             return torch.tensor(array, dtype=torch.int64, device=self.device)
 
@@ -124,21 +122,21 @@ class TreeTensors:
 
 
 class PathTensors(NamedTuple):
-    """A tree from the classes up as index tensors, for the paths of some classes."""
+    """A tree from the classes up as index tensors, for paths of some classes."""
 
     class_up: Tensor  # (V, 2): parent and branch of each class
     node_up: Tensor  # (n_nodes, 2): parent and branch of each inner node; -1 for the root
     first_rows: Tensor  # (n_nodes + 1,): start of each node's rows of the weight
     max_depth: int  # inner nodes on the longest path
     root_width: int  # scores of the root
-    width_below: int  # most scores of another node, at least 1
+    width_below: int  # maximum number of scores of other nodes, at least 1
     is_binary: bool  # whether all inner nodes have two children
 
     def of(
         self,
         target: Tensor,  # (rows,)
     ) -> tuple[Tensor, Tensor]:  # (rows, max_depth)
-        """Return the inner nodes on the path of each class, and the branches that it takes; padded with -1."""
+        """Return the inner nodes on the path of each class and the branches taken, padded with -1."""
         steps = []
         up = self.class_up[target].long()
         for _ in range(self.max_depth):
@@ -155,7 +153,7 @@ class Scorer(NamedTuple):
     weight: Tensor  # (n_scores, in_features)
     bias: Tensor  # (n_scores,)
     direct: Tensor | None  # (n_direct,): hashed direct connections
-    constants: tuple[int, int]  # of their hash function
+    constants: tuple[int, int]  # hash function of direct connections
     sparse: bool  # whether gradients of the parameters are sparse
 
     def of_pairs(
@@ -164,7 +162,7 @@ class Scorer(NamedTuple):
         rows: Tensor,  # (n,)
         scores: Tensor,  # (n,)
     ) -> Tensor:  # (n,)
-        """Compute the scores of pairs of a row of the batch and a row of the weight."""
+        """Compute the scores of pairs of an input row and a weight row."""
         weights = functional.embedding(scores, self.weight, sparse=self.sparse)
         return at_least_float32((weights * inputs[rows]).sum(dim=1) + _pick(self.bias, scores, self.sparse))
 
@@ -173,7 +171,7 @@ class Scorer(NamedTuple):
         inputs: Tensor,  # (n_rows, in_features)
         width: int,
     ) -> Tensor:  # (n_rows, width)
-        """Compute the scores of the root, whose rows of the weight are the first ones."""
+        """Compute the scores of the root, which has the first rows of the weight."""
         if self.sparse:
             scores = torch.arange(width, device=self.weight.device)
             weight = functional.embedding(scores, self.weight, sparse=True)
@@ -189,7 +187,7 @@ class Scorer(NamedTuple):
         nodes: Tensor,  # (n,)
         branches: Tensor,  # (n,)
     ) -> Tensor:  # (n,)
-        """Compute what the hashed direct connections add to scores, each of one row, node and branch."""
+        """Compute the sum of hashed direct connections for each row, node and branch."""
         if self.direct is None:
             raise ValueError("There are no direct connections.")
         if is_traced():
@@ -236,7 +234,7 @@ def path_log_probs(
         )
     visits = (path_nodes >= int(wide_root)).nonzero(as_tuple=True)
     rows, nodes, branches = visits[0], path_nodes[visits], path_branches[visits]
-    # The scores of all visits are concatenated: score i is of visit owners[i], and those of visit v begin at starts[v].
+    # The scores of all visits are concatenated: owners[i] is the visit of score i, and starts[v] the first of visit v.
     first = paths.first_rows[nodes]
     widths = paths.first_rows[nodes + 1] - first
     owners = torch.repeat_interleave(widths)
@@ -263,7 +261,7 @@ def _all_steps(
     path_branches: Tensor,  # (rows, max_depth)
     features: Tensor | None,  # (rows, n_features)
 ) -> Tensor:  # (rows, max_depth)
-    """Compute the log-probability of each step below a wide root, as if all nodes had the most scores."""
+    """Compute the log-probability of each step below a wide root, padding all nodes to the largest width."""
     nodes, branches = path_nodes.clamp(min=0).flatten(), path_branches.clamp(min=0).flatten()
     width = paths.width_below
     owners = torch.arange(len(nodes), device=nodes.device).repeat_interleave(width)

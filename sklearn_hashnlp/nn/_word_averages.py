@@ -1,4 +1,4 @@
-"""Averages of the vectors of many words before a window: a bag of words as a further input of a language model."""
+"""Averages of the vectors of words before a window: a bag of words as input of a language model."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sklearn_hashnlp.kernels.embeddings._weighted_averages import average_rows, 
 from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
 from sklearn_hashnlp.nn._word_embeddings import WordTable
 
-_HALF_LIVES = (None, 3.0)  # words after which a weight is halved, for each average; None weighs all words alike
-_SCALE = 4.0  # chosen empirically: the average of many vectors is short, and learns slowly
+_HALF_LIVES = (None, 3.0)  # number of words after which the weight halves, for each average; None is constant
+_SCALE = 4.0  # chosen empirically: the average of many vectors is short and learns slowly
 
 
 class WordAverages(nn.Module):
-    """The average of the vectors of some words, and one in which later words weigh more."""
+    """Two averages of the vectors of words: equally weighted, and with larger weights of later words."""
 
     weights: Tensor
 
@@ -37,9 +37,9 @@ class WordAverages(nn.Module):
     def forward(
         self,
         embedding: nn.Module,
-        words: Tensor,  # (rows, n_words) or (rows, n_words, width), as the embedding reads them
+        words: Tensor,  # (rows, n_words) or (rows, n_words, width)
     ) -> Tensor:  # (rows, n_averages * embedding_dim)
-        """Average the vectors of words that are not padding; zeros where there are none."""
+        """Average the vectors of words that are not padding; zeros if there are none."""
         ids = words if words.dim() == 2 else words[..., 0]
         is_padding = torch.zeros_like(ids, dtype=torch.bool) if self.padding_id is None else ids == self.padding_id
         if isinstance(embedding, WordTable):
@@ -57,7 +57,7 @@ class WordAverages(nn.Module):
 
 
 def _first_of_each(words: Tensor, indices: Tensor, n_distinct: int) -> Tensor:
-    """Return a word for each index, of those with that index."""
+    """Return one word for each index."""
     flat = words.reshape(indices.numel(), -1)
     chosen = flat.new_empty((n_distinct, flat.shape[1]))
     chosen[indices.reshape(-1)] = flat
@@ -73,7 +73,7 @@ def _average(table: Tensor, rows: Tensor, weights: Tensor) -> Tensor:
 class _Average(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, rows: Tensor, weights: Tensor, sparse: bool) -> Tensor:
-        ctx.save_for_backward(rows, weights)  # so torch detects ids that change before the backward pass
+        ctx.save_for_backward(rows, weights)  # lets torch detect changes before the backward pass
         averages, ctx.scales = average_rows(table.detach().numpy(), rows.numpy(), weights.numpy())
         ctx.shape, ctx.sparse = table.shape, sparse
         return torch.from_numpy(averages)
@@ -82,15 +82,15 @@ class _Average(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         rows, weights = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph=True: the gradient must be differentiable
-            kept = (rows >= 0).unsqueeze(1)
-            factors = weights.to(gradient.dtype) * torch.from_numpy(ctx.scales).unsqueeze(2) * kept
+            mask = (rows >= 0).unsqueeze(1)
+            factors = weights.to(gradient.dtype) * torch.from_numpy(ctx.scales).unsqueeze(2) * mask
             values = (factors.unsqueeze(3) * gradient.unsqueeze(2)).sum(dim=1).flatten(0, 1)
             dense = gradient.new_zeros(ctx.shape).index_add(0, rows.clamp_min(0).flatten(), values)
             return dense, None, None, None
         distinct, sums = average_rows_gradient(
             gradient.detach().contiguous().numpy(), rows.numpy(), weights.numpy(), ctx.scales, ctx.shape[0]
         )
-        found, values = torch.from_numpy(distinct), torch.from_numpy(sums)
+        indices, values = torch.from_numpy(distinct), torch.from_numpy(sums)
         if ctx.sparse:
-            return sparse_gradient(found, values, ctx.shape), None, None, None
-        return gradient.new_zeros(ctx.shape).index_copy_(0, found, values), None, None, None
+            return sparse_gradient(indices, values, ctx.shape), None, None, None
+        return gradient.new_zeros(ctx.shape).index_copy_(0, indices, values), None, None, None

@@ -1,4 +1,4 @@
-"""A batch of sentences as the distinct words that they share, and pooling over the words of a sentence."""
+"""A batch of sentences with their distinct words, and pooling over the words of a sentence."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from torch.nn import functional
 
 
 class WordBatch(NamedTuple):
-    """A batch of sentences, with the projection of each distinct word once.
+    """A batch of sentences, with each distinct word once.
 
     Attributes
     ----------
     projections : Tensor of shape (n_distinct, n_features), dtype float32 or uint8
         A row for each distinct word of the batch: the projection of its characters, or its bits, 0 and 1.
     words : Tensor of shape (n_sentences, longest), dtype int64
-        The words of each sentence, as indices of rows of ``projections``; -1 is padding.
+        The words of each sentence, as row indices of ``projections``; -1 is padding.
     weights : Tensor of shape (n_sentences, longest), dtype float32
-        The weight of each word when the words of a sentence are pooled; not negative, and 0 at padding.
+        The weight of each word in the pooling; not negative, and 0 for padding.
 
     Examples
     --------
@@ -59,9 +59,9 @@ class WordVectors(NamedTuple):
     Attributes
     ----------
     spelling : Tensor of shape (n_words, projection_dim) or None
-        The projections of the words' characters, with fewer columns; None in a network without this part.
+        The reduced projections of the words' characters; None in a network without this part.
     context : Tensor of shape (n_words, width) or None
-        The input of the Transformer; None in a network without one.
+        The input of the Transformer; None in a network without a Transformer.
     """
 
     spelling: Tensor | None
@@ -90,7 +90,7 @@ class WordPooling(nn.Module):
         mask: Tensor,  # (n_sentences, longest)
         weights: Tensor,  # (n_sentences, longest)
     ) -> Tensor:  # (n_sentences, width)
-        """Pool the words in the mask; a sentence without words is zero."""
+        """Pool the words in the mask; the vector of a sentence without words is zero."""
         if not vectors.shape[1]:
             pooled = vectors.sum(dim=1)
         elif self.pooling == "max":
@@ -103,13 +103,13 @@ class WordPooling(nn.Module):
         return functional.normalize(pooled, dim=1)
 
     def _word_weights(self, vectors: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
-        """Return the weight of each word, which sum to one in each sentence."""
+        """Return the weights of words, which sum to one in each sentence."""
         word_weights = mask.to(vectors.dtype)
         if self.pooling != "mean":
             word_weights = _known_weights(word_weights, weights)
         if self.score is not None:
             scores = self.score(vectors).squeeze(2)
-            # The lowest finite number: with minus infinity the softmax of a sentence without words would be NaN.
+            # Not minus infinity: the softmax of a sentence without words would be NaN.
             lowest = torch.finfo(scores.dtype).min
             word_weights = word_weights * scores.masked_fill(word_weights == 0, lowest).softmax(dim=1)
         return _normalize_sum(word_weights).to(vectors.dtype)
@@ -121,10 +121,10 @@ class WordPooling(nn.Module):
 
 def pool_rows(
     vectors: Tensor,  # (n_distinct, width)
-    words: Tensor,  # (n_sentences, longest): rows of the vectors, -1 is padding
+    words: Tensor,  # (n_sentences, longest): rows of the vectors, -1 for padding
     weights: Tensor,  # (n_sentences, longest)
 ) -> Tensor:  # (n_sentences, width)
-    """Pool as ``WordPooling(width, "weighted")``, without a copy of the vector for each position."""
+    """Pool as ``WordPooling(width, "weighted")``, without copying the vector of each position."""
     if not len(vectors) or not words.shape[1]:
         return vectors.new_zeros(len(words), vectors.shape[1])
     shares = _normalize_sum(_known_weights((words >= 0).to(vectors.dtype), weights))
@@ -133,7 +133,7 @@ def pool_rows(
 
 
 def _known_weights(mask: Tensor, weights: Tensor) -> Tensor:
-    """Return the weights of words, or equal ones in a sentence where all are zero."""
+    """Return the weights of words, or equal weights for a sentence with only zero weights."""
     weights = weights.to(mask.dtype) * mask
     return torch.where(weights.sum(dim=1, keepdim=True) > 0, weights, mask)
 

@@ -1,4 +1,4 @@
-"""Word embeddings: a table, a linear layer over projections, and tables by locality-sensitive hashing."""
+"""Word embeddings: a table, a linear layer over projections, and locality-sensitive hashing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
 
 
 class WordTable(nn.Embedding):
-    """:class:`torch.nn.Embedding` whose sparse gradient on the CPU has each row once."""
+    """:class:`torch.nn.Embedding` with coalesced sparse gradients on the CPU."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class WordTable(nn.Embedding):
 class _Lookup(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:
-        ctx.save_for_backward(ids)  # so torch detects ids that change before the backward pass
+        ctx.save_for_backward(ids)  # lets torch detect changes before the backward pass
         ctx.shape = table.shape
         return functional.embedding(ids, table)
 
@@ -52,11 +52,11 @@ class _Lookup(torch.autograd.Function):
         return sparse_gradient(torch.from_numpy(rows), torch.from_numpy(sums), ctx.shape), None
 
 
-_STD = 0.1  # initial standard deviation of the elements of a vector, as in a table
+_STD = 0.1  # initial standard deviation of the elements of a vector, as for a table
 
 
 class ProjectedEmbedding(nn.Module):
-    """A learned linear layer over the bits of a word's projection, taken as signs."""
+    """A learned linear layer over the bits of a word's projection, read as signs."""
 
     signs_of_byte: Tensor
 
@@ -76,7 +76,7 @@ class ProjectedEmbedding(nn.Module):
         self,
         words: Tensor,  # (..., 1 + ceil(n_bits / 64)): an id, and the bits in numbers of 64 bits each
     ) -> Tensor:  # (..., embedding_dim)
-        """Compute the vectors of words; on the CPU, of each distinct word once."""
+        """Compute the vectors of words; on the CPU once for each distinct word."""
         width = 1 + -(-self.n_bits // 64)
         if words.shape[-1] != width:
             raise ValueError(
@@ -94,7 +94,7 @@ class ProjectedEmbedding(nn.Module):
 
 
 def _distinct(rows: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Return a row for each distinct id, and the index of each row in them; all rows if words share an id."""
+    """Return the distinct rows and the index of each row in them; all rows if ids are not unique."""
     array = rows.numpy()
     _, first_rows, indices = np.unique(array[:, 0], return_index=True, return_inverse=True)
     distinct = array[first_rows]
@@ -107,30 +107,30 @@ _MULTIPLIER = -0x61C8864680B583EB  # 2^64 divided by the golden ratio, as a sign
 
 
 class LSHEmbedding(nn.Module):
-    """Embed words by locality-sensitive hashing: the bits of a projection select one row of each of several tables.
+    """Embed words by locality-sensitive hashing: the bits of a projection select one row from each of several tables.
 
-    The first ``n_tables * table_bits`` bits of a projection are read as ``n_tables`` numbers. Each is a bucket of
-    locality-sensitive hashing [1]_: a row of one table. The vector of a word is the sum of its rows. Two words whose
-    n-gram counts have the angle a share a bucket with probability (1 - a / pi)^table_bits: words of similar spelling
-    share most rows and other words share none, so each word can learn a vector of its own without a vocabulary. A
-    linear layer over the same bits has too few parameters for that.
+    The first ``n_tables * table_bits`` bits of a projection are read as ``n_tables`` numbers, the buckets of
+    locality-sensitive hashing [1]_, which are rows of the tables. The vector of a word is the sum of its rows. Two
+    words with angle a between their n-gram counts share a bucket with probability (1 - a / pi)^table_bits: words of
+    similar spelling share most rows and other words none, so each word can learn its own vector without a vocabulary.
+    A linear layer over the same bits has too few parameters for that.
 
     Parameters
     ----------
     n_tables : int
-        Number of tables, and so of the rows of a word.
+        Number of tables, and of rows per word.
     table_bits : int
         Bits of a bucket; a table has ``2 ** table_bits`` rows.
     embedding_dim : int
-        Columns of a vector.
+        Dimension of the vectors.
     key_bits : int or None, default=None
         Bits of the projection that each table reads, if more than ``table_bits``: they are hashed to a bucket, so that
-        words share a row by chance only, unless their projections agree in all of these bits.
+        words only share a row by chance, unless their projections agree in all of these bits.
 
     Attributes
     ----------
     tables : torch.nn.EmbeddingBag
-        All tables, concatenated, with sparse gradients. They are initialized with zeros.
+        All tables, concatenated, with sparse gradients. Initialized with zeros.
 
     Raises
     ------
@@ -169,7 +169,7 @@ class LSHEmbedding(nn.Module):
         Parameters
         ----------
         projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
-            Bits, 0 and 1; or real-valued projections, whose bit is 1 where they are positive.
+            Bits, 0 and 1; or real-valued projections, which are thresholded at zero.
 
         Returns
         -------
@@ -218,12 +218,6 @@ class LSHEmbedding(nn.Module):
         return keys + first_rows
 
     def extra_repr(self) -> str:
-        """Describe the module in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters.
-        """
+        """Describe the module in ``repr``."""
         hashed = f", key_bits={self.key_bits}" if self.key_bits > self.table_bits else ""
         return f"n_tables={self.n_tables}, table_bits={self.table_bits}{hashed}"

@@ -1,4 +1,4 @@
-"""Row-wise optimizers for embedding tables, as torch.optim has them for whole tensors, and gradient clipping."""
+"""Row-wise optimizers for embedding tables, and clipping of sparse gradients."""
 
 from sklearn_hashnlp.optim._clip_grad_norm import clip_grad_norm_
 from sklearn_hashnlp.optim._rowwise_adagrad import RowwiseAdagrad

@@ -1,4 +1,4 @@
-"""Clip the norm of all gradients, sparse ones among them."""
+"""Clip the norm of dense and sparse gradients."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _EPS = 1e-6  # as in torch
 
 @torch.no_grad()
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> Tensor:
-    """Scale all gradients in place so that the norm of them together is at most ``max_norm``.
+    """Scale all gradients in place so that their total norm is at most ``max_norm``.
 
-    :func:`torch.nn.utils.clip_grad_norm_` raises an error where a gradient is sparse. Here a row that occurs several
-    times in a sparse gradient counts once, by the sum of its occurrences: the norm is that of the dense gradient [1]_.
+    :func:`torch.nn.utils.clip_grad_norm_` does not support sparse gradients. Here a row that occurs several times in a
+    sparse gradient counts once, with the sum of its occurrences: the norm is that of the dense gradient [1]_.
 
     Parameters
     ----------
     parameters : Tensor or iterable of Tensor
-        A parameter or parameters; those without a gradient are left out.
+        A parameter or parameters; parameters without a gradient are ignored.
     max_norm : float
-        Largest norm.
+        Maximum norm.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""AdaGrad with one accumulator a row, which updates only the rows that have a gradient."""
+"""AdaGrad with one accumulator per row that only updates the rows with a gradient."""
 
 from __future__ import annotations
 
@@ -15,33 +15,31 @@ from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, numpy_typ
 class RowwiseAdagrad(RowwiseOptimizer):
     """AdaGrad for embedding tables, row by row; ordinary AdaGrad for all other parameters.
 
-    For a parameter with a sparse gradient (an embedding with ``sparse=True``) each row r of the gradient has one
+    For a parameter with a sparse gradient (an embedding with ``sparse=True``), each row r of the gradient has one
     accumulator [2]_. A row that occurs several times in a batch is updated once, by the sum g_r of its gradients::
 
         G_r <- G_r + mean_c g_(r,c)^2        w_r <- w_r - lr g_r / (sqrt(G_r) + eps)
 
-    A row is all that one index of the first axis selects: a number, a vector or a matrix.
-
-    Rows without a gradient are neither read nor written, so a step costs the same whatever the size of the table. A
-    parameter with dense gradients has an accumulator for each element and is trained exactly as by
-    :class:`torch.optim.Adagrad` [1]_. From its first sparse gradient on it is trained row by row, also by dense ones.
+    A row is the number, vector or matrix at one index of the first axis. Rows without a gradient are neither read nor
+    written, so the cost of a step does not depend on the size of the table. A parameter with dense gradients has an
+    accumulator for each element and is trained exactly as by :class:`torch.optim.Adagrad` [1]_. After its first sparse
+    gradient, it is trained row by row, also by dense gradients.
 
     Parameters
     ----------
     params : iterable of Tensor or of dict
-        Parameters to train, or dicts that define parameter groups, as for every torch optimizer.
+        Parameters to train, or dicts that define parameter groups.
     lr : float, default=0.1
         Learning rate.
     eps : float, default=1e-10
         Added to the denominator for numerical stability.
     weight_decay : float, default=0
-        Decoupled weight decay, as in AdamW [4]_: with each update a parameter also loses ``lr * weight_decay`` times
-        itself. Of a table, only the rows with a gradient do, so a step does not read the others: a row decays in
-        proportion to the number of its own steps. Put parameters that are not to decay, such as biases, into a group
-        of their own with ``weight_decay`` 0.
+        Decoupled weight decay, as in AdamW [4]_: each update also subtracts ``lr * weight_decay`` times the parameter.
+        Only the rows of a table with a gradient decay, in proportion to the number of their own steps. Put parameters
+        that should not decay, such as biases, into a group with ``weight_decay`` 0.
     average_after : int, default=None
-        Number of steps after which to begin averaging the weights; :meth:`load_average` then replaces the weights by
-        their mean [3]_. None averages nothing.
+        Number of steps after which to start averaging the weights; :meth:`load_average` then replaces the weights by
+        their mean [3]_. None does not average.
 
     See Also
     --------
@@ -53,7 +51,7 @@ class RowwiseAdagrad(RowwiseOptimizer):
     .. [1] Duchi, Hazan & Singer (2011). Adaptive subgradient methods for online learning and stochastic optimization.
            JMLR 12, figure 1 (the diagonal version).
     .. [2] Mudigere et al. (2022). Software-hardware co-design for fast and scalable training of deep learning
-           recommendation models. ISCA, arXiv:2104.05158, section 4.1.1 (one accumulator a row).
+           recommendation models. ISCA, arXiv:2104.05158, section 4.1.1 (one accumulator per row).
     .. [3] Polyak & Juditsky (1992). Acceleration of stochastic approximation by averaging. SIAM Journal on Control and
            Optimization 30.
     .. [4] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR, arXiv:1711.05101.

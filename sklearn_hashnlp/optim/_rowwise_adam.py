@@ -1,4 +1,4 @@
-"""Adam that updates only the rows that have a gradient, with a step count for each row."""
+"""Adam with a step count per row that only updates the rows with a gradient."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, numpy_typ
 class RowwiseAdam(RowwiseOptimizer):
     """Adam for embedding tables, row by row; ordinary Adam for all other parameters.
 
-    For a parameter with a sparse gradient (an embedding with ``sparse=True``) each row r of the gradient keeps a first
-    moment for each element, one second moment and the number of its own steps::
+    For a parameter with a sparse gradient (an embedding with ``sparse=True``), each row r of the gradient has a first
+    moment for each element, one second moment and its own number of steps::
 
         t_r <- t_r + 1      m_r <- b_1 m_r + (1 - b_1) g_r      v_r <- b_2 v_r + (1 - b_2) mean_c g_(r,c)^2
 
         w_r <- w_r - lr m_r / (1 - b_1^t_r) / (sqrt(v_r / (1 - b_2^t_r)) + eps)
 
-    So the bias correction of a rare row follows its own few steps, not all steps of the optimizer. Rows without a
-    gradient are neither read nor written: their momentum does not move them. A parameter with dense gradients is
-    trained exactly as by :class:`torch.optim.Adam` [1]_. From its first sparse gradient on it is trained row by row,
-    also by dense ones.
+    So the bias correction of a rare row depends on its own steps, not on all steps of the optimizer. Rows without a
+    gradient are neither read nor written, so their momentum does not move them. A parameter with dense gradients is
+    trained exactly as by :class:`torch.optim.Adam` [1]_. After its first sparse gradient, it is trained row by row,
+    also by dense gradients.
 
     Parameters
     ----------
     params : iterable of Tensor or of dict
-        Parameters to train, or dicts that define parameter groups, as for every torch optimizer.
+        Parameters to train, or dicts that define parameter groups.
     lr : float, default=0.001
         Learning rate.
     betas : (float, float), default=(0.9, 0.999)
@@ -38,13 +38,12 @@ class RowwiseAdam(RowwiseOptimizer):
     eps : float, default=1e-8
         Added to the denominator for numerical stability.
     weight_decay : float, default=0
-        Decoupled weight decay, as in AdamW [2]_: with each update a parameter also loses ``lr * weight_decay`` times
-        itself. Of a table, only the rows with a gradient do, so a step does not read the others: a row decays in
-        proportion to the number of its own steps. Put parameters that are not to decay, such as biases, into a group
-        of their own with ``weight_decay`` 0.
+        Decoupled weight decay, as in AdamW [2]_: each update also subtracts ``lr * weight_decay`` times the parameter.
+        Only the rows of a table with a gradient decay, in proportion to the number of their own steps. Put parameters
+        that should not decay, such as biases, into a group with ``weight_decay`` 0.
     average_after : int, default=None
-        Number of steps after which to begin averaging the weights; :meth:`load_average` then replaces the weights by
-        their mean. None averages nothing.
+        Number of steps after which to start averaging the weights; :meth:`load_average` then replaces the weights by
+        their mean. None does not average.
 
     See Also
     --------
@@ -143,5 +142,5 @@ def _moments(state: dict[str, Any], table: Tensor) -> tuple[Tensor, Tensor, Tens
     return (
         row_state(state, "mean", table, per_row=False),
         row_state(state, "square", table, per_row=True),
-        row_state(state, "steps", table, per_row=True),  # not "step": torch does not convert that when it loads a state
+        row_state(state, "steps", table, per_row=True),  # not "step": torch would not convert its dtype
     )

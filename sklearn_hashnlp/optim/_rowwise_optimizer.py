@@ -1,4 +1,4 @@
-"""The base of the row-wise optimizers: in-place steps of the rows with a gradient, and weight averaging."""
+"""Base class of the row-wise optimizers: in-place updates of rows, and weight averaging."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from sklearn_hashnlp.kernels.embeddings._bags import RowGradients
 from sklearn_hashnlp.kernels.embeddings._row_updates import add_average_offset, are_ascending, decay_rows
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
-# torch wraps these methods so that its compiler skips them; the first call would import the compiler, in two seconds.
+# torch wraps these methods so that its compiler skips them; the first call would import the compiler (two seconds).
 _add_param_group, _load_state_dict = unwrap(Optimizer.add_param_group), unwrap(Optimizer.load_state_dict)
 
 
 class RowwiseOptimizer(Optimizer):
-    """An optimizer that updates only the rows of a table that have a gradient."""
+    """An optimizer that only updates the rows of a table with a gradient."""
 
-    state_names: ClassVar[frozenset[str]]  # of all that the state of a parameter may hold
-    touched_key: ClassVar[str]  # the state of a subclass that is nonzero for each row of a table that was ever updated
+    state_names: ClassVar[frozenset[str]]  # names in the state of a parameter
+    touched_key: ClassVar[str]  # name of a state that is nonzero for every updated row
 
     def __init__(
         self, params: Iterable[Any], defaults: dict[str, Any], weight_decay: float, average_after: int | None
@@ -40,7 +40,7 @@ class RowwiseOptimizer(Optimizer):
         super().__init__(params, defaults | {"average_after": average_after, "steps": 0})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a parameter group, as every torch optimizer does.
+        """Add a parameter group.
 
         Parameters
         ----------
@@ -55,21 +55,21 @@ class RowwiseOptimizer(Optimizer):
         Parameters
         ----------
         state_dict : dict
-            What ``state_dict`` returned.
+            A result of ``state_dict``.
 
         Raises
         ------
         ValueError
-            If the state is of another optimizer, or of other numbers of parameter groups or parameters.
+            If the state is of another optimizer, or the number of parameter groups or parameters differs.
         """
         missing = {name for group in state_dict["param_groups"] for name in self.defaults.keys() - group.keys()}
         unknown = {name for state in state_dict["state"].values() for name in state} - self.state_names
         if missing or unknown:
-            found = [f"{', '.join(sorted(missing))} is missing"] if missing else []
-            found += [f"{', '.join(sorted(unknown))} is unknown"] if unknown else []
+            errors = [f"{', '.join(sorted(missing))} is missing"] if missing else []
+            errors += [f"{', '.join(sorted(unknown))} is unknown"] if unknown else []
             raise ValueError(
-                f"{type(self).__name__}: the state is of another optimizer: {'; '.join(found)}. Load it into an "
-                "optimizer of its own class, or begin without a state."
+                f"{type(self).__name__}: the state is of another optimizer: {'; '.join(errors)}. Load it into an "
+                "optimizer of its own class, or start without a state."
             )
         _load_state_dict(self, state_dict)
 
@@ -79,7 +79,7 @@ class RowwiseOptimizer(Optimizer):
         Parameters
         ----------
         set_to_none : bool, default=True
-            False fills dense gradients with zeros instead; sparse gradients become None all the same.
+            False fills dense gradients with zeros instead; sparse gradients always become None.
         """
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -104,12 +104,12 @@ class RowwiseOptimizer(Optimizer):
         Returns
         -------
         object
-            What ``closure`` returned.
+            The result of ``closure``.
 
         Raises
         ------
         ValueError
-            If a gradient is sparse along more than the first axis, so that it has no rows.
+            If a gradient is sparse along more than the first axis.
         """
         loss = None
         if closure is not None:
@@ -181,7 +181,7 @@ class RowwiseOptimizer(Optimizer):
         self._update_table(parameter, gradient.indices()[0], values.contiguous(), group)
 
     def _update_table(self, parameter: Tensor, rows: Tensor, gradients: Tensor, group: dict[str, Any]) -> None:
-        """Update rows, each of which occurs once."""
+        """Update rows without duplicates."""
         state = self.state[parameter]
         self._to_row_state(state, parameter)
         steps_averaged, average_offset = self._average_state(parameter, state, group)
@@ -194,7 +194,7 @@ class RowwiseOptimizer(Optimizer):
                 steps = number(max(steps_averaged, 0))
                 decay_rows(table.numpy(), offset.numpy(), rows.numpy(), number(decay), steps)
             self._update_rows_compiled(table, offset, rows, gradients, state, group, max(steps_averaged, 0))
-            increment_version(parameter)  # torch does not see what kernels write
+            increment_version(parameter)  # torch does not notice writes of kernels
             return
         updates = self._row_updates(table, rows, gradients, state, group)
         if decay:
@@ -204,9 +204,9 @@ class RowwiseOptimizer(Optimizer):
             average_offset.index_add_(0, rows, updates, alpha=steps_averaged)
 
     def _average_state(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> tuple[int, Tensor]:
-        """Return how many steps the mean holds already, -1 before averaging begins, and its offset from the weights."""
+        """Return the number of averaged steps, -1 before averaging starts, and the offset of the mean."""
         # The last weights minus their mean since step t are a sum over the updates, each times the number of averaged
-        # steps before it. So a step changes the rows that it updates, and no second table is averaged.
+        # steps before it. So a step only changes the rows that it updates, and no second table is averaged.
         steps_averaged = -1 if group["average_after"] is None else group["steps"] - group["average_after"] - 1
         if steps_averaged < 0:
             return steps_averaged, parameter
@@ -217,15 +217,15 @@ class RowwiseOptimizer(Optimizer):
 
     @abstractmethod
     def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
-        """Compute what a dense gradient subtracts from its parameter, of the same shape."""
+        """Return the update that a dense gradient subtracts from its parameter."""
 
     @abstractmethod
     def _has_row_state(self, state: dict[str, Any], parameter: Tensor) -> bool:
-        """Return whether a parameter was trained row by row before."""
+        """Return whether a parameter was trained row by row."""
 
     @abstractmethod
     def _to_row_state(self, state: dict[str, Any], parameter: Tensor) -> None:
-        """Convert the state that dense gradients have left, if any, to that of as many gradients of all rows."""
+        """Convert the state of dense gradients, if any, to the state after as many gradients of all rows."""
 
     @abstractmethod
     def _row_updates(
@@ -236,13 +236,13 @@ class RowwiseOptimizer(Optimizer):
         state: dict[str, Any],
         group: dict[str, Any],
     ) -> Tensor:  # (n, n_columns)
-        """Compute what the gradients of rows subtract from them."""
+        """Return the updates that are subtracted from rows."""
 
     @abstractmethod
     def _update_rows_compiled(
         self,
         table: Tensor,  # (n_rows, n_columns)
-        average_offset: Tensor,  # (n_rows, n_columns), or (0, n_columns) where nothing is averaged
+        average_offset: Tensor,  # (n_rows, n_columns), or (0, n_columns) without averaging
         rows: Tensor,  # (n,)
         gradients: Tensor,  # (n, n_columns)
         state: dict[str, Any],
@@ -253,14 +253,14 @@ class RowwiseOptimizer(Optimizer):
 
 
 def coalesced(gradient: Tensor) -> Tensor:
-    """Return a gradient in which each row occurs once."""
+    """Return a gradient without duplicate rows."""
     if not gradient.is_coalesced() and gradient.device.type == "cpu" and are_ascending(gradient._indices()[0].numpy()):
         gradient._coalesced_(True)
     return gradient.coalesce()
 
 
 def numpy_type(table: Tensor) -> type[np.floating[Any]]:
-    """Return numpy's scalar type of a table that kernels update."""
+    """Return numpy's scalar type of a table."""
     return np.float64 if table.dtype == torch.float64 else np.float32
 
 
@@ -271,7 +271,7 @@ def row_state(
     *,
     per_row: bool,
 ) -> Tensor:  # (n_rows,) or (n_rows, n_columns)
-    """Return a tensor of the optimizer state of a table, zeros at first."""
+    """Return a tensor of the optimizer state of a table, initially zero."""
     if name not in state:
         state[name] = _zeros((len(table),) if per_row else tuple(table.shape), table)
     tensor: Tensor = state[name]

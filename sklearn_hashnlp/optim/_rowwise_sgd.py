@@ -1,4 +1,4 @@
-"""Stochastic gradient descent that updates only the rows that have a gradient."""
+"""Stochastic gradient descent that only updates the rows with a gradient."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ class RowwiseSGD(RowwiseOptimizer):
 
         w_r <- w_r - lr g_r
 
-    Rows without a gradient are neither read nor written. There is no momentum: it would have to move every row in every
-    step. The weights are those of :class:`torch.optim.SGD`; weight decay and averaging, which there would change whole
-    tables, are row by row here.
+    Rows without a gradient are neither read nor written. There is no momentum, which would move every row in every
+    step. The weights are the same as with :class:`torch.optim.SGD`, except that weight decay and averaging are row by
+    row.
 
     Parameters
     ----------
     params : iterable of Tensor or of dict
-        Parameters to train, or dicts that define parameter groups, as for every torch optimizer.
+        Parameters to train, or dicts that define parameter groups.
     lr : float, default=0.1
         Learning rate.
     weight_decay : float, default=0
-        Decoupled weight decay, as in AdamW [1]_: with each update a parameter also loses ``lr * weight_decay`` times
-        itself. Of a table, only the rows with a gradient do, so a step does not read the others: a row decays in
-        proportion to the number of its own steps. Put parameters that are not to decay, such as biases, into a group
-        of their own with ``weight_decay`` 0.
+        Decoupled weight decay, as in AdamW [1]_: each update also subtracts ``lr * weight_decay`` times the parameter.
+        Only the rows of a table with a gradient decay, in proportion to the number of their own steps. Put parameters
+        that should not decay, such as biases, into a group with ``weight_decay`` 0.
     average_after : int, default=None
-        Number of steps after which to begin averaging the weights; :meth:`load_average` then replaces the weights by
-        their mean. None averages nothing.
+        Number of steps after which to start averaging the weights; :meth:`load_average` then replaces the weights by
+        their mean. None does not average.
 
     See Also
     --------

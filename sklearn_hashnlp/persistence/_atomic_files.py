@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Write files atomically."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import IO
 
 from sklearn_hashnlp._posix import flush_to_disk, lock_file
 
-UNFINISHED = ".unfinished-"  # begins the names of folders of what is not complete
-_LOCK = "sklearn-hashnlp.lock"  # a file in such a folder, locked as long as its process lives
-_MAX_AGE = 86_400.0  # seconds without a change after which a process is taken for dead, where there are no locks
+UNFINISHED = ".unfinished-"  # prefix of folders with incomplete files
+_LOCK = "sklearn-hashnlp.lock"  # a file in such a folder, locked while its process is alive
+_MAX_AGE = 86_400.0  # seconds without a change after which a folder is abandoned, on systems without locks
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the name of a file to write, which takes the place of ``path`` at the end.
+    """Yield the name of a file to write, which replaces ``path`` atomically at the end.
 
-    Whoever reads or is interrupted finds the old file or the new one. An error of the system names ``path``.
+    Readers see either the old or the new file, also after an interrupt. System errors name ``path``.
     """
     with errors_naming(path), replacing_files(path.parent, [path.name]) as folder:
         yield folder / path.name
@@ -29,7 +29,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def errors_naming(path: Path) -> Iterator[None]:
-    """Name a path in errors of the system, in place of an unfinished file."""
+    """Replace the name of an unfinished file by ``path`` in system errors."""
     try:
         yield
     except OSError as error:
@@ -40,9 +40,9 @@ def errors_naming(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Yield a folder to write files of these names in, which at the end take their places in ``folder``, in this order.
+    """Yield a folder to write files in, which at the end replace files in ``folder`` in the order of ``names``.
 
-    Nothing is replaced before all are complete and on the disk.
+    Nothing is replaced before all files are complete and on the disk.
     """
     with unfinished_folder(folder) as unfinished:
         yield unfinished
@@ -55,32 +55,32 @@ def replacing_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 @contextmanager
 def unfinished_folder(folder: Path) -> Iterator[Path]:
-    """Yield a new folder within ``folder``, deleted at the end, and before that delete those of killed processes."""
+    """Yield a temporary folder within ``folder``, and delete those of killed processes."""
     remove_abandoned(folder)
-    path, lock = _make_locked(folder)  # within it, and so within its file system, where renaming is atomic
+    path, lock = _make_locked(folder)  # on the same file system, where renaming is atomic
     try:
         yield path
     finally:
         with lock:
             shutil.rmtree(path, ignore_errors=True)
-        shutil.rmtree(path, ignore_errors=True)  # where open files cannot be deleted
+        shutil.rmtree(path, ignore_errors=True)  # on systems that do not delete open files
 
 
 def check_writable(folder: Path) -> None:
-    """Check that files can be written in a folder: by writing, since os.access is wrong for root and network drives."""
+    """Check that a folder is writable by writing, since os.access is wrong for root and network drives."""
     with unfinished_folder(folder):
         pass
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Delete the unfinished folders of processes that were killed, but none of a process that is alive."""
+    """Delete the unfinished folders of killed processes."""
     for path in folder.glob(f"{UNFINISHED}*"):
         with suppress(OSError):  # BlockingIOError: it is locked
             _remove_if_abandoned(path)
 
 
 def _make_locked(folder: Path) -> tuple[Path, IO[bytes]]:
-    """Make a folder and lock the file in it; again, if another process meanwhile takes it for abandoned."""
+    """Create a folder with a locked file, again if another process deletes it as abandoned."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder))
         with suppress(FileNotFoundError):
@@ -94,7 +94,7 @@ def _make_locked(folder: Path) -> tuple[Path, IO[bytes]]:
 
 def _remove_if_abandoned(path: Path) -> None:
     if not (path / _LOCK).exists():
-        path.rmdir()  # an OSError if it is not empty, and so none of ours
+        path.rmdir()  # an OSError if it is not empty, so not created here
         return
     with (path / _LOCK).open("r+b") as lock:
         if is_locked := lock_file(lock):

@@ -1,4 +1,4 @@
-"""The two files of a model folder, and their checks; without scikit-learn, which takes long to import."""
+"""The two files of a model folder, and their checks; without scikit-learn, which is slow to import."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FORMAT = "sklearn-hashnlp model"
 FORMAT_VERSION = 4
 PARAMETERS_FILE = "parameters.json"
 WEIGHTS_FILE = "weights.safetensors"
-METADATA_KEY = "sklearn-hashnlp"  # only one key: safetensors writes several in random order
+METADATA_KEY = "sklearn-hashnlp"  # a single key, since safetensors writes keys in random order
 
 
 def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Read the document and the arrays of a model folder, and check that they are whole and can be loaded."""
+    """Read and check the document and the arrays of a model folder."""
     folder = Path(folder)
     check_model_folder(folder)
     document, arrays = _read_weights(folder / WEIGHTS_FILE)
@@ -39,7 +39,7 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]
 
 
 def check_model_folder(folder: Path) -> None:
-    """Check that there is a model, without reading it."""
+    """Check that a folder has a model, without reading it."""
     if not folder.is_dir():
         reason = "it is a file, not a folder" if folder.exists() else "the folder does not exist"
         raise FileNotFoundError(f"No model in {str(folder)!r}: {reason}.")
@@ -56,7 +56,7 @@ def check_model_folder(folder: Path) -> None:
 
 @contextmanager
 def explained(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the folder in errors of the model in it."""
+    """Add the folder to errors of its model."""
     try:
         yield
     except ModelFormatError as error:
@@ -66,18 +66,18 @@ def explained(folder: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_arrays(arrays: Arrays, path: Path, metadata: dict[str, str] | None = None) -> None:
-    """Write a safetensors file, and raise an ``OSError`` where it cannot be written, as on a full disk."""
+    """Write a safetensors file, and raise an ``OSError`` if it cannot be written."""
     try:
         save_file(arrays, path, metadata=metadata)
     except SafetensorError as error:
-        number = re.search(r"\(os error (\d+)\)", str(error))  # safetensors keeps the number in its message alone
+        number = re.search(r"\(os error (\d+)\)", str(error))  # only the message has the number
         if number is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
 
 
 def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Read the document and arrays from one open file, so that both are of the same model."""
+    """Read the document and arrays from one open file, so that both belong to the same model."""
     check_file(path)
     try:
         with safe_open(path, framework="np") as file:
@@ -97,16 +97,16 @@ def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a link to a file elsewhere, and what is no file: reading a device or a pipe might never end."""
+    """Raise an error for links out of the folder, and for devices and pipes, which might never end."""
     if path.resolve().parent != path.parent.resolve():
         raise ModelFormatError(f"{path} is a link to a file outside of the folder. Copy the file into the folder.")
     if path.exists() and not path.is_file():
         raise ModelFormatError(f"{path} is not a regular file.")
-    path.open("rb").close()  # safetensors has one message for every file that cannot be opened
+    path.open("rb").close()  # raises a specific error, unlike safetensors
 
 
 def _load_json(text: str) -> Any:
-    """Parse JSON whose objects have each key once: other programs could read another value of a repeated one."""
+    """Parse JSON without repeated keys, which other programs could read differently."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
@@ -119,7 +119,7 @@ def _load_json(text: str) -> Any:
 
 
 def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
-    """Check the versions first: the digest may depend on them."""
+    """Check the versions and then the digest, which may depend on them."""
     version = document.get("format_version")
     if type(version) is not int or version < 1:
         raise ModelFormatError(f"Its format version is {version!r}; expected a positive integer.")
@@ -165,6 +165,6 @@ def digest(document: dict[str, Any], arrays: Arrays) -> str:
     sha = hashlib.sha256(json.dumps(document, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         sha.update(json.dumps([name, array.dtype.name, array.shape]).encode())
-        if array.size:  # an empty array has no bytes, and no memory view either
+        if array.size:  # an empty array has no memory view
             sha.update(array.reshape(-1).view("uint8").data)
     return f"sha256:{sha.hexdigest()}"

@@ -1,4 +1,4 @@
-"""The model card of a folder: README.md, for people to read; it is never read back."""
+"""The model card of a folder, README.md, which is only written and never read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from sklearn import config_context
 
 CARD_FILE = "README.md"
-# A file that does not begin with this line is the user's, and stays.
+# A file without this first line belongs to the user and is kept.
 MARK = "<!-- Written by sklearn-hashnlp. Delete this line to keep your own text when a model is saved here again. -->"
 
 Sections = Mapping[str, Mapping[str, Any]]
 
-_MAX_ROWS = 100  # of a table
-_MAX_CHARACTERS = 200  # of a name or value in a table
+_MAX_ROWS = 100  # rows of a table
+_MAX_CHARACTERS = 200  # characters of a name or value in a table
 _PUNCTUATION = str.maketrans({mark: f"\\{mark}" for mark in set(string.punctuation) - set("-,'&<>")})
 _INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])
 _JOINERS = "\u200c\u200d"  # within words of some scripts, and within emoji
@@ -32,7 +32,7 @@ _FIGURES = ("objective", "duality_gap", "train_loss", "valid_loss", "valid_acc",
 
 
 def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, sections: Sections | None) -> str:
-    """Return the card: the same for the same model, without dates and paths."""
+    """Return the card, which has no dates and paths, so that it is reproducible."""
     estimator = _final_estimator(model)
     classes = [str(label) for label in np.asarray(getattr(estimator, "classes_", [])).ravel().tolist()]
     given = dict(sections or {})
@@ -56,7 +56,7 @@ def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, s
 
 
 def is_own_card(path: Path) -> bool:
-    """Return whether a card may be written there: there is none, or it begins as this module writes it."""
+    """Return whether a card may be written: there is none, or it was written by this module."""
     if not path.exists():
         return True
     if not path.is_file():  # reading a pipe might never end
@@ -66,7 +66,7 @@ def is_own_card(path: Path) -> bool:
 
 
 def check_sections(sections: Any) -> None:
-    """Refuse what is no dict of tables."""
+    """Raise an error if ``sections`` is not a dict of tables."""
     if sections is None:
         return
     if not isinstance(sections, Mapping) or not all(isinstance(rows, Mapping) for rows in sections.values()):
@@ -77,7 +77,7 @@ def check_sections(sections: Any) -> None:
 
 
 def escape(value: Any) -> str:
-    """Return text that Markdown and HTML show as it is, on one line; numbers are formatted."""
+    """Escape text for one line of Markdown and HTML, and format numbers."""
     if isinstance(value, bool | np.bool_ | None):
         return str(value)
     if isinstance(value, float | np.floating):
@@ -89,7 +89,7 @@ def escape(value: Any) -> str:
 
 
 def _visible(text: str) -> str:
-    """Replace control characters, also those that reorder text, line separators and lone surrogates by escapes."""
+    """Escape control characters, including those that reorder text, line separators and lone surrogates."""
     return "".join(
         char.encode("unicode_escape").decode()
         if unicodedata.category(char) in _INVISIBLE and char not in _JOINERS
@@ -105,7 +105,7 @@ def _summary(model: Any, estimator: Any, classes: Sequence[str]) -> str:
 
 
 def _usage(model: Any) -> str:
-    """Return how to load and call the model."""
+    """Return the section on how to load and call the model."""
     calls = {
         "perplexity": 'model.perplexity(["a sentence"])',
         "predict_proba": 'model.predict(["some text"])',
@@ -142,7 +142,7 @@ def _size(estimator: Any, arrays: Mapping[str, NDArray[Any]], precision: str) ->
 
 
 def _versions() -> dict[str, str]:
-    package = sys.modules[__name__.partition(".")[0]]  # an import of it would be a circle
+    package = sys.modules[__name__.partition(".")[0]]  # an import would be circular
     return {
         "sklearn-hashnlp": package.__version__,
         "scikit-learn": sklearn.__version__,
@@ -152,13 +152,13 @@ def _versions() -> dict[str, str]:
 
 
 def _code(text: str, language: str) -> str:
-    """Return a fenced block, with a fence that the text does not contain."""
+    """Return a fenced block, with a fence that does not occur in the text."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _final_estimator(model: Any) -> Any:
-    """Return the last step of a pipeline, also of the one inside a model."""
+    """Return the last step of a pipeline, or of a model's pipeline."""
     model = getattr(model, "pipeline_", model)
     return model.steps[-1][1] if hasattr(model, "steps") else model

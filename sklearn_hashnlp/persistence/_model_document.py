@@ -3,12 +3,12 @@
 Estimators with learned state have two pairs of methods.
 
 ``_get_model_state() -> (values, arrays)`` and ``_set_model_state(values, arrays)``: the learned state. ``values`` is a
-dict of values for :func:`encode_value`, fitted estimators among them; ``arrays`` a dict of numeric arrays. A float32
-array whose key ends with :data:`TABLE_VALUES` is a table, which can be stored in lower precision; every other array is
-stored exactly.
+dict of values for :func:`encode_value`, including fitted estimators; ``arrays`` a dict of numeric arrays. A float32
+array with a key that ends with :data:`TABLE_VALUES` is a table, which can be stored in lower precision; other arrays
+are stored exactly.
 
-``_get_training_state() -> (values, arrays) | None`` and ``_set_training_state(values, arrays)``: what only further
-training needs, such as the state of an optimizer. It is saved on request, and set after the model state. None means
+``_get_training_state() -> (values, arrays) | None`` and ``_set_training_state(values, arrays)``: the state needed to
+resume training, such as the state of an optimizer. It is saved on request, and set after the model state. None means
 that there is no training state.
 """
 
@@ -27,9 +27,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import configuration, configure
 from sklearn_hashnlp.persistence import _sklearn_state as sklearn_state
-from sklearn_hashnlp.persistence._parameter_checks import check_parameters
-from sklearn_hashnlp.persistence._precision import TABLE_VALUES, from_int8, to_float16, to_int8
-from sklearn_hashnlp.persistence._sklearn_state import SKLEARN_CLASSES
+from sklearn_hashnlp.persistence._sklearn_state import SKLEARN_CLASSES, check_parameters
+from sklearn_hashnlp.persistence._tables import TABLE_VALUES, from_int8, to_float16, to_int8
 from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value, is_finite
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
@@ -69,17 +68,17 @@ ALLOWED_CLASSES: dict[str, str] = {
     "TextClassifier": "sklearn_hashnlp.classifiers",
 } | SKLEARN_CLASSES
 
-# What scikit-learn's parameters are by default while they are deprecated.
+# Default values of scikit-learn's deprecated parameters.
 _PLACEHOLDERS = ("deprecated", "warn")
 
-# Recursion takes several stack frames per level; a model that was saved must load even with fewer free frames.
+# Recursion needs several stack frames per level; a saved model must also load with fewer free frames.
 _MAX_DEPTH = 50
-# joblib reads pickles from the folder that this parameter names at the next fit, and pickles are code.
+# At the next fit, joblib reads pickles, which are code, from the folder set by this parameter.
 _CACHE_PARAMETER = "memory"
-# The parameters of meta-estimators whose clones are fitted: they are saved fitted or not.
+# Parameters of meta-estimators that fit clones: they are saved fitted or not.
 _TEMPLATE_PARAMETERS = frozenset(["classifier", "estimator", "models", "remainder", "transformers", "vectorizer"])
 
-# Keys of arrays in which NaN means that a number is not known: the discounts of a model from an ARPA file.
+# Keys of arrays in which NaN is allowed: the discounts of a model from an ARPA file are unknown.
 _MAY_BE_NAN = frozenset(["discounts"])
 
 
@@ -147,7 +146,7 @@ def encode_model(
 
 
 def decode_model(description: Any, arrays: Arrays) -> Any:
-    """Build the model that :func:`encode_model` encoded."""
+    """Build the model from the result of :func:`encode_model`."""
 
     def decode(part: Any, where: str) -> Any:
         if not isinstance(part, dict) or not isinstance(part.get("parameters"), dict):
@@ -181,18 +180,18 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
 
 
 def _is_own_callback(callback: Any) -> bool:
-    """Return whether it is a callback of this package, such as TimeLimit, alone or with a name: no part of a model."""
+    """Return whether a callback, possibly with a name, is one of this package, such as TimeLimit, and not saved."""
     alone = callback[-1] if isinstance(callback, tuple | list) and callback else callback
     return type(alone).__module__ == "sklearn_hashnlp.training._callbacks"
 
 
 def _has_model_state(estimator: Any) -> bool:
-    """Check whether the class of an estimator has a learned state; FrozenEstimator passes on that of another."""
+    """Return whether the class of an estimator has a learned state; a FrozenEstimator has another's attributes."""
     return hasattr(type(estimator), "_get_model_state")
 
 
 def _is_fitted(estimator: Any) -> bool:
-    if not hasattr(estimator, "fit"):  # parameters that belong together
+    if not hasattr(estimator, "fit"):  # a parameter bundle
         return True
     try:
         check_is_fitted(estimator)
@@ -219,7 +218,7 @@ def _describe_state(
 
 
 def _store(key: str, array: Any, where: str, precision: str, arrays: Arrays) -> Any:
-    """Add one array to those of the model, and return the names that :func:`_fetch` reads it by."""
+    """Add an array to the arrays of the model, and return its names for :func:`_fetch`."""
     array = _storable(array, where)
     if key not in _MAY_BE_NAN and not is_finite(array):
         raise ValueError(f"A model folder cannot hold {where}: it has infinite values or NaN.")
@@ -239,7 +238,7 @@ def _add(name: str, array: NDArray[Any], arrays: Arrays) -> str:
 
 
 def _without_placeholders(cls: type, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Leave out parameters that scikit-learn is removing and nobody has set: other versions do not have them."""
+    """Remove deprecated parameters of scikit-learn that are not set, since other versions do not have them."""
     if not cls.__module__.startswith("sklearn."):
         return parameters
     return {
@@ -248,7 +247,7 @@ def _without_placeholders(cls: type, parameters: dict[str, Any]) -> dict[str, An
 
 
 def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str], Any]) -> Any:
-    """Make an estimator with checked parameters; those that are not stored keep their defaults."""
+    """Build an estimator with checked parameters; parameters that are not stored have their defaults."""
     cls = _class_named(name)
     parameters = _without_placeholders(cls, parameters)
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
@@ -311,7 +310,7 @@ def _restore(
 
 
 def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:
-    """Return one array; a table that was stored in lower precision is rounded."""
+    """Return an array; a table stored in lower precision is rounded."""
     try:
         match stored:
             case str():

@@ -1,4 +1,4 @@
-"""Saving and loading a model as a folder of two files, and a model card."""
+"""Save and load a model as a folder of two files and a model card."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sklearn_hashnlp.persistence._folder_files import (
 )
 from sklearn_hashnlp.persistence._model_card import CARD_FILE, check_sections, is_own_card, model_card
 from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
-from sklearn_hashnlp.persistence._precision import Precision
+from sklearn_hashnlp.persistence._tables import Precision
 
 
 def save_model(
@@ -40,11 +40,11 @@ def save_model(
 ) -> None:
     """Save a model as a folder that can be loaded without running code from it.
 
-    The folder holds ``weights.safetensors``, which is the whole model (the arrays, and in its header the classes,
+    The folder holds ``weights.safetensors``, the complete model (the arrays, and in its header the classes,
     parameters, seeds and versions), and ``parameters.json``, a copy of that header for people and scripts to read. A
     model card for people, ``README.md``, describes the model and how to load it.
-    Saving is atomic: the files are written under temporary names and then renamed, the weights last, so that a reader
-    always loads the whole old model or the whole new one, even during a save and after one that was killed.
+    Saving is atomic: the files are written under temporary names and then renamed, the weights last, so that readers
+    always load either the old or the new model, even during a save or after a killed one.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def save_model(
         A fitted :class:`~sklearn.pipeline.Pipeline` or :class:`~sklearn.pipeline.FeatureUnion`, nested or not,
         of this package's estimators and scikit-learn's ``HashingVectorizer`` and ``Normalizer``, or one of them.
     folder : str or path-like
-        Folder to save the model in; created if it does not exist. A model in it is replaced; other files stay.
+        Folder to save the model in; created if it does not exist. A model in it is replaced; other files are kept.
     precision : {"float32", "float16", "int8"}, default="float32"
         Precision of the tables of hash embeddings, which are most of a model. ``"float16"`` needs half the space and
         ``"int8"``, with 255 levels per column, a quarter. The loaded model has float32 again; its probabilities differ
@@ -61,16 +61,16 @@ def save_model(
         Whether to save the state of the optimizer as well, so that ``partial_fit`` continues on the loaded model as it
         would on this one. Only with ``precision="float32"``.
     card : dict of str to dict or None, default=None
-        What else the model card should say, such as the data and the accuracy: tables of names and values by their
-        titles. Beside them are the labels, the figures of the last epoch, the parameters, the size and the versions.
-        Without a date in it the same model has the same card. A ``README.md`` that this function did not write stays.
+        Additional sections of the model card, such as the data and the accuracy: tables of names and values by their
+        titles. The card also has the labels, the metrics of the last epoch, the parameters, the size and the versions.
+        It has no date, so it is reproducible. A ``README.md`` that was not written by this function is kept.
 
     Raises
     ------
     TypeError
         If the model is of another class, or has a parameter that is code or an object (a function as ``analyzer``,
         ``callbacks``, a ``RandomState``), or a folder of pickles (``memory``). The message names it. Or if ``card`` is
-        no dict of tables. Nothing is written then.
+        not a dict of tables. Nothing is written then.
     ValueError
         If ``precision`` is invalid, or not ``"float32"`` with ``training_state=True``; if there is no training state,
         a table has infinite values or values too large for float16, or the model is nested too deeply. Nothing is
@@ -125,10 +125,10 @@ def save_model(
 
 
 def load_model(folder: str | os.PathLike[str]) -> Any:
-    """Load a model that :func:`save_model` saved, without running code from the folder.
+    """Load a model from :func:`save_model` without running code from the folder.
 
     Only classes of a fixed list are loaded, the classes check their parameters, and the weights are plain arrays. A
-    SHA-256 digest over everything detects damage; it does not authenticate who wrote the model.
+    SHA-256 digest over everything detects damage; it does not authenticate the author of the model.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        The model. Its predictions are bit for bit those of the saved model if it was saved with
+        The model. Its predictions are bitwise equal to the saved model's if it was saved with
         ``precision="float32"``, and close to them otherwise.
 
     Raises
@@ -155,9 +155,9 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
 
     Notes
     -----
-    The model is loaded from ``weights.safetensors`` alone. A ``parameters.json`` with another digest comes from a save
+    The model is loaded from ``weights.safetensors`` only. A ``parameters.json`` with another digest is from a save
     that was interrupted or has not finished, and is ignored. One with the same digest but other content was edited by
-    hand and is refused, because the edit would have no effect.
+    hand and raises an error, because the edit would have no effect.
 
     Examples
     --------
@@ -176,19 +176,19 @@ def _write_files(folder: Path, document: dict[str, Any], arrays: Arrays, card: s
     """Write the files under temporary names, and rename them."""
     folder.mkdir(parents=True, exist_ok=True)
     cards = [CARD_FILE] if is_own_card(folder / CARD_FILE) else []
-    # The weights last: where there are weights there are parameters, and a difference is detected by the digest. The
-    # parameters first: they show that a folder is one of a model.
+    # The weights last, so that a folder with weights has parameters; the digest detects a difference. The parameters
+    # first, since they mark a folder as a model.
     with replacing_files(folder, [PARAMETERS_FILE, *cards, WEIGHTS_FILE]) as unfinished:
         if cards:
             (unfinished / CARD_FILE).write_text(card, encoding="utf-8", newline="\n")
         parameters, weights = unfinished / PARAMETERS_FILE, unfinished / WEIGHTS_FILE
         parameters.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         write_arrays(arrays, weights, {METADATA_KEY: json.dumps(document)})
-        weights.chmod(parameters.stat().st_mode)  # safetensors writes files that only their owner can read
+        weights.chmod(parameters.stat().st_mode)  # safetensors writes files that are only readable by their owner
 
 
 def check_replaceable(folder: Path) -> None:
-    """Check that a model can be saved in a folder, before hours of training rather than after."""
+    """Check that a model can be saved in a folder, before it is trained."""
     _check_contents(folder)
     created = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
     try:
@@ -203,7 +203,7 @@ def check_replaceable(folder: Path) -> None:
 
 
 def _check_contents(folder: Path) -> None:
-    """Refuse a folder with other files but no model, and a path through a file."""
+    """Raise an error for a folder with other files but no model, and for a path through a file."""
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise FileExistsError(f"{str(existing)!r} is a file. Choose a folder to save the model in.")

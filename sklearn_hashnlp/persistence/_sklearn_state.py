@@ -1,4 +1,4 @@
-"""Learned state of scikit-learn's estimators: listed attributes only, as values and numeric arrays."""
+"""State and parameters of scikit-learn's estimators in a model folder."""
 
 from __future__ import annotations
 
@@ -9,6 +9,62 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import calibrated_classifier, isotonic_regression, prediction_calibrator
 from sklearn_hashnlp.persistence._values import decode_labels
+
+_STEPS = {"ColumnTransformer": "transformers", "FeatureUnion": "transformer_list", "Pipeline": "steps"}
+_MAX_JOBS = 2**15
+_PASSED = ("drop", "passthrough", None)
+
+
+def check_parameters(name: str, values: dict[str, Any]) -> None:
+    """Raise a ValueError for parameters of an estimator class that would fail later."""
+    if name in _STEPS and _STEPS[name] in values:
+        _check_steps(name, values[_STEPS[name]])
+    if name == "FeatureUnion":
+        _check_weights(values.get("transformer_weights"))
+        n_jobs = values.get("n_jobs")
+        if n_jobs is not None and not (isinstance(n_jobs, int) and abs(n_jobs) <= _MAX_JOBS):
+            raise ValueError(f"'n_jobs' must be an integer up to {_MAX_JOBS} or None, got {n_jobs!r:.60}.")
+    _check_vectorizer(values)
+
+
+def _check_steps(name: str, steps: Any) -> None:
+    parts = 3 if name == "ColumnTransformer" else 2
+    if not isinstance(steps, list | tuple) or (name == "Pipeline" and not steps):
+        raise ValueError(f"{_STEPS[name]!r} must be a list of steps, got {steps!r:.60}.")
+    for index, step in enumerate(steps):
+        if not isinstance(step, list | tuple) or len(step) != parts or not isinstance(step[0], str):
+            raise ValueError(f"each of {_STEPS[name]!r} must be a name and an estimator, got {step!r:.60}.")
+        is_last = name == "Pipeline" and index == len(steps) - 1
+        part = step[1]
+        if isinstance(part, str | None) and part in _PASSED:
+            continue
+        if not hasattr(part, "get_params") or not (is_last or hasattr(part, "transform")):
+            raise ValueError(f"{step[0]!r} of {_STEPS[name]!r} must be a transformer, got {type(part).__name__}.")
+
+
+def _check_weights(weights: Any) -> None:
+    if weights is None:
+        return
+    if not isinstance(weights, dict) or not all(_is_number(weight) for weight in weights.values()):
+        raise ValueError(f"'transformer_weights' must be a dict of numbers, got {weights!r:.60}.")
+
+
+def _check_vectorizer(values: dict[str, Any]) -> None:
+    ngram_range = values.get("ngram_range", (1, 1))
+    if not isinstance(ngram_range, list | tuple) or [type(n) for n in ngram_range] != [int, int]:
+        raise ValueError(f"'ngram_range' must be two integers, got {ngram_range!r:.60}.")
+    try:
+        np.dtype(values.get("dtype", np.float64))
+    except (SyntaxError, TypeError, ValueError) as error:
+        raise ValueError(f"'dtype' must be a type of numbers, got {values['dtype']!r:.60}.") from error
+    stop_words = values.get("stop_words")
+    if isinstance(stop_words, list) and not all(isinstance(word, str) for word in stop_words):
+        raise ValueError("'stop_words' must be a list of strings.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
 
 SKLEARN_CLASSES: dict[str, str] = {
     "CalibratedClassifierCV": "sklearn.calibration",
@@ -23,10 +79,10 @@ SKLEARN_CLASSES: dict[str, str] = {
     "TfidfTransformer": "sklearn.feature_extraction.text",
     "TruncatedSVD": "sklearn.decomposition",
 }
-"""The classes and the modules that they are imported from."""
+"""The supported classes and their modules."""
 
-# Attributes with their axes: f are the input features, k the rows of coefficients, m the components; all arrays of an
-# estimator must agree on them. "": a number. "?": the attribute may be None or missing.
+# Attributes with their axes: f for input features, k for rows of coefficients, m for components; the arrays of an
+# estimator must have matching sizes. "": a number. "?": the attribute may be None or missing.
 _LINEAR = {"coef_": "kf", "intercept_": "k", "n_iter_": "?", "t_": "?"}
 _ATTRIBUTES: dict[str, dict[str, str]] = {
     "FunctionTransformer": {},
@@ -49,7 +105,7 @@ State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 def has_state(estimator: Any) -> bool:
-    """Return whether an estimator is one of scikit-learn's with learned state."""
+    """Return whether an estimator is a supported one of scikit-learn with learned state."""
     name = type(estimator).__name__
     return name in _ATTRIBUTES or name in ("CalibratedClassifierCV", "ColumnTransformer", "OneHotEncoder")
 
@@ -80,7 +136,7 @@ def get_state(estimator: Any) -> State:
 
 
 def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Set what :func:`get_state` returned, and raise a ValueError, TypeError or KeyError if it does not fit."""
+    """Set the result of :func:`get_state`; raise a ValueError, TypeError or KeyError if it does not match."""
     name = type(estimator).__name__
     values = dict(values)
     if (
@@ -109,7 +165,7 @@ def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[
 def _set_arrays(
     estimator: Any, attributes: dict[str, str], values: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> None:
-    """Set numeric attributes, after checking that their axes agree."""
+    """Set numeric attributes, after checking that the sizes of their axes match."""
     sizes = {"f": getattr(estimator, "n_features_in_", None)}
     for attribute, wanted in attributes.items():
         value = arrays.get(attribute, values.pop(attribute, None))
@@ -132,7 +188,7 @@ def _set_arrays(
 
 
 def _calibrated_values(part: Any) -> dict[str, Any]:
-    """Return a classifier and its calibrators, one per class, as values."""
+    """Return a classifier and its calibrators, one per class, as plain values."""
     if part.method == "isotonic":
         calibrators: list[Any] = [
             {
@@ -189,7 +245,7 @@ def _set_transformers(estimator: Any, values: dict[str, Any]) -> None:
 
 
 def _values_of_encoder(encoder: Any) -> dict[str, Any]:
-    """Return the categories of each column, and which of them were dropped."""
+    """Return the categories of each column, and the dropped ones."""
     if encoder._infrequent_enabled:
         raise TypeError(
             "A model folder cannot hold a OneHotEncoder that groups infrequent categories. Set min_frequency=None and "
@@ -221,7 +277,7 @@ def _set_encoder(encoder: Any, values: dict[str, Any]) -> None:
 
 
 def _categories(values: list[Any], dtype: Any) -> NDArray[Any]:
-    """Return the categories of a column, of which None may be one."""
+    """Return the categories of a column, which may include None."""
     is_known = [value is not None for value in values]
     known = decode_labels([value for value in values if value is not None], dtype)
     if all(is_known):

@@ -1,21 +1,61 @@
-"""Mostly untouched tables as arrays, by the rows that were trained, and back again."""
+"""Tables of weights: trained rows only, and lower precision."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.persistence._precision import TABLE_VALUES
+# Suffix of the keys of tables, which can be stored in lower precision.
+TABLE_VALUES = ".values"
+Precision: TypeAlias = Literal["float32", "float16", "int8"]
+
+_LEVELS = 127
+
+
+def to_float16(values: NDArray[np.float32], where: str) -> NDArray[np.float16]:
+    """Round a table to float16."""
+    largest = _max_magnitudes(values, where)
+    if largest.size and largest.max() > np.finfo(np.float16).max:
+        raise ValueError(
+            f"A model folder cannot hold {where} in float16, whose largest value is 65504: it has {largest.max():g}. "
+            "Save with precision='int8' or 'float32'."
+        )
+    return values.astype(np.float16)
+
+
+def to_int8(values: NDArray[np.float32], where: str) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Quantize each column of a table to 255 levels, which are denser near zero; return levels and scales."""
+    scale = _max_magnitudes(values, where)
+    parts = np.abs(values) / np.where(scale > 0, scale, np.float32(1))
+    return np.rint(np.copysign(_LEVELS * np.sqrt(parts), values)).astype(np.int8), scale
+
+
+def from_int8(levels: NDArray[np.int8], scale: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the values of levels."""
+    roots = levels / np.float32(_LEVELS)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite values and NaN raise an error later
+        return np.asarray(roots * np.abs(roots) * scale, dtype=np.float32)
+
+
+def _max_magnitudes(values: NDArray[np.float32], where: str) -> Any:
+    """Return the maximum magnitude of each column, 0 without rows; a vector is one column."""
+    largest = np.asarray(np.abs(values).max(axis=0, initial=0))
+    if not np.isfinite(largest).all():
+        raise ValueError(
+            f"A model folder cannot hold {where} in lower precision than float32: it has infinite values or NaN."
+        )
+    return largest
+
 
 _BLOCK = 2**18
 
 
 def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray[Any]]:
-    """Store a table by the rows that differ from its initial value, or whole if that is smaller."""
-    # Bits are compared, so that -0.0 and NaN come back as they were; in blocks, so that nothing table-sized is made.
+    """Return the rows of a table that differ from its initial value, or the whole table if that is smaller."""
+    # Bits are compared to preserve -0.0 and NaN; in blocks, to avoid a copy of the table.
     unsigned = np.dtype(f"u{table.dtype.itemsize}")
     bits, untouched = table.view(unsigned), np.asarray(fill, dtype=table.dtype).view(unsigned)
     changed = [np.empty(0, dtype=np.uint32)]
@@ -37,7 +77,7 @@ def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray
 
 
 def unpack_table(name: str, arrays: Mapping[str, NDArray[Any]], table: NDArray[Any]) -> None:
-    """Write a stored table over a fresh one."""
+    """Write the stored rows into a new table."""
     stored = arrays[name] if name in arrays else arrays[f"{name}{TABLE_VALUES}"]
     rows: Any = slice(None)
     n_rows = len(table)
@@ -63,7 +103,7 @@ def check_shape(name: str, stored: NDArray[Any], expected: tuple[int, ...]) -> N
 
 
 def check_stored(name: str, arrays: Mapping[str, NDArray[Any]], shape: tuple[int, ...]) -> None:
-    """Compare a stored array, or a table by its rows, with the shape that a model promises."""
+    """Compare a stored array or packed table with the shape in a model."""
     if name in arrays:
         check_shape(name, arrays[name], shape)
     values = arrays.get(f"{name}{TABLE_VALUES}")

@@ -1,4 +1,4 @@
-"""Encoding of parameter values as JSON, which keeps their types."""
+"""Encode parameter values as JSON and preserve their types."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Every JSON object in a model is a tag with its content, because JSON has no tuples, sets, keys other than strings, or
+# Every JSON object in a model is a tag with content, because JSON has no tuples, sets, keys other than strings, or
 # infinity.
 _SCALAR_TYPES: dict[str, type] = {"bool": bool, "float": float, "int": int}
 _DTYPE_NAMES = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 _LABEL_DTYPE = r"[<>=|]?[biufUO]\d{0,9}|bool|object|u?int\d{1,2}|float\d{2,3}"
-_MAX_LABEL_BYTES = 2**26  # of types wider than any label
-_TREES = "sklearn_hashnlp.trees"  # imported on use: a process with a tree has imported it
+_MAX_LABEL_BYTES = 2**26  # for types wider than all labels
+_TREES = "sklearn_hashnlp.trees"  # imported on use: it is loaded if there is a tree
 
 
 class ModelFormatError(ValueError):
-    """Error of a model or file that cannot be loaded: incomplete, damaged, changed, or from a newer version.
+    """Error for a model or file that cannot be loaded: incomplete, damaged, changed, or from a newer version.
 
     Raised by :func:`~sklearn_hashnlp.persistence.load_model` and
-    :func:`~sklearn_hashnlp.persistence.load_word_vectors`; the message says what is wrong and what to do.
+    :func:`~sklearn_hashnlp.persistence.load_word_vectors`; the message explains the problem and its solution.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], 
 
 
 def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], Any]) -> Any:
-    """Decode a value that :func:`encode_value` encoded."""
+    """Decode the result of :func:`encode_value`."""
 
     def decode(part: Any) -> Any:
         return decode_value(part, where, decode_estimator)
@@ -124,7 +124,7 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
 
 
 def is_finite(array: NDArray[Any]) -> bool:
-    """Return whether an array has neither infinite values nor NaN; without a copy of a large table."""
+    """Return whether an array has neither infinite values nor NaN, without copying it."""
     if array.dtype.kind != "f" or array.size == 0:
         return True
     with np.errstate(invalid="ignore"):
@@ -132,7 +132,7 @@ def is_finite(array: NDArray[Any]) -> bool:
 
 
 def decode_labels(values: Any, dtype: Any) -> NDArray[Any]:
-    """Return class labels of a stored type; raise a TypeError or ValueError for what is none."""
+    """Return class labels of a stored type; raise a TypeError or ValueError for invalid ones."""
     if not isinstance(dtype, str) or not re.fullmatch(_LABEL_DTYPE, dtype, re.ASCII):
         raise TypeError(f"labels of {dtype!r:.60} are not known")
     dtype = np.dtype(dtype)
@@ -146,7 +146,7 @@ def decode_labels(values: Any, dtype: Any) -> NDArray[Any]:
 
 
 def _is_estimator(value: Any) -> bool:
-    from sklearn.base import BaseEstimator  # takes long to import, and a model that is read has no use for it
+    from sklearn.base import BaseEstimator  # slow to import, and not needed to read a model
 
     return isinstance(value, BaseEstimator)
 

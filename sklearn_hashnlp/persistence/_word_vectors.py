@@ -16,13 +16,13 @@ from sklearn_hashnlp.persistence._atomic_files import replacing
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
 _MAX_COLUMNS = 2**31 - 1
-_MAX_WORD_BYTES = 2**16  # a longer word means that the file has another format
+_MAX_WORD_BYTES = 2**16  # longer words indicate another format
 
 
 def save_word_vectors(
     path: str | os.PathLike[str], words: Sequence[str], vectors: NDArray[np.float32], *, binary: bool = False
 ) -> None:
-    """Write word vectors in one of the formats of word2vec.
+    """Write word vectors in word2vec's text or binary format.
 
     The first line has the number of words and the dimension. Each word follows: in the text format, as a line with the
     word and its vector, which is read back as the same float32 values; in the binary format, as the word, a space, its
@@ -33,7 +33,7 @@ def save_word_vectors(
     path : str or path-like
         File to write; an existing file is replaced atomically.
     words : sequence of str
-        Distinct words without whitespace of ASCII, which ends words in the formats.
+        Distinct words without ASCII whitespace.
     vectors : ndarray of shape (n_words, n_columns)
         Vector of each word; rounded to float32.
     binary : bool, default=False
@@ -42,7 +42,7 @@ def save_word_vectors(
     Raises
     ------
     ValueError
-        If there are not as many rows as words, a vector has NaN or infinite values, or a word is repeated, empty or
+        If there is not one row per word, a vector has NaN or infinite values, or a word is repeated, empty or
         contains whitespace.
     OSError
         If the file cannot be written.
@@ -89,7 +89,7 @@ def save_word_vectors(
 
 
 def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> tuple[list[str], NDArray[np.float32]]:
-    r"""Read word vectors in one of the formats of word2vec.
+    r"""Read word vectors in word2vec's text or binary format.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
     Returns
     -------
     words : list of str
-        The words, each once. Bytes that are not UTF-8 are decoded as lone surrogates (``surrogateescape``), and written
+        The distinct words. Bytes that are not UTF-8 are decoded as lone surrogates (``surrogateescape``), and written
         back unchanged.
     vectors : ndarray of float32 of shape (n_words, n_columns)
         Vector of each word.
@@ -116,7 +116,7 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
     Warns
     -----
     UserWarning
-        If the file has a word more than once: its first vector is taken, as gensim does.
+        If a word is repeated: its first vector is used, as in gensim.
 
     See Also
     --------
@@ -142,7 +142,7 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
             )
         n_words, n_columns = map(int, header)
         max_columns = path.stat().st_size if n_words and path.is_file() else _MAX_COLUMNS
-        if n_columns > max_columns:  # a number has a byte at least
+        if n_columns > max_columns:  # a number has at least one byte
             raise ModelFormatError(
                 f"{path} is damaged or not in a format of word2vec: its first line promises {n_columns} numbers for "
                 f"each of {n_words} words, more than the file has bytes."
@@ -192,7 +192,7 @@ def _read_binary(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float3
     while (byte := file.read(1)) != b" ":
         if not byte or len(word) > _MAX_WORD_BYTES:
             raise ValueError("got no space after a word")
-        if byte != b"\n" or word:  # the newline of the previous word, which not every program writes
+        if byte != b"\n" or word:  # the newline after the previous word, which not every program writes
             word += byte
     numbers = file.read(4 * n_columns)
     if len(numbers) < 4 * n_columns:

@@ -1,4 +1,4 @@
-"""The axes and the figure that a display draws into."""
+"""The axes and the figure of a display."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def axes_and_figure(ax: Axes | None, options: Mapping[str, Any] | None = None) -> tuple[Axes, Figure]:
-    """Return axes and their figure; for None those of a new pyplot figure, made with some options."""
+    """Return axes and their figure; None creates a new pyplot figure with the given options."""
     if ax is None:
-        from matplotlib import pyplot  # it has global state, which programs with their own axes do not need
+        from matplotlib import pyplot  # only if needed, since it has global state
 
         _, ax = pyplot.subplots(**(options or {}))
     figure = ax.get_figure(root=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CollisionDisplay:
-    """Plot of collisions against the number of words: expected and counted ones, and an upper bound.
+    """Plot of expected and counted collisions against the number of words, with an upper bound.
 
     Pass the same axes to draw several hash embeddings into one plot. Both axes are logarithmic; a count of zero, or the
     lower end of an interval at zero, is clipped.
@@ -24,11 +24,11 @@ class CollisionDisplay:
     Parameters
     ----------
     n_words : array-like of shape (n_points,)
-        Numbers of distinct words, V, ascending.
+        Numbers of distinct words, V, in ascending order.
     expected : array-like of shape (n_points,)
         Expected numbers of pairs, or expected shares of words.
     counted : array-like of shape (n_points,), default=None
-        The same, counted in a simulation.
+        Counts in a simulation.
     intervals : array-like of shape (n_points, 2), default=None
         Lower and upper ends of the confidence intervals of ``counted``.
     bound : array-like of shape (n_points,), default=None
@@ -40,10 +40,8 @@ class CollisionDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        Axes and figure of the plot.
     line_ : matplotlib Line2D
         The expected values.
     points_ : matplotlib Line2D or None
@@ -89,24 +87,24 @@ class CollisionDisplay:
     def from_report(
         cls, report: Any, *, kind: str = "embedding", name: str | None = None, ax: Axes | None = None
     ) -> CollisionDisplay:
-        """Draw the collisions of n-grams of texts: expected and counted pairs among growing parts of the n-grams.
+        """Draw the expected and counted collisions of n-grams of texts, for increasing numbers of n-grams.
 
         Parameters
         ----------
-        report : sklearn_hashnlp.inspection.CollisionReport
-            The report, of :func:`~sklearn_hashnlp.inspection.collision_report`.
+        report : CollisionReport
+            The result of :func:`~sklearn_hashnlp.inspection.collision_report`.
         kind : str, default="embedding"
-            Kind of the collisions: ``"column"``, or with hash embeddings also ``"importance weights"``,
+            Kind of collisions: ``"column"``, or with hash embeddings also ``"importance weights"``,
             ``"components"`` or ``"embedding"``.
         name : str, default=None
             Name in the legend.
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
         CollisionDisplay
-            The display, drawn.
+            The drawn display.
 
         Raises
         ------
@@ -127,7 +125,7 @@ class CollisionDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other curves; by default those of a new pyplot figure.
+            Axes to draw into, which may hold other curves; by default a new pyplot figure.
         line_kw : dict, default=None
             Properties of the line of expected values, such as ``color``, for ``ax.plot``. Points and bounds have the
             same color.

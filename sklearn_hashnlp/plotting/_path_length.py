@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class PathLengthDisplay:
     """Plot of the lengths of the paths from the root of a softmax tree to its classes.
 
-    A point of the curve is the share of the classes, or of the training rows or words if counts are given, that are
-    reached in so many decisions or fewer: what a step of a hierarchical softmax costs. Use :meth:`from_tree`. Pass the
+    A point of the curve is the share of the classes, or of the training rows or words if counts are given, that need
+    at most that many decisions, the cost of a hierarchical softmax. Use :meth:`from_tree`. Pass the
     same axes to draw several trees into one plot.
 
     Parameters
@@ -36,17 +36,15 @@ class PathLengthDisplay:
     ----------
     mean : float
         Mean length, weighted.
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        Axes and figure of the plot.
     line_ : matplotlib Line2D
         The curve.
 
     See Also
     --------
     SoftmaxTreeDisplay : Plot of a small tree.
-    sklearn_hashnlp.trees.SoftmaxTree.depth_statistics : The same as numbers.
+    sklearn_hashnlp.trees.SoftmaxTree.depth_statistics : Statistics of the path lengths.
 
     Examples
     --------
@@ -92,12 +90,12 @@ class PathLengthDisplay:
         name : str, default=None
             Name in the legend.
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
         PathLengthDisplay
-            The display, drawn.
+            The drawn display.
 
         Raises
         ------
@@ -112,7 +110,7 @@ class PathLengthDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other curves; by default those of a new pyplot figure.
+            Axes to draw into, which may hold other curves; by default a new pyplot figure.
         line_kw : dict, default=None
             Properties of the curve, such as ``color`` and ``linestyle``, for ``ax.step``.
 

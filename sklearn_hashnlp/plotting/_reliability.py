@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-_ROUNDING = 1e-6  # of sums of float32
+_ROUNDING = 1e-6  # rounding error of float32 sums
 
 
 class ReliabilityDisplay:
@@ -42,16 +42,14 @@ class ReliabilityDisplay:
         Expected calibration error.
     mean_confidences, accuracies, counts : ndarray of shape (n_bins,)
         Mean probability, accuracy and number of samples of each bin; NaN and 0 for empty bins.
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        Axes and figure of the plot.
     line_ : matplotlib Line2D
         A point for each bin that is not empty.
 
     See Also
     --------
-    sklearn.calibration.CalibrationDisplay : Of the probability of one class, in binary classification.
+    sklearn.calibration.CalibrationDisplay : Calibration curve of one class, for binary classification.
 
     References
     ----------
@@ -114,18 +112,18 @@ class ReliabilityDisplay:
         X : array-like of length n_samples
             Test samples.
         y : array-like of shape (n_samples,)
-            Their labels, one each.
+            Labels of the samples.
         n_bins : int, default=15
             Number of bins.
         name : str, default=None
             Name in the legend; by default the class of the estimator.
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
         ReliabilityDisplay
-            The display, drawn.
+            The drawn display.
 
         Raises
         ------
@@ -148,7 +146,7 @@ class ReliabilityDisplay:
         name: str | None = None,
         ax: Axes | None = None,
     ) -> ReliabilityDisplay:
-        """Draw the plot of probabilities that were computed before.
+        """Draw the plot of given probabilities.
 
         Parameters
         ----------
@@ -163,17 +161,17 @@ class ReliabilityDisplay:
         name : str, default=None
             Name in the legend.
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
         ReliabilityDisplay
-            The display, drawn.
+            The drawn display.
 
         Raises
         ------
         ValueError
-            If the shapes do not fit together, there are no samples, or a probability is not from 0 to 1.
+            If the shapes do not match, there are no samples, or a probability is not between 0 and 1.
         """
         labels, proba = np.asarray(y_true), np.asarray(y_proba, dtype=np.float64)
         names = np.unique(labels) if classes is None else np.asarray(classes)
@@ -191,7 +189,7 @@ class ReliabilityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other curves; by default those of a new pyplot figure.
+            Axes to draw into, which may hold other curves; by default a new pyplot figure.
         line_kw : dict, default=None
             Properties of the line, such as ``color`` and ``linestyle``, for ``ax.plot``.
 

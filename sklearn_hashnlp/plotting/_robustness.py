@@ -38,10 +38,8 @@ class RobustnessDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        Axes and figure of the plot.
     line_ : matplotlib Line2D
         Mean over the repetitions. The band around it is one standard deviation wide on each side.
 
@@ -93,22 +91,22 @@ class RobustnessDisplay:
             Test texts: a list, tuple or generator, a numpy array, a column or a one-column frame of pandas, polars or
             Arrow.
         y : array-like of shape (n_texts,)
-            Their labels.
+            Labels of the texts.
         rates : sequence of float, default=(0.0, 0.02, 0.05, 0.1, 0.2)
             Edits per character, each from 0 to 1.
         n_repeats : int, default=3
-            Number of times that the texts are distorted, each time with other errors.
+            Number of distortions of the texts with different errors.
         random_state : int, default=0
             Seed of the errors in the first repetition; each repetition adds 1.
         name : str, default=None
             Name in the legend; by default the class of the estimator.
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
         RobustnessDisplay
-            The display, drawn.
+            The drawn display.
 
         Raises
         ------
@@ -131,7 +129,7 @@ class RobustnessDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other curves; by default those of a new pyplot figure.
+            Axes to draw into, which may hold other curves; by default a new pyplot figure.
         line_kw : dict, default=None
             Properties of the line, such as ``color`` and ``linestyle``, for ``ax.plot``.
 

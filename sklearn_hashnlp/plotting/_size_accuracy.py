@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from sklearn_hashnlp.classifiers import TuningResult
+    from sklearn_hashnlp.classifiers.tuning._result import TuningResult
 
 
 class SizeAccuracyDisplay:
     """Plot of the accuracy of models against their size in bytes, with the Pareto front.
 
-    The front is the models that no smaller model equals. Pass the same axes to draw several sets of models into one
+    A model is on the front if no smaller model is as good. Pass the same axes to draw several sets of models into one
     plot. The axis of sizes is logarithmic.
 
     Parameters
@@ -31,7 +31,7 @@ class SizeAccuracyDisplay:
     scores : array-like of shape (n_models,)
         Accuracies, or other scores that are higher for better models.
     max_size : float, default=None
-        Limit of the size in bytes, drawn as a vertical line.
+        Maximum size in bytes, drawn as a vertical line.
     reference : (float, float), default=None
         Size and score of a model to compare with, such as the default parameters.
     name : str, default=None
@@ -41,10 +41,8 @@ class SizeAccuracyDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        Axes and figure of the plot.
     points_ : matplotlib PathCollection
         The models.
     line_ : matplotlib Line2D
@@ -102,22 +100,22 @@ class SizeAccuracyDisplay:
         Parameters
         ----------
         result : TuningResult
-            What :func:`~sklearn_hashnlp.classifiers.tune_text_classifier` returned. Its first trial, the parameters of
+            The result of :func:`~sklearn_hashnlp.classifiers.tune_text_classifier`. Its first trial, the parameters of
             the estimator as they are, is the model to compare with.
         name : str, default=None
             Name in the legend.
         score_name : str, default="accuracy"
             Label of the y axis, for a search with another ``scoring``.
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
         SizeAccuracyDisplay
-            The display, drawn.
+            The drawn display.
         """
-        models = result.models()
-        first = next((model for model in models if model.trial.number == 0), None)
+        models = result.models
+        first = next((model for model in models if model.number == 0), None)
         display = cls(
             [model.size for model in models],
             [model.score for model in models],
@@ -134,11 +132,11 @@ class SizeAccuracyDisplay:
         Returns
         -------
         ndarray of shape (n_front,) of int64
-            The indices, the smallest model first.
+            The indices by ascending size.
         """
-        order = np.lexsort((-self.scores, self.sizes))
-        before = np.concatenate([[-np.inf], np.maximum.accumulate(self.scores[order])[:-1]])
-        return np.asarray(order[self.scores[order] > before], dtype=np.int64)
+        from sklearn_hashnlp.classifiers.tuning._result import pareto_front
+
+        return pareto_front(self.sizes, self.scores)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> SizeAccuracyDisplay:
         """Draw the plot.
@@ -146,7 +144,7 @@ class SizeAccuracyDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other models; by default those of a new pyplot figure.
+            Axes to draw into, which may hold other models; by default a new pyplot figure.
         line_kw : dict, default=None
             Properties of the line of the Pareto front, such as ``color``, for ``ax.plot``. The points have its color.
 
@@ -158,7 +156,7 @@ class SizeAccuracyDisplay:
         Raises
         ------
         ValueError
-            If there is not one score for each size, there is none, a size is not above 0, or a score is not finite.
+            If there is not one score for each size, there are none, a size is not positive, or a score is not finite.
         """
         self._check()
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter

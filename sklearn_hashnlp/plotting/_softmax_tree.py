@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _EDGE_COLOR = "#9aa0a8"
 _NODE_COLOR = "#4c72b0"
 _MAX_CLASSES = 100
-_PADDING = 0.25  # of the box around a text, in font sizes
-_MAX_TEXT_SHARE = 0.5  # of the axes: width or height of the largest text
+_PADDING = 0.25  # padding of the box around a text, in font sizes
+_MAX_TEXT_SHARE = 0.5  # maximum width or height of a text, relative to the axes
 _N_ITERATIONS = 50
 
 
@@ -37,10 +37,8 @@ class SoftmaxTreeDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        Axes and figure of the plot.
 
     See Also
     --------
@@ -76,12 +74,12 @@ class SoftmaxTreeDisplay:
         names : sequence of str, default=None
             Names of the V classes; by default their ids.
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
         SoftmaxTreeDisplay
-            The display, drawn.
+            The drawn display.
 
         Raises
         ------
@@ -96,7 +94,7 @@ class SoftmaxTreeDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
@@ -136,9 +134,9 @@ class SoftmaxTreeDisplay:
 
 
 def _fit_texts(ax: Axes, n_classes: int) -> None:
-    """Choose text size, rotation of the names, and limits, so that names do not overlap and the axes cut no text."""
+    """Choose text size, rotation of the names, and limits, so that names neither overlap nor are cut off."""
     names, sizes = ax.texts[-n_classes:], np.array(ax.bbox.size)
-    pitch = sizes[0] / (n_classes + 1)  # pixels between two names
+    pitch = sizes[0] / (n_classes + 1)  # distance of names in pixels
     if _text_sizes(names)[:, 0].max() > pitch:
         for name in names:
             name.set_rotation(90)
@@ -170,9 +168,9 @@ def _text_padding(texts: Sequence[Text]) -> np.ndarray:
 
 
 def _limits(positions: np.ndarray, below: np.ndarray, above: np.ndarray, size: float) -> tuple[float, float]:
-    """Return limits between which texts fit that reach so many pixels below and above their positions."""
+    """Return limits for texts that extend ``below`` and ``above`` their positions, in pixels."""
     low, high = positions.min() - 0.5, positions.max() + 0.5
-    for _ in range(_N_ITERATIONS):  # larger limits make pixels, and so the texts, larger in the units of the positions
+    for _ in range(_N_ITERATIONS):  # larger limits make pixels larger in units of the positions
         unit = (high - low) / size
         low, high = min(low, (positions - unit * below).min()), max(high, (positions + unit * above).max())
     return low, high
@@ -182,7 +180,7 @@ def _positions(tree: SoftmaxTree) -> tuple[np.ndarray, np.ndarray]:
     """Return x and y of inner nodes and of classes; each node is above the center of its children."""
     classes = np.zeros((tree.n_classes, 2))
     nodes = np.zeros((tree.n_nodes, 2))
-    # Sorted by their branches, the leaves are in order from left to right.
+    # Sorted by branches, the leaves are ordered from left to right.
     order = sorted(range(tree.n_classes), key=lambda c: tree.path(c)[1].tolist())
     classes[order, 0] = np.arange(tree.n_classes)
     classes[:, 1] = -tree.depths

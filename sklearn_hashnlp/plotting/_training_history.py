@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _TRAIN_COLOR = "#4c72b0"
 _VALID_COLOR = "#dd8452"
 _ACCURACY_COLOR = "#2f7d4f"
-_HEADROOM = 1.25  # for the legend: height of both axes, over the largest loss and an accuracy of 1
+_HEADROOM = 1.25  # height of the axes relative to the largest loss and an accuracy of 1, for the legend
 
 
 class TrainingHistoryDisplay:
@@ -29,7 +29,7 @@ class TrainingHistoryDisplay:
     Parameters
     ----------
     history : sequence of mappings
-        One mapping per epoch with ``train_loss`` and, where there was a validation set, ``valid_loss`` and
+        One mapping per epoch with ``train_loss`` and, with a validation set, ``valid_loss`` and
         ``valid_acc``. Other keys are ignored.
 
     Attributes
@@ -74,19 +74,19 @@ class TrainingHistoryDisplay:
         estimator : estimator
             Fitted estimator with the attribute ``history_``, or a pipeline that ends with one.
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
         TrainingHistoryDisplay
-            The display, drawn.
+            The drawn display.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             If the estimator was not fitted.
         ValueError
-            If the estimator has no ``history_``, an empty one, or one without epochs, as that of the dual solver.
+            If the estimator has no ``history_``, or one without epochs, as after the dual solver.
         """
         check_is_fitted(estimator)
         if isinstance(estimator, Pipeline):
@@ -105,7 +105,7 @@ class TrainingHistoryDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new pyplot figure.
+            Axes to draw into; by default a new pyplot figure.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class TrainingHistoryDisplay:
             self.accuracy_ax_.tick_params(axis="y", colors=_ACCURACY_COLOR)
             self.accuracy_ax_.set_ylim(0, _HEADROOM)
             self.accuracy_ax_.yaxis.set_major_locator(FixedLocator([0, 0.2, 0.4, 0.6, 0.8, 1]))
-        # Inside the axes, so that no figure cuts it, and above all curves.
+        # Inside the axes, so that it is not cut off, and above all curves.
         ax.legend(handles=lines, loc="upper center", ncols=2, frameon=False, fontsize="small", columnspacing=1)
         return self
 

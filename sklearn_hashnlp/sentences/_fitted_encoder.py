@@ -29,8 +29,7 @@ from sklearn_hashnlp.sentences._training import TrainingState
 from sklearn_hashnlp.sentences._vector_regression import VectorRegression
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
 from sklearn_hashnlp.text._word_projections import encode_words
-from sklearn_hashnlp.training._estimator import FittedNet
-from sklearn_hashnlp.training._history import History
+from sklearn_hashnlp.training._estimator import FittedNet, History
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 

@@ -43,9 +43,8 @@ from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_co
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._parameters import Device, check_callbacks, resolve_device
-from sklearn_hashnlp.training._settings import TrainingSettings, draw_seeds
+from sklearn_hashnlp.training._fit import Resumed, fit_net
+from sklearn_hashnlp.training._settings import Device, TrainingSettings, check_callbacks, draw_seeds, resolve_device
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 _HEAD_WEIGHTS = ("sentence_weight", "word_weight", "masked_weight")
@@ -663,7 +662,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 optimizer=net.optimizer_,
                 loss=objective,
                 first_callbacks=callbacks,
-                first_epoch=n_before - state.epoch,
+                resumed=Resumed(n_before - state.epoch),
             )
         record.monitor = None  # which holds the paragraphs
         if state.best_weights:

@@ -1,4 +1,4 @@
-"""Transformers from texts to sparse rows and to bits, and sentence splitting; none of them loads torch."""
+"""Transformers from texts to sparse rows and to bits, and sentence splitting, without torch."""
 
 from sklearn_hashnlp.text._auto_ngram_vectorizer import AutoNgramVectorizer
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
@@ -11,7 +11,7 @@ from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
 from sklearn_hashnlp.text._sgnn_word_projector import SGNNWordProjector
 from sklearn_hashnlp.text._split_sentences import split_sentences
-from sklearn_hashnlp.text._word_projections import WordProjections, project_words
+from sklearn_hashnlp.text._word_projections import project_words
 
 __all__ = [
     "AutoNgramVectorizer",
@@ -23,7 +23,6 @@ __all__ = [
     "NgramVectorUnion",
     "SGNNProjector",
     "SGNNWordProjector",
-    "WordProjections",
     "distort_texts",
     "project_words",
     "split_sentences",

@@ -1,4 +1,4 @@
-"""AutoNgramVectorizer: hashed n-grams of words, and of characters where they help."""
+"""AutoNgramVectorizer: hashed n-grams of words, and of characters if they help."""
 
 from __future__ import annotations
 
@@ -19,55 +19,54 @@ from sklearn_hashnlp.text._token_patterns import TOKENS, check_ngram_range
 
 ChosenFeatures: TypeAlias = Literal["words", "words+characters"]
 
-_MANY_TEXTS = 20_000  # with more, word n-grams are known well enough
-_MANY_CHARACTERS = 8_000_000  # in all texts together: n-grams of characters take ten times as long as those of words
-_SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000  # at most, that the share of unseen words is estimated on
+_MANY_TEXTS = 20_000  # with more texts, word n-grams suffice
+_MANY_CHARACTERS = 8_000_000  # in all texts: character n-grams take ten times as long as word n-grams
+_SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000  # maximum size of the sample for the share of unseen words
 _MANY_UNSEEN = 0.25
 
-_BEGIN, _END = "\x02 ", " \x03"  # control characters are tokens by themselves, which no text has
+_BEGIN, _END = "\x02 ", " \x03"  # control characters are separate tokens that do not occur in texts
 _CHARACTER_WEIGHT = 0.5
 
 
 class AutoNgramVectorizer(TextVectorizer):
-    r"""Convert texts to a matrix of hashed n-grams: of words, and of characters where these help.
+    r"""Convert texts to a matrix of hashed n-grams of words and, if they help, of characters.
 
-    ``fit`` looks at the number and the length of the texts, and at how many of their words are new, to decide whether
-    to count n-grams of characters too; ``features_`` is the decision. Nothing else is learned: a vectorizer that was
-    not fitted counts n-grams of words.
+    ``fit`` decides whether to count n-grams of characters, too, by the number and length of the texts and the share of
+    unseen words; ``features_`` is the decision. Nothing else is learned: without ``fit``, n-grams of words are counted.
 
     Parameters
     ----------
     n_features : int, default=2**30
         Number of columns: the first half for words, the second half for characters. The default is for
         :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`. Estimators that store a number per column, such
-        as ``LogisticRegression`` or ``SelectKBest``, would take gigabytes: set ``2**18`` for them.
+        as ``LogisticRegression`` or ``SelectKBest``, would need gigabytes: set ``2**18`` for them.
     lowercase : bool, default=True
         Whether to convert texts to lowercase first.
     ngram_range : (int, int), default=(1, 2)
-        Minimal and maximal number of words of an n-gram.
+        Minimum and maximum number of words of an n-gram.
     n_jobs : int or None, default=None
         Number of threads; None is one and -1 is one per processor. The matrix does not depend on it.
 
     Attributes
     ----------
     features_ : {"words", "words+characters"}
-        What is counted. Both for fewer than 20,000 texts of at most 8 million characters altogether. For more, both if
-        at least a quarter of the words are new, as in lists of names, in texts of many languages or without spaces
-        between words; else only words.
+        The counted n-grams. Both for fewer than 20,000 texts with at most 8 million characters in total. For more
+        texts, both if at least a quarter of the words are unseen, as in lists of names, texts in many languages or
+        without spaces between words; otherwise only words.
     unseen_share_ : float
-        Share of the words in one half of a sample of the texts that do not occur in its other half.
+        Share of the words in one half of a sample of the texts that do not occur in the other half.
 
     See Also
     --------
     HashingNgramVectorizer : The counts of one kind of n-grams.
-    sklearn_hashnlp.classifiers.make_text_classifier : The classifier that this is made for.
+    sklearn_hashnlp.classifiers.make_text_classifier : A classifier with this vectorizer.
 
     Notes
     -----
-    Words are tokens of the pattern ``\w+|[^\w\s]``, which keeps punctuation, between a token that begins the text and
-    one that ends it: the first and the last word tell much about a question or an utterance. Characters are n-grams of
-    2 to 5 characters within words, with half the weight. A count c has the value ``1 + log(c)`` (scikit-learn's
-    ``sublinear_tf``): a word that is repeated ten times is not ten times as important.
+    Words are tokens of the pattern ``\w+|[^\w\s]``, which keeps punctuation, plus a token at the start and at the end
+    of the text, since the first and the last word are informative in questions and utterances. Characters are n-grams
+    of 2 to 5 characters within words, with half the weight. A count c has the value ``1 + log(c)`` (scikit-learn's
+    ``sublinear_tf``).
 
     Examples
     --------
@@ -114,7 +113,7 @@ class AutoNgramVectorizer(TextVectorizer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
-        """Choose what to count.
+        """Choose the n-grams to count.
 
         Parameters
         ----------
@@ -131,13 +130,13 @@ class AutoNgramVectorizer(TextVectorizer):
         Raises
         ------
         ValueError
-            If a parameter is not as described, or ``X`` is a single text or no column of texts.
+            If a parameter is invalid, or ``X`` is a single text or not a column of texts.
         TypeError
-            If a document is no text. The message names its index.
+            If a document is not a text. The message contains its index.
         """
         texts = list(as_documents(X, caller=type(self).__name__))
         check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        plain_texts(texts, caller=type(self).__name__, decode=("utf-8", "ignore"))  # refuses what is no text
+        plain_texts(texts, caller=type(self).__name__, decode=("utf-8", "ignore"))  # raises an error for other types
         n_characters = sum(map(len, texts))
         n_sampled = min(_SAMPLE, _SAMPLE_CHARACTERS * len(texts) // max(1, n_characters))
         self.unseen_share_ = self._unseen_share(texts[:: max(1, len(texts) // max(1, n_sampled))])
@@ -152,7 +151,7 @@ class AutoNgramVectorizer(TextVectorizer):
         )
 
     def _unseen_share(self, sample: list[Any]) -> float:
-        """Return the share of the words in every second text that none of the other texts has."""
+        """Return the share of the words in every second text that occur in none of the other texts."""
         if len(sample) < 2:
             return 1.0
         words = replace(self._specs()[0], ngram_range=(1, 1), around=("", ""), damped=False)
@@ -180,12 +179,12 @@ def _specs(n_features: int, lowercase: bool, ngram_range: tuple[int, int], featu
     words = NgramSpec(
         name="words",
         n_features=n_features // 2,
-        padding=n_features - n_features // 2,  # the columns of characters
+        padding=n_features - n_features // 2,  # columns of characters
         token_pattern=TOKENS,
         around=(_BEGIN, _END),
         lowercase=lowercase,
         ngram_range=ngram_range,
-        damped=True,  # without signs: they cancel collisions, which are rare with so many columns
+        damped=True,  # no signs to cancel collisions, which are rare with so many columns
     )
     if features == "words":
         return (words,)

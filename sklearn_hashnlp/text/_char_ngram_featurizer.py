@@ -23,23 +23,22 @@ class CharNgramFeaturizer(TextVectorizer):
 
     Each text is split into words, each word is enclosed in the boundary symbols ``<`` and ``>``, and its character
     n-grams are counted: "hi" has ``<``, ``h``, ``i``, ``>``, ``<h``, ``hi``, ``i>``, ``<hi`` and ``hi>``. The symbols
-    distinguish prefixes and suffixes from the middle of a word. Characters are code points, not bytes. A list of single
-    words gives one row for each word.
+    distinguish prefixes and suffixes from the middle of a word. Characters are code points, not bytes.
 
     Parameters
     ----------
     ngram_range : tuple (min_n, max_n), default=(1, 3)
         The minimum and the maximum n, both inclusive.
     analyzer : {'char', 'skipgram'}, default='char'
-        What is counted: character n-grams of words with boundary symbols, or skip-grams of words without them: n words
-        in order, with at most ``max_skip`` words skipped between the first and the last, joined by a space.
+        The n-grams to count: character n-grams of words with boundary symbols, or skip-grams of words without them: n
+        words in order, joined by a space, with at most ``max_skip`` words skipped between the first and the last.
     max_skip : int, default=2
         The maximum number of words that a skip-gram skips. Only for ``analyzer='skipgram'``.
     split : {'whitespace', 'punctuation'}, default='whitespace'
-        Where words end: at whitespace alone, or also around each character that is neither ``\w`` nor ``\s``, which is
-        then a word of its own.
+        Where words end: at whitespace only, or also around each character that is neither ``\w`` nor ``\s``, which
+        becomes a separate word.
     lowercase : bool, default=False
-        Whether to convert texts to lowercase first. By default not: uppercase distinguishes names and emphasis.
+        Whether to convert texts to lowercase first. Uppercase distinguishes names and emphasis.
     n_features : int, default=2**20
         The number of columns, 1 to 2**31 - 1.
     binary : bool, default=False
@@ -59,8 +58,8 @@ class CharNgramFeaturizer(TextVectorizer):
 
     Notes
     -----
-    The paper says "skip-grams" but not of what. Its public reimplementation counts character n-grams, the default here;
-    skip-grams of words are the other interpretation.
+    The paper counts "skip-grams" without specifying them. Its public reimplementation counts character n-grams, the
+    default here; skip-grams of words are the other interpretation.
 
     The column of an n-gram is ``abs(h) % n_features`` with h its MurmurHash3_x86_32 of seed 0, over UTF-8, as in
     :class:`HashingNgramVectorizer`.
@@ -147,7 +146,7 @@ class CharNgramFeaturizer(TextVectorizer):
         return self
 
     def ngram_specs(self) -> list[NgramSpec]:
-        """Return what is counted, in a list; skip-grams have no specification: ValueError."""
+        """Return the specification in a list; raise a ValueError for skip-grams, which have none."""
         if self.analyzer == "skipgram":
             raise ValueError(f"A {type(self).__name__} with analyzer='skipgram' has no n-gram specification.")
         return super().ngram_specs()

@@ -1,4 +1,4 @@
-"""count_ngrams: texts to a sparse matrix, by specifications of n-grams."""
+"""count_ngrams: convert texts to a sparse matrix by n-gram specifications."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def count_ngrams(
     caller: str = "count_ngrams",
     hash_texts: Callable[[Texts], Ragged] | None = None,
 ) -> Any:
-    """Count the n-grams of texts: the columns of each specification, side by side, as CSR.
+    """Count the n-grams of texts as CSR, with the columns of the specifications side by side.
 
-    The hashes are those of ``hash_texts``, which a scheme with arrays needs; by default they follow from ``specs``.
+    ``hash_texts`` computes the hashes for schemes with arrays; by default they follow from ``specs``.
     """
     documents = as_documents(texts, caller=caller)
     documents = documents if len(specs) == 1 else list(documents)
@@ -57,7 +57,7 @@ def count_ngrams(
 
 @lru_cache(maxsize=16)
 def hash_function(spec: NgramSpec) -> Callable[[Texts], Ragged] | None:
-    """Return the kernels that hash the n-grams of a specification; None if its token pattern has no kernel."""
+    """Return the kernels that hash the n-grams of a specification; None if there is no kernel for its token pattern."""
     units: Callable[[Texts], Units]
     pattern = WORD_PATTERNS.get(spec.token_pattern or "")
     if spec.analyzer == "char":
@@ -102,7 +102,7 @@ def _count(
 def count_by_scikit_learn(
     vectorizer: HashingVectorizer, documents: Iterable[Any], *, decode: tuple[str, str] | None = None, caller: str
 ) -> Any:
-    """Count the n-grams of documents that no kernel finds; decoded first, if ``decode`` is not None."""
+    """Count the n-grams of documents without a kernel; ``decode`` is the encoding of bytes, if any."""
     iterator = iter(documents if decode is None else _read(documents, decode, caller))
     leading = list(islice(iterator, 1))
     if not leading:
@@ -129,22 +129,22 @@ def _read(documents: Iterable[Any], decode: tuple[str, str] | None, caller: str)
 
 
 def _damp(counts: Any) -> None:
-    """Replace counts by one plus their logarithms."""
+    """Replace counts by one plus their logarithm."""
     repeated = np.flatnonzero(counts.data > 1)
     values, inverse = np.unique(counts.data[repeated], return_inverse=True)
-    # By the standard library: numpy's logarithm has other last bits on some processors.
+    # numpy's logarithm differs in the last bits between processors; the standard library's does not.
     logarithms = np.array([1 + math.log(value) for value in values.tolist()], dtype=counts.dtype)
     counts.data[repeated] = logarithms[inverse]
 
 
 NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
 
-# Values that are allocated before they are needed; memory that is not written to yet takes no room.
+# Number of values allocated in advance; unwritten memory is not committed.
 _MAX_SPARE = 2**25
 
 
 class Rows(NamedTuple):
-    """Some rows of a CSR matrix, by scipy's names of its arrays."""
+    """Rows of a CSR matrix, with scipy's names of the arrays."""
 
     indices: NDArray[np.int32]
     data: NDArray[Any]
@@ -162,7 +162,7 @@ def hashed_counts(
     n_jobs: int | None,
     caller: str,
 ) -> Any:
-    """Read, pack, hash and count documents as specified, chunk by chunk, on ``n_jobs`` threads."""
+    """Read, pack, hash and count documents in chunks, on ``n_jobs`` threads."""
     n_characters = WORD_CHUNK if spec.analyzer == "word" else CHARACTER_CHUNK
     begin, end = spec.around
     plain = not spec.lowercase and spec.strip_accents is None
@@ -209,9 +209,9 @@ def _check_surrogates(spec: NgramSpec, text: str, position: int, caller: str) ->
     """Raise an error if UTF-8 cannot encode an n-gram of a text."""
     if spec.scheme == "fasttext":
         refuse_surrogates(position, text, first=0, caller=caller)
-    elif spec.analyzer == "word_chars":  # anywhere: whether it is in an n-gram depends on the length of a word
+    elif spec.analyzer == "word_chars":  # anywhere in the text: n-grams depend on the length of a word
         check_encodable(text.split(), position=position, caller=caller)
-    elif spec.scheme == "murmur3":  # others identify words by their bytes, valid or not
+    elif spec.scheme == "murmur3":  # other schemes identify words by any bytes
         check_encodable(as_scikit_learn(spec).build_analyzer()(text), position=position, caller=caller)
 
 
@@ -229,7 +229,7 @@ def sparse_matrix(
     chunks = iter(chunks)
     leading = list(islice(chunks, 1 if n_jobs == 1 else 2))
     chunks = chain(leading, chunks)
-    # For few texts, to find out the number of processors takes as long as the rest.
+    # For few texts, finding the number of processors takes as long as the rest.
     if (len(leading) < 2 and n_jobs != 0) or effective_n_jobs(n_jobs) == 1:
         for first, chunk in chunks:
             for rows in make_rows(first, chunk, stack.allocate):
@@ -240,7 +240,7 @@ def sparse_matrix(
 
 
 class _Stack:
-    """A matrix that grows row by row; kernels may write into its arrays directly."""
+    """A matrix that grows by rows; kernels may write into its arrays directly."""
 
     def __init__(self, n_documents: int | None, dtype: type[np.floating[Any]]) -> None:
         self.n_documents = n_documents
@@ -250,14 +250,14 @@ class _Stack:
         self.row_ends = [np.zeros(1, dtype=np.int64)]
 
     def is_full(self, n_values: int) -> bool:
-        """Check that the arrays have to grow for ``n_values`` more values."""
+        """Return whether the arrays must grow for ``n_values`` more values."""
         return self.size + n_values > len(self.indices)
 
     def allocate(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        """Return the arrays for the next values, grown where necessary."""
+        """Return the arrays for the next values, grown if necessary."""
         end = self.size + n_values
         if self.is_full(n_values):
-            # The expected size follows from the rows so far, within bounds, as the first documents may be the longest.
+            # The expected size follows from the rows so far, but is limited, as the first documents may be the longest.
             per_row = end / (self.n_rows + 1)
             expected = 2 * end if self.n_documents is None or not self.n_rows else int(1.1 * per_row * self.n_documents)
             capacity = max(end, min(expected, end + max(end, _MAX_SPARE)))
@@ -265,21 +265,21 @@ class _Stack:
         return self.indices[self.size : end], self.data[self.size : end]
 
     def append_rows(self, rows: Rows) -> None:
-        """Append rows whose values are in the arrays that :meth:`allocate` returned."""
+        """Append rows with values in the arrays returned by :meth:`allocate`."""
         self.row_ends.append(rows.indptr[1:] + self.size)
         self.size += len(rows.indices)
         self.n_rows += len(rows.indptr) - 1
 
     def matrix(self, n_features: int) -> csr_matrix:
-        """Return the matrix; spare memory is freed, without a copy where the system can."""
+        """Return the matrix and free spare memory, if possible without a copy."""
         for array in (self.indices, self.data):
-            array.resize(self.size, refcheck=False)  # views of them that are left are not used again
+            array.resize(self.size, refcheck=False)  # remaining views are not used again
         matrix = csr_matrix((self.data, self.indices, self.indptr()), shape=(self.n_rows, n_features))
         matrix.has_canonical_format = True
         return matrix
 
     def indptr(self) -> NDArray[np.int32] | NDArray[np.int64]:
-        """Return where each row ends; int64, and so scipy's indices too, only where int32 does not reach."""
+        """Return the row offsets; int64, which makes scipy's indices int64 as well, only if int32 is too small."""
         ends = np.concatenate(self.row_ends)
         return ends if self.size > np.iinfo(np.int32).max else ends.astype(np.int32)
 
@@ -293,7 +293,7 @@ def _grow(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:
 def _fill_in_threads(
     stack: _Stack, chunks: Iterable[tuple[int, list[Any]]], make_rows: MakeRows, n_threads: int
 ) -> None:
-    """Make rows on several threads; each thread copies its own into the matrix, while they are in its cache."""
+    """Make rows on several threads; each thread copies its own rows into the matrix while they are in its cache."""
     turns = _Turns()
 
     def work(turn_and_chunk: tuple[int, tuple[int, list[Any]]]) -> None:
@@ -321,7 +321,7 @@ def _fill_in_threads(
 
 
 class _Turns:
-    """Lets threads allocate in the order of their chunks, and copy at the same time."""
+    """Let threads allocate in the order of their chunks, and copy concurrently."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -342,7 +342,7 @@ class _Turns:
                 self._changed.notify_all()
 
     def wait_for_copies(self) -> None:
-        """Wait until no thread copies, before the arrays move."""
+        """Wait until all copies are complete, before the arrays move."""
         self._changed.wait_for(lambda: self._n_copying == 0)
 
     def finish_copy(self) -> None:
@@ -352,7 +352,7 @@ class _Turns:
             self._changed.notify_all()
 
     def abort(self) -> None:
-        """Let no thread wait for a chunk that failed."""
+        """Release all waiting threads after an error."""
         with self._changed:
             self._aborted = True
             self._changed.notify_all()

@@ -19,7 +19,7 @@ from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, in_ch
 Edit: TypeAlias = Literal["deletion", "swap", "insertion"]
 
 _EDITS: Final[dict[Edit, int]] = {"deletion": DELETION, "swap": SWAP, "insertion": INSERTION}
-# Lone surrogates are characters like any others here.
+# Lone surrogates are treated like other characters.
 _CODE_POINTS, _SURROGATES = f"utf-32-{sys.byteorder[0]}e", "surrogatepass"
 
 
@@ -32,7 +32,7 @@ def distort_texts(
 ) -> list[str]:
     """Add random typos to texts: deleted, swapped and inserted characters.
 
-    For testing the robustness of a model to misspelled texts, and for data augmentation: see
+    Useful for testing the robustness of a model to misspelled texts, and for data augmentation; see
     :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`.
 
     Parameters
@@ -43,12 +43,11 @@ def distort_texts(
         Edits per character, from 0 (texts are unchanged) to 1. A text of n characters gets ``rate * n`` edits, rounded
         up or down at random so that their mean is ``rate * n``.
     edits : sequence of {"deletion", "swap", "insertion"}, default=("deletion", "swap", "insertion")
-        Kinds of edits, equally frequent. The characters to delete, to swap with the next one, or to insert another one
-        next to are sampled from all, whitespace and punctuation included. An inserted character is sampled from those
-        of the text itself, so it belongs to the same script.
+        Kinds of edits, equally frequent. The characters to delete, to swap with the next one, or next to which another
+        one is inserted, are sampled from all, including whitespace and punctuation. An inserted character is sampled
+        from the same text, so it belongs to the same script.
     random_state : int, default=0
-        Seed. The typos of a text depend on it and on the text alone, not on the other texts, so equal texts get equal
-        typos.
+        Seed. The typos only depend on the seed and the text, so equal texts get equal typos.
 
     Returns
     -------
@@ -70,8 +69,8 @@ def distort_texts(
     Notes
     -----
     Characters are code points. There are at most ``ceil(rate * n)`` edits, so the Damerau-Levenshtein distance to the
-    original, in which a swap of neighbors is one edit, is no larger. It may be smaller: swapping two equal neighbors
-    changes nothing, and a character that is swapped with a sampled one has no edit of its own.
+    original, in which swapping neighbors is one edit, is not larger. It may be smaller, for example if two equal
+    neighbors are swapped.
 
     References
     ----------

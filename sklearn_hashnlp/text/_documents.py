@@ -1,4 +1,4 @@
-"""Documents of any type checked, split into chunks, and packed for the kernels."""
+"""Check documents of any type, split them into chunks, and pack them for the kernels."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.strings._join_lines import ascii_lengths, join_lines, object_array
 from sklearn_hashnlp.kernels.strings._units import Texts
 
-# Characters of a chunk of documents: enough that threads seldom wait for each other, few enough that its n-grams fit
-# into the processor's cache. There are several times as many n-grams of characters as of words.
+# Characters per chunk of documents: enough that threads rarely wait for each other, few enough that its n-grams fit
+# into the processor's cache. There are several times as many character n-grams as word n-grams.
 WORD_CHUNK, CHARACTER_CHUNK = 2**19, 2**18
 
-_STEP = 128  # documents that are read at once
-_MAX_SHOWN = 40  # characters of a text in a message
+_STEP = 128  # number of documents read at once
+_MAX_SHOWN = 40  # maximum length of a text in a message
 _NAN_DOCUMENT = "np.nan is an invalid document, expected byte or unicode string."
 
 
 def check_column(X: Any, *, caller: str) -> None:
-    """Raise an error for what cannot be a column of documents, without reading any of them."""
+    """Raise an error if ``X`` cannot be a column of documents, without reading them."""
     if isinstance(X, str | bytes):
         kind = "string" if isinstance(X, str) else "bytes"
         raise ValueError(
@@ -36,18 +36,18 @@ def check_column(X: Any, *, caller: str) -> None:
             f"{caller} expects one column of documents, got a {type(X).__name__} of shape {shape}. "
             "Pass the column with the texts, such as X['text'] of a data frame or X[:, 0] of an array."
         )
-    if not isinstance(X, Iterable) and not hasattr(X, "to_pylist"):  # an Arrow table is no iterable
+    if not isinstance(X, Iterable) and not hasattr(X, "to_pylist"):  # an Arrow table is not iterable
         raise TypeError(
             f"{caller} expects an iterable over documents, such as a list of str, got {X!r} ({type(X).__name__})."
         )
 
 
 def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
-    """Return the documents of a list, tuple, generator, array, data-frame column or one-column frame as an iterable."""
+    """Return the documents of a list, tuple, generator, array, column or one-column data frame as an iterable."""
     check_column(X, caller=caller)
     if len(getattr(X, "shape", ())) == 2:
         X = _only_column(X)
-    # numpy, then pandas and polars, then Arrow: each names its list of plain Python objects differently.
+    # The methods of numpy, of pandas and polars, and of Arrow.
     for to_list in ("tolist", "to_list", "to_pylist"):
         if hasattr(X, to_list):
             documents: list[Any] = getattr(X, to_list)()
@@ -56,7 +56,7 @@ def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
 
 
 def _only_column(X: Any) -> Any:
-    """Return the column of a numpy array, an Arrow table, or a data frame of pandas or polars that has one column."""
+    """Return the single column of a numpy array, an Arrow table, or a data frame of pandas or polars."""
     if isinstance(X, np.ndarray):
         return X[:, 0]
     return X.column(0) if hasattr(X, "column") else X[X.columns[0]]
@@ -69,7 +69,7 @@ def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[
     iterator = iter(documents)
     while documents_read := list(islice(iterator, _STEP)):
         chunk += documents_read
-        # The sizes of open files, and of what is no document, are unknown.
+        # The sizes of open files, and of invalid documents, are unknown.
         size += sum(map(len, documents_read)) if set(map(type, documents_read)) <= {str, bytes} else n_characters
         if size >= n_characters:
             yield first, chunk
@@ -79,7 +79,7 @@ def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[
 
 
 def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str") -> str:
-    """Return one document as a plain ``str``, or raise an error that says what to do."""
+    """Return a document as a plain ``str``, or raise an error with advice."""
     if isinstance(document, str):
         return str.__str__(document)
     is_nan = isinstance(document, float) and document != document
@@ -95,12 +95,12 @@ def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str"
         f"{caller} expects documents of type {wanted}, but document {position} is {shown} "
         f"({type(document).__name__}). {advice}"
     )
-    # The words of scikit-learn's HashingVectorizer first: programs may match them.
+    # Start with the message of scikit-learn's HashingVectorizer, which programs may match.
     raise ValueError(f"{_NAN_DOCUMENT} {message}") if is_nan else TypeError(message)
 
 
 def plain_texts(chunk: list[Any], *, caller: str, first: int = 0, decode: tuple[str, str] | None = None) -> list[str]:
-    """Return documents as plain ``str``, or raise an error for the first that is none and cannot be decoded."""
+    """Return documents as plain ``str``, decoding bytes if ``decode`` is given, or raise an error."""
     if set(map(type, chunk)) == {str}:
         return chunk
     texts, wanted = [], "str" if decode is None else "bytes or str"
@@ -179,7 +179,7 @@ def surrogate_error(caller: str, position: int, error: UnicodeEncodeError) -> Va
 
 
 def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
-    """Raise an error for a column of texts, alone or in a data frame; scikit-learn checks everything else."""
+    """Raise an error for a column of texts, also in a data frame; scikit-learn checks everything else."""
     shape = getattr(X, "shape", None)
     if not isinstance(X, Collection) or issparse(X):
         return

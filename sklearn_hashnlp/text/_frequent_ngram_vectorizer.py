@@ -1,4 +1,4 @@
-"""Counts of the most frequent word n-grams, selected within bounded memory."""
+"""Counts of the most frequent word n-grams, selected in bounded memory."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS, check_ngram_range
 
 _MIN_CHUNK = 2**14
-_BYTES_PER_THREAD = 2**24  # for a chunk of texts, its words and their fingerprints
+_BYTES_PER_THREAD = 2**24  # a chunk of texts, its words and their fingerprints
 
 
 class FrequentNgramVectorizer(TextVectorizer):
-    r"""Count the word n-grams that are most frequent in the training texts.
+    r"""Count the most frequent word n-grams of the training texts.
 
     It selects the same n-grams as ``CountVectorizer(max_features=n)`` of scikit-learn, but stores neither the strings
-    nor the counts of all the others: n-grams are identified by a 64-bit hash, and the texts are read several
-    times, depending on ``max_memory``.
+    nor the counts of other n-grams: n-grams are identified by a 64-bit hash, and the texts are read several times,
+    depending on ``max_memory``.
 
     Parameters
     ----------
     max_features : int, default=10**6
-        Maximum number of n-grams of the dictionary.
+        Maximum number of n-grams in the dictionary.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         The minimum and the maximum n, both inclusive.
     token_pattern : str, default=r"(?u)\\b\\w\\w+\\b"
-        Regular expression of a word: one of the compiled ones, which are ``\b\w\w+\b``, ``\w\w+``, ``\b\w+\b``,
-        ``\w+``, ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, with or without ``(?u)``.
+        Regular expression of a word, one of the compiled ones: ``\b\w\w+\b``, ``\w\w+``, ``\b\w+\b``, ``\w+``,
+        ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, with or without ``(?u)``.
     lowercase : bool, default=True
         Whether to convert texts to lowercase first.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         The type of the values.
     max_memory : int, default=2**31
-        Maximum memory of ``fit`` in bytes, beside the texts. Less memory needs more passes, each about as long as a
-        ``transform``, and changes nothing else. Of these bytes, 100 are reserved for each n-gram of the dictionary and
-        16 MiB for each thread. The rest is for a pass, which takes 8 bytes for each n-gram in the texts that it counts.
-        A pass counts at least a 64th of them, even where that takes more than ``max_memory``. The n-grams of a single
-        text are hashed at once, 8 bytes each, so texts of more than some hundred thousand words take more, too.
+        Maximum memory of ``fit`` in bytes, excluding the texts. With less memory ``fit`` needs more passes over the
+        texts, each about as long as a ``transform``. 100 bytes are reserved for each n-gram of the dictionary and 16
+        MiB for each thread; the rest is for a pass, with 8 bytes for each n-gram in the texts that it counts. A pass
+        counts at least a 64th of the n-grams, even if that exceeds ``max_memory``. The n-grams of a text are hashed
+        together, 8 bytes each, so texts with more than a few hundred thousand words also need more.
     n_jobs : int or None, default=None
         The number of threads; None is 1 and -1 is the number of cores. The results do not depend on it.
 
@@ -59,30 +59,30 @@ class FrequentNgramVectorizer(TextVectorizer):
     fingerprints_ : ndarray of shape (n_features,), dtype uint64
         The hash of the n-gram of each column.
     counts_ : ndarray of shape (n_features,), dtype int64
-        The count of the n-gram of each column in the training texts, descending; equal counts are sorted by hash. So
+        The count of the n-gram of each column in the training texts, in descending order; ties are sorted by hash. So
         the first n columns are the dictionary of ``max_features=n``.
     slots_ : ndarray of int32
         The hash table of ``fingerprints_``.
 
     See Also
     --------
-    HashingNgramVectorizer : Counts without a dictionary: the column is a hash of up to 31 bits.
+    HashingNgramVectorizer : Counts without a dictionary; the column is a hash of up to 31 bits.
 
     Notes
     -----
-    There is no ``get_feature_names_out``: n-grams are stored by their hash alone.
+    There is no ``get_feature_names_out``, since n-grams are only stored as hashes.
 
     The hash F of the words u_1 .. u_n is ``F(u_1 .. u_n) = S(F(u_1 .. u_{n-1}) xor W(u_n))``, with 0 for no words. S(x)
-    is the first value of SplitMix64 for the seed x. W(u) has the MurmurHash3_x86_32 of the word's bytes with seed
-    0x9747b28c as its upper half and that with seed 0 as its lower half.
+    is the first value of SplitMix64 for the seed x. The upper half of W(u) is the MurmurHash3_x86_32 of the word's
+    bytes with seed 0x9747b28c, the lower half with seed 0.
 
     Of N distinct n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
     ``N**2 / 2**65``: one in 37 for N = 10**9. Of V distinct words of five to eight bytes in UTF-8, it is about
-    ``V**2 / 2**52.8``, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated; n-grams that differ in
-    two such words alone then collide as well. N-grams with the same hash are counted as one, which matters only if one
-    of them is in the dictionary. The hash has no secret key, so texts that collide can be made on purpose.
+    ``V**2 / 2**52.8``, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated; n-grams that only differ
+    in two such words then collide as well. N-grams with the same hash are counted as one, which only matters if one of
+    them is in the dictionary. The hash has no secret key, so colliding texts can be constructed.
 
-    Among n-grams of equal count, of which only some are selected, ``CountVectorizer`` selects others.
+    Among n-grams of equal count, ``CountVectorizer`` may select others.
 
     References
     ----------
@@ -152,7 +152,7 @@ class FrequentNgramVectorizer(TextVectorizer):
             If ``X`` is a single string or a table, a text is NaN, no text has an n-gram, or a parameter is
             invalid.
         TypeError
-            If a text is not a ``str``. The message names its index.
+            If a text is not a ``str``. The message contains its index.
         """
         min_n, max_n = check_ngram_range(self.ngram_range, caller=type(self).__name__)
         texts = list(as_documents(X, caller=type(self).__name__))
@@ -206,11 +206,11 @@ class FrequentNgramVectorizer(TextVectorizer):
         return find_fingerprints(self._fingerprint(texts), self.fingerprints_, self.slots_)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the fitted state; the hash table follows from it."""
+        """Return the fitted state without the hash table, which is computed again."""
         return {}, {"fingerprints": self.fingerprints_, "counts": self.counts_}
 
     def _set_model_state(self, _values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore the state that :meth:`_get_model_state` returned."""
+        """Restore the state from :meth:`_get_model_state`."""
         fingerprints, counts = arrays["fingerprints"], arrays["counts"]
         if fingerprints.dtype != np.uint64 or fingerprints.ndim != 1 or fingerprints.shape != counts.shape:
             raise ValueError(

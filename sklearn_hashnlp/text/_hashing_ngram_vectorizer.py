@@ -21,9 +21,9 @@ from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit-learn has no types
     r"""Convert documents to a matrix of hashed n-gram counts: scikit-learn's matrix, computed faster.
 
-    It is :class:`~sklearn.feature_extraction.text.HashingVectorizer` with the same parameters, the same defaults and
-    the same result, entry for entry, so a model trained with one works with the other. Documents are packed into one
-    buffer, then tokenized, hashed and counted by compiled kernels on several threads.
+    This is :class:`~sklearn.feature_extraction.text.HashingVectorizer` with the same parameters, defaults and results,
+    so a model trained with one works with the other. Documents are packed into a buffer, then tokenized, hashed and
+    counted by compiled kernels on several threads.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     decode_error : {'strict', 'ignore', 'replace'}, default='strict'
         How to handle bytes that are invalid in that encoding.
     strip_accents : {'ascii', 'unicode'}, callable or None, default=None
-        How accents are removed in preprocessing.
+        How to remove accents in preprocessing.
     lowercase : bool, default=True
         Whether to convert documents to lowercase first.
     preprocessor : callable or None, default=None
@@ -42,14 +42,14 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     tokenizer : callable or None, default=None
         Replaces ``token_pattern``.
     stop_words : 'english', list of str or None, default=None
-        Words that are removed before n-grams are formed; for ``analyzer='word'``.
+        Words to remove before n-grams are formed; only for ``analyzer='word'``.
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
-        Regular expression of a token; for ``analyzer='word'``. ``r"\w+|[^\w\s]"`` keeps punctuation and single
-        characters, which is worth several points of accuracy on short texts.
+        Regular expression of a token; only for ``analyzer='word'``. ``r"\w+|[^\w\s]"`` keeps punctuation and single
+        characters, which improves the accuracy on short texts by several points.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         The minimum and the maximum n, both inclusive.
     analyzer : {'word', 'char', 'char_wb'} or callable, default='word'
-        What n-grams are made of: words, characters, or characters of one word and the spaces around it.
+        The units of n-grams: words, characters, or characters within a word and the spaces around it.
     n_features : int, default=2**20
         The number of columns, 1 to 2**31 - 1.
     binary : bool, default=False
@@ -66,17 +66,17 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     See Also
     --------
     CharNgramFeaturizer : Character n-grams of words with boundary symbols.
-    HashEmbeddingClassifier : A classifier for rows of that many columns and more.
+    HashEmbeddingClassifier : A classifier for rows with any number of columns.
 
     Notes
     -----
     The kernels support the three named analyzers with any ``ngram_range``, ``lowercase``, ``strip_accents``,
     ``stop_words``, ``binary``, ``norm`` and ``alternate_sign``, the token patterns ``\b\w\w+\b``, ``\b\w+\b``,
     ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, and both floating-point types. For anything else, such as a callable, files
-    or another pattern, scikit-learn's code runs, on one thread.
+    or another pattern, scikit-learn's code is called on one thread.
 
     Three things differ from scikit-learn: ``n_features`` may be 2**31 - 1, an empty list gives a matrix without rows,
-    and counts in float32 are right beyond 2**24, where adding ones has no effect.
+    and counts in float32 are correct beyond 2**24, where adding ones has no effect.
 
     References
     ----------
@@ -185,11 +185,11 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         ValueError
             If ``X`` is a single string or a table, or a document is NaN or holds a lone surrogate inside an n-gram.
         TypeError
-            If a document is not a text. The message names its index.
+            If a document is not a text. The message contains its index.
         """
         caller = type(self).__name__
         documents = as_documents(X, caller=caller)
-        # Without `fit`, scikit-learn checks nothing; these two would crash the process, or fail late.
+        # Without `fit`, scikit-learn checks nothing; invalid values of these would crash the process or fail late.
         checked = ("n_features", "n_jobs")
         validate_parameter_constraints(
             {name: self._parameter_constraints[name] for name in checked},
@@ -199,7 +199,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         self._validate_ngram_range()
         self.build_analyzer()  # raises the warnings and errors of scikit-learn
         spec = None
-        with suppress(ValueError):  # has no specification
+        with suppress(ValueError):  # there is no specification
             spec = hashing_spec(self)
         if spec is not None:
             return count_ngrams(documents, [spec], self.n_jobs, caller=caller)

@@ -1,4 +1,4 @@
-"""The most frequent of many fingerprints, counted exactly within bounded memory."""
+"""The most frequent fingerprints, counted exactly in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sklearn_hashnlp.kernels.ngrams._fingerprints import N_RANGES, count_runs, r
 
 Part = TypeVar("Part")
 
-_RANGES_AT_ONCE = 16  # sorted and counted by a thread at a time: few of those of a pass
-_MIN_DROP = 2**16  # counts that are collected before any is dropped
-_MAX_PASSES = 64  # a few more where single ranges are larger than their share
+_RANGES_AT_ONCE = 16  # ranges that a thread sorts and counts at a time
+_MIN_DROP = 2**16  # number of counts collected before any is dropped
+_MAX_PASSES = 64  # slightly exceeded if single ranges are larger than their share
 _BYTES_PER_FINGERPRINT = np.dtype(np.uint64).itemsize
-_BYTES_PER_RESULT = 100  # two fingerprints and counts each, and the memory that dropping half of them takes
+_BYTES_PER_RESULT = 100  # two fingerprints and counts each, and the memory for dropping half of them
 
 
 def most_frequent(
@@ -29,9 +29,9 @@ def most_frequent(
     max_memory: int,
     n_threads: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the most frequent fingerprints, by falling count and rising fingerprint, and their counts."""
-    # The fingerprints are computed once to count the sizes of ranges, then once for each pass, which sorts and counts
-    # those of some ranges, as many as fit into the memory. Counts below the least of the top so far are dropped.
+    """Return the most frequent fingerprints and their counts, by descending count and ascending fingerprint."""
+    # The fingerprints are computed once for the sizes of ranges, then once per pass, which sorts and counts as many
+    # ranges as fit into the memory. Counts below the current top are dropped.
     sizes = np.zeros(N_RANGES, dtype=np.int64)
     for part_sizes in map_in_order(lambda part: sum(map(range_sizes, fingerprint(part))), parts(), n_threads):
         sizes += part_sizes
@@ -48,7 +48,7 @@ def most_frequent(
 
 
 def _passes(sizes: NDArray[np.int64], max_size: int) -> list[slice]:
-    """Split the ranges into slices of at most ``max_size`` fingerprints each, or a single range."""
+    """Split the ranges into slices of at most ``max_size`` fingerprints, or single ranges."""
     passes = []
     first = total = 0
     for range_, size in enumerate(sizes.tolist()):
@@ -67,7 +67,7 @@ def _fill(
     fingerprint: Callable[[Part], Iterator[NDArray[np.uint64]]],
     n_threads: int,
 ) -> Sequence[int]:
-    """Write the fingerprints of some ranges into the buffer, range by range; return where each begins, and the end."""
+    """Write the fingerprints of some ranges into the buffer, range by range; return the offsets of the ranges."""
     ends = np.zeros(ranges.stop - ranges.start + 1, dtype=np.int64)
     np.cumsum(sizes[ranges], out=ends[1:])
     reserved = np.zeros(N_RANGES, dtype=np.int64)
@@ -83,20 +83,20 @@ def _fill(
                 fits = bool((reserved[ranges] <= ends[1:]).all())
             if not fits:
                 raise _change_error()
-            # The order of threads does not matter: each range will be sorted.
+            # The order of threads does not matter, since each range will be sorted.
             scatter_ranges(fingerprints, ranges.start, ranges.stop, cursors, buffer)
 
     for _ in map_in_order(work, parts, n_threads):
         pass
     if not np.array_equal(reserved[ranges], ends[1:]):
         raise _change_error()
-    return ends.tolist()  # type: ignore[no-any-return]  # numpy does not know the depth of the list
+    return ends.tolist()  # type: ignore[no-any-return]  # numpy's types do not include the depth of the list
 
 
 def _count(
     buffer: NDArray[np.uint64], ends: Sequence[int], threshold: Callable[[], int], n_threads: int
 ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Yield the fingerprints of a few ranges at a time, ascending, and their counts, if above the threshold."""
+    """Yield the sorted fingerprints of a few ranges at a time, and their counts, if above the threshold."""
 
     def work(first: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         last = min(first + _RANGES_AT_ONCE, len(ends) - 1)
@@ -108,12 +108,11 @@ def _count(
 
 
 class _TopCounts:
-    """The greatest counts of fingerprints that are added in ascending order."""
+    """The largest counts of fingerprints that are added in ascending order."""
 
     def __init__(self, max_results: int) -> None:
         self.max_results = max_results
-        self.threshold = 0
-        """A count must exceed it: of equal counts, those of smaller fingerprints, which came first, are kept."""
+        self.threshold = 0  # a count must exceed it: among equal counts, the smaller fingerprints were added first
         self._values = [np.empty(0, dtype=np.uint64)]
         self._counts = [np.empty(0, dtype=np.int64)]
         self._size = 0
@@ -127,10 +126,10 @@ class _TopCounts:
             self._keep_top()
 
     def ranking(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Return fingerprints and counts, the greatest count first, then the smaller fingerprint."""
+        """Return fingerprints and counts, by descending count and ascending fingerprint."""
         self._keep_top()
         (values,), (counts,) = self._values, self._counts
-        order = np.argsort(-counts, kind="stable")  # equal counts are in the order of their fingerprints
+        order = np.argsort(-counts, kind="stable")  # ties are in the order of their fingerprints
         return values[order], counts[order]
 
     def _keep_top(self) -> None:

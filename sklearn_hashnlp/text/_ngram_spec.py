@@ -15,17 +15,17 @@ _MAX_COLUMNS = 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class NgramSpec:
-    """Specification of the n-grams that a vectorizer counts: plain values, which JSON can hold.
+    """Specification of the n-grams that a vectorizer counts, as plain values for JSON.
 
     Parameters
     ----------
     n_features : int
         Number of columns of n-grams, at most 2**31 - 1.
     padding : int, default=0
-        Number of empty columns behind them.
+        Number of empty columns after them.
     scheme : {"murmur3", "fasttext", "fingerprint", "dense"}, default="murmur3"
-        How an n-gram gets its column: by MurmurHash3 as in scikit-learn. The others need arrays of their vectorizer:
-        fastText's dictionary, a dictionary of 64-bit hashes, or the encoder of a block of dense columns.
+        How n-grams are mapped to columns: by MurmurHash3 as in scikit-learn. The others need arrays of their
+        vectorizer: fastText's dictionary, a dictionary of 64-bit hashes, or the encoder of a block of dense columns.
     name : str, default=""
         Name of the part in a union.
     analyzer : {"word", "char", "char_wb", "word_chars"}, default="word"
@@ -33,17 +33,17 @@ class NgramSpec:
     token_pattern : str or None, default=None
         Regular expression of the words of ``"word"`` and ``"word_chars"``.
     lowercase : bool, default=False
-        Whether texts are converted to lowercase.
+        Whether to convert texts to lowercase.
     strip_accents : {"ascii", "unicode"} or None, default=None
-        How accents are removed, as in scikit-learn.
+        How to remove accents, as in scikit-learn.
     stop_words : tuple of str, default=()
-        Words that are not counted.
+        Words to remove.
     around : (str, str), default=("", "")
         Strings before and after each text.
     decode : (str, str) or None, default=("utf-8", "strict")
-        Encoding of bytes and what is done with errors; None refuses bytes.
+        Encoding of bytes and error handling; None does not accept bytes.
     ngram_range : (int, int), default=(1, 1)
-        Minimal and maximal length of an n-gram.
+        Minimum and maximum length of an n-gram.
     alternate_sign, binary : bool, default=False
         As in scikit-learn's ``HashingVectorizer``.
     norm : {"l1", "l2"} or None, default=None
@@ -58,7 +58,7 @@ class NgramSpec:
     Raises
     ------
     ValueError
-        If a value is not as described.
+        If a value is invalid.
 
     See Also
     --------
@@ -102,12 +102,12 @@ class NgramSpec:
             raise ValueError("An n-gram specification with 'damped' must have neither 'alternate_sign' nor 'norm'.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values as JSON can hold them.
+        """Return the values for JSON.
 
         Returns
         -------
         dict
-            The values by their names, tuples as lists.
+            The values by their names, with lists instead of tuples.
         """
         values = {name: getattr(self, name) for name in _NAMES}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
@@ -129,7 +129,7 @@ class NgramSpec:
         Raises
         ------
         ValueError
-            If a name is missing or unknown, or a value is not as described.
+            If a name is missing or unknown, or a value is invalid.
         """
         if not isinstance(values, Mapping) or set(values) != set(_NAMES):
             raise ValueError(f"An n-gram specification must have the values {', '.join(_NAMES)}, got {values!r:.200}.")
@@ -141,7 +141,7 @@ class NgramSpec:
 
 @lru_cache(maxsize=64, typed=True)
 def cached_spec(min_n: int, max_n: int, **values: Any) -> NgramSpec:
-    """Return a specification; its values are checked once."""
+    """Return a specification; equal ones are only checked once."""
     return NgramSpec(ngram_range=(min_n, max_n), **values)
 
 

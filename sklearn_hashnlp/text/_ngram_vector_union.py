@@ -1,8 +1,9 @@
-"""NgramVectorUnion: n-grams of texts, and beside them the vectors of a pretrained model."""
+"""NgramVectorUnion: n-grams of texts next to the vectors of a pretrained model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -12,50 +13,49 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import FeatureUnion
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp._sklearn import MAX_REAL, HasMethods, Interval, check_fitted, fit_context
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.text._n_jobs import with_n_jobs_of
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 
-_N_SLOTS = 1_048_573  # a prime: columns are counted modulo it, in one pass
+_N_SLOTS = 1_048_573  # a prime; columns are counted modulo it, in one pass
 
 
 class NgramVectorUnion(TextVectorizer):
-    r"""Convert texts to n-grams and, in columns behind them, to the vectors of a pretrained model.
+    r"""Convert texts to n-grams and, in additional columns, to the vectors of a pretrained model.
 
     A classifier that is trained on few texts has seen few words. The vectors of a model that was trained on other texts
-    tell it which words are alike. This is a union of the two with weights that suit a linear classifier which weighs
-    n-grams by inverse document frequency and normalizes rows, as
-    :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` does.
+    indicate similar words. The weights of this union suit a linear classifier that weights n-grams by inverse document
+    frequency and normalizes rows, such as :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`.
 
     Parameters
     ----------
     vectorizer : transformer
-        From texts to a sparse matrix of n-grams, such as :class:`AutoNgramVectorizer`. A clone of it is fitted.
+        From texts to a sparse matrix of n-grams, such as :class:`AutoNgramVectorizer`. A clone is fitted.
     encoder : fitted transformer
-        From texts to a dense array with a row for each, such as a trained
+        From texts to a dense array with one row per text, such as a trained
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder`. It is not fitted again. :func:`sklearn.base.clone`, and
-        with it cross-validation, returns unfitted transformers: wrap it in :class:`sklearn.frozen.FrozenEstimator`.
+        therefore cross-validation, returns unfitted transformers: wrap it in :class:`sklearn.frozen.FrozenEstimator`.
     weight : float, default=0.5
-        Length of a vector of unit length, as a multiple of the length that the row of n-grams has after it is weighted
-        by inverse document frequency: a mean over the texts of ``fit``.
+        Length of a unit vector, relative to the length of the n-gram row after weighting by inverse document frequency,
+        as a mean over the texts of ``fit``.
 
     Attributes
     ----------
     vectorizer_ : transformer
         The fitted clone of ``vectorizer``.
     norm_ratio_ : float
-        Mean ratio of the lengths of rows with and without the weights.
+        Mean ratio of the lengths of rows with and without weighting.
 
     See Also
     --------
-    sklearn_hashnlp.classifiers.TextClassifier : Does this with its parameter ``pretrained``.
-    sklearn.pipeline.FeatureUnion : Of any transformers, with fixed weights.
+    sklearn_hashnlp.classifiers.TextClassifier : Uses this union for its parameter ``pretrained``.
+    sklearn.pipeline.FeatureUnion : Union of any transformers, with fixed weights.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class NgramVectorUnion(TextVectorizer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
-        """Fit the vectorizer, and measure how long its rows are.
+        """Fit the vectorizer, and measure the lengths of its rows.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class NgramVectorUnion(TextVectorizer):
         Raises
         ------
         ValueError
-            If a parameter is not as described, the encoder is not fitted, or the vectorizer raises one.
+            If a parameter is invalid, the encoder is not fitted, or the vectorizer raises one.
         """
         self._fitted_counts(list(as_documents(X, caller=type(self).__name__)), y)
         return self
@@ -122,14 +122,14 @@ class NgramVectorUnion(TextVectorizer):
         Returns
         -------
         csr_matrix of shape (n_texts, n_ngram_columns + n_vector_columns)
-            As :meth:`transform` returns it.
+            As for :meth:`transform`.
         """
         texts = list(as_documents(X, caller=type(self).__name__))
         return self._join(self._fitted_counts(texts, y), texts)
 
     @fit_context(prefer_skip_nested_validation=True)
     def _begin_stream(self, X: Iterable[str]) -> csr_matrix:
-        """Measure and convert the first texts of a stream, with a vectorizer that is not fitted to so few."""
+        """Measure and convert the first texts of a stream, with an unfitted vectorizer."""
         texts = list(as_documents(X, caller=type(self).__name__))
         return self._join(self._fitted_counts(texts, None, fit_vectorizer=False), texts)
 
@@ -144,14 +144,14 @@ class NgramVectorUnion(TextVectorizer):
         Returns
         -------
         csr_matrix of shape (n_texts, n_ngram_columns + n_vector_columns), dtype float32
-            The values of the n-grams, and behind them the vectors, scaled.
+            The values of the n-grams, followed by the scaled vectors.
 
         Raises
         ------
         NotFittedError
             If the union is not fitted.
         TypeError, ValueError
-            If the encoder returns anything but a dense array of finite numbers, one row for each text.
+            If the encoder does not return a dense array of finite numbers with one row per text.
         """
         check_fitted(self, "norm_ratio_")
         texts = list(as_documents(X, caller=type(self).__name__))
@@ -170,7 +170,7 @@ class NgramVectorUnion(TextVectorizer):
         vectorizer = clone(self.vectorizer)
         counts = csr_matrix((vectorizer.fit(texts, y) if fit_vectorizer else vectorizer).transform(texts))
         slots = counts.indices % _N_SLOTS
-        idf = smoothed_idf(np.bincount(slots, minlength=_N_SLOTS), len(texts))  # as the classifier weighs them
+        idf = smoothed_idf(np.bincount(slots, minlength=_N_SLOTS), len(texts))  # as in the classifier
         weighted = csr_matrix((counts.data * idf[slots], counts.indices, counts.indptr), shape=counts.shape)
         lengths = _lengths(counts)
         filled = lengths > 0
@@ -217,3 +217,31 @@ def _lengths(rows: csr_matrix) -> NDArray[np.float64]:
     """Return the Euclidean length of each row."""
     squares = rows.multiply(rows).sum(axis=1)
     return np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
+
+
+def with_n_jobs(vectorizer: Any, n_jobs: int | None) -> Any:
+    """Return a copy with shared fitted state that uses ``n_jobs`` threads; a ``FeatureUnion`` keeps its processes."""
+    if isinstance(vectorizer, FeatureUnion):
+        parts = [(name, with_n_jobs(part, n_jobs)) for name, part in vectorizer.transformer_list]
+        return _changed(vectorizer, transformer_list=parts)
+    if hasattr(vectorizer, "vectorizer"):  # an NgramVectorUnion reads this parameter in transform
+        return _changed(vectorizer, vectorizer=with_n_jobs(vectorizer.vectorizer, n_jobs))
+    return _changed(vectorizer, n_jobs=n_jobs)
+
+
+def with_n_jobs_of(fitted: Any, given: Any) -> Any:
+    """Return a fitted vectorizer, or a copy with the ``n_jobs`` of the unfitted vectorizer it was cloned from."""
+    if isinstance(fitted, FeatureUnion) and isinstance(given, FeatureUnion):
+        pairs = zip(fitted.transformer_list, given.transformer_list, strict=True)
+        parts = [(name, with_n_jobs_of(part, other)) for (name, part), (_, other) in pairs]
+        return _changed(fitted, transformer_list=parts, n_jobs=given.n_jobs)
+    if not hasattr(given, "n_jobs") or fitted.n_jobs == given.n_jobs:
+        return fitted
+    return _changed(fitted, n_jobs=given.n_jobs)
+
+
+def _changed(estimator: Any, **parameters: Any) -> Any:
+    """Return a shallow copy with other parameters."""
+    changed = copy(estimator)
+    vars(changed).update(parameters)
+    return changed

@@ -1,4 +1,4 @@
-"""Sign random projections of rows, as in self-governing neural networks."""
+"""Sign random projections of rows for self-governing neural networks."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFIC
 from sklearn_hashnlp.kernels.projections._project_rows import ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
 
-# Sizes of the blocks of rows that are projected at a time: a block needs 16 bytes per value beside its results, and
-# equal rows are found within a block.
+# Maximum size of the blocks of rows that are projected at a time: a block needs 16 bytes per value in addition to its
+# results, and equal rows are found within a block.
 _MAX_ROWS, _MAX_VALUES = 2**15, 2**22
-_MAX_VALUE = 1e30  # the sums of larger ones may overflow float32
+_MAX_VALUE = 1e30  # the sums of larger values may overflow float32
 
 
 class _Form(NamedTuple):
@@ -47,48 +47,48 @@ _FORMS = {
 class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     r"""Project rows of any width to a few bits that preserve their angles, without fitting and without a matrix.
 
-    These are sign random projections, also known as SimHash or random hyperplane LSH [3]_. Bit (t, i) of a row x, of
+    These are sign random projections, also known as SimHash or random hyperplane LSH [3]_. Bit (t, i) of a row x, for
     projection t = 0 ... T-1 and i = 0 ... d-1, is the side of a random hyperplane on which the row lies,
-    [sum_j x_j r(j; t, i) > 0]. The coefficient r(j; t, i) is computed from the seed and the column index j whenever it
-    is needed: no matrix is stored, so there may be any number of columns, such as hashed n-grams. The share of bits in
-    which two rows differ is, on average over hyperplanes, the angle between them divided by pi.
+    [sum_j x_j r(j; t, i) > 0]. The coefficient r(j; t, i) is computed from the seed and the column index j on demand:
+    no matrix is stored, so any number of columns is possible, such as hashed n-grams. The expected share of bits in
+    which two rows differ is the angle between them divided by pi.
 
     Parameters
     ----------
     n_projections : int, default=80
         T in the paper.
     n_bits : int, default=14
-        Number of bits of a projection; d in the paper. The result has T d columns, (t, i) in column t d + i; the first
-        ones do not depend on how many follow.
+        Number of bits of a projection; d in the paper. The result has T d columns, with (t, i) in column t d + i; the
+        first columns do not depend on the number of columns.
     output : {'binary', 'sign', 'packed', 'float'}, default='binary'
         Type of the columns: 'binary' is 0 and 1 as uint8; 'sign' is -1 and 1 as int8; 'packed' is eight bits in a
         uint8, in the order of ``numpy.packbits``; 'float' is the sums themselves as float32, scaled so that dot
-        products of results are unbiased estimates of those of the rows.
+        products of results are unbiased estimates of the dot products of rows.
     density : float, default=1.0
         The share of nonzero coefficients, in (0, 1]: very sparse random projections [2]_. Angles are preserved if a row
         has many values, so that some of them have nonzero coefficients (1/sqrt(values) is the usual density), and no
-        value outweighs the others; so not for single words, nor for the counts of n-grams that each word has.
+        value outweighs the others; so not for single words, nor for counts of n-grams that each word has.
     hyperplanes : {'normal', 'sign', 'google'}, default='normal'
         Distribution of the coefficients r. 'normal' is one of 256 integers, the quantiles of a normal distribution.
         'sign' is -1 or 1: about a tenth faster, but sums over the few n-grams of a word are often zero, and a tie has
-        no information on the word. 'google' is the projection of the code that the paper's authors released, for
+        no information about the word. 'google' is the projection in the code released by the paper's authors, for
         comparison: r = (j s mod p), centered to between -p/2 and p/2, with p = 2**31 - 1 and a seed s for each
         hyperplane; 'float' is then their mean over the n-grams, divided by p/2.
     random_state : int, default=0
-        The seed. It must be an integer: a transformer without fitting must have the same hyperplanes in each call and
-        each process.
+        The seed. It must be an integer, so that the hyperplanes of the stateless transformer are the same in each call
+        and process.
     n_jobs : int or None, default=None
         The number of threads on a CPU; None is 1 and -1 is the number of cores. The results do not depend on it.
     device : str, default='cpu'
-        The device to compute on. Any other device of torch uses :class:`sklearn_hashnlp.nn.SGNNProjection`, with the
-        same results, bit for bit.
+        The device to compute on. Other devices of torch use :class:`sklearn_hashnlp.nn.SGNNProjection`, with bitwise
+        equal results.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of columns seen by ``fit``. Without ``fit`` any number is accepted.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the columns seen by ``fit``, where all are strings.
+        Names of the columns seen by ``fit``, if all are strings.
 
     See Also
     --------
@@ -98,11 +98,11 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
 
     Notes
     -----
-    A row of zeros, such as that of an empty text, has all bits 0 (-1 for 'sign', 0.0 for 'float'). For any other row, a
-    sum of zero is a tie, whose bit is fixed for each hyperplane.
+    A row of zeros, such as for an empty text, has all bits 0 (-1 for 'sign', 0.0 for 'float'). For other rows, a sum of
+    zero is a tie with a fixed bit for each hyperplane.
 
-    Each sum is computed in float64 over ascending columns, or in integers where the result is the same: results depend
-    neither on the other rows, nor on threads, nor on the machine. Values are converted to float64.
+    Each sum is computed in float64 over ascending columns, or in integers if the result is the same: results do not
+    depend on other rows, threads or the machine. Values are converted to float64.
 
     The coefficients are specified in ``sklearn_hashnlp/kernels/projections/_hyperplanes.py``; a saved model has the
     version of that specification.
@@ -199,17 +199,17 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         Raises
         ------
         ValueError
-            If a value is not finite or beyond 1e30, ``X`` has another number of columns than in ``fit``, or a parameter
-            is invalid.
+            If a value is not finite or exceeds 1e30, ``X`` has another number of columns than in ``fit``, or a
+            parameter is invalid.
         RuntimeError
-            If torch has no such ``device``.
+            If torch does not find the ``device``.
         """
         self._validate_params()
         self._check_density()
         self._refuse_texts(X)
         if hasattr(self, "n_features_in_"):
             X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_min_samples=0)
-        else:  # not fitted: the above would warn of feature names without a fit
+        else:  # not fitted: validate_data would warn about feature names
             X = check_array(X, accept_sparse="csr", estimator=self, input_name="X", ensure_min_samples=0)
         rows = _canonical(X)
         self._check_sizes(rows.data if issparse(rows) else rows)
@@ -243,7 +243,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
 
         try:
             torch.empty(0, device=self.device)
-        except (RuntimeError, AssertionError) as error:  # the latter where torch was built without CUDA
+        except (RuntimeError, AssertionError) as error:  # AssertionError if torch was built without CUDA
             raise RuntimeError(
                 f"{type(self).__name__}(device={self.device!r}) needs a device that torch {torch.__version__} does not "
                 f"find here: {error} Set device='cpu': the bits are the same."
@@ -318,14 +318,14 @@ def _canonical(X: Any) -> Any:
 
 
 def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return some rows as the arrays that the kernels take."""
+    """Return rows as arrays for the kernels."""
     if not issparse(X):
         X, rows = csr_matrix(X[rows].astype(np.float64)), slice(0, rows.stop - rows.start)
     ends = X.indptr[rows.start : rows.stop + 1]
     values = slice(ends[0], ends[-1])
     return (
         ends.astype(np.int64) - int(ends[0]),
-        np.require(X.indices[values], np.int64, ["C", "W"]),  # writable, or kernels would be compiled for both kinds
+        np.require(X.indices[values], np.int64, ["C", "W"]),  # writable: else kernels are compiled for both kinds
         np.require(X.data[values], np.float64, ["C", "W"]),
     )
 

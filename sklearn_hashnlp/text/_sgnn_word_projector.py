@@ -15,8 +15,8 @@ from sklearn_hashnlp.text._documents import as_documents, check_column, in_chunk
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
 from sklearn_hashnlp.text._word_projections import encode_words, with_array_output
 
-# Characters of a chunk of texts: enough that few words are in two of them, few enough that their projections fit into
-# memory (some 60,000 distinct words, 70 MB).
+# Characters per chunk of texts: enough that few words are in two chunks, few enough that their projections fit into
+# memory (about 60,000 distinct words, 70 MB).
 _CHARACTERS = 2**22
 
 

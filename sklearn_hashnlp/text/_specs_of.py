@@ -1,4 +1,4 @@
-"""The n-gram specifications of fitted transformers, those of scikit-learn among them."""
+"""The n-gram specifications of fitted transformers, including scikit-learn's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.pipeline import FeatureUnion
 
 from sklearn_hashnlp.text._ngram_spec import NgramSpec, cached_spec
 
-# Methods that a subclass may override to change the analyzer, which a specification cannot follow.
+# Methods with which a subclass can change the analyzer; a specification cannot represent that.
 _OVERRIDABLE = (
     *("build_analyzer", "build_preprocessor", "build_tokenizer", "get_stop_words"),
     *("_char_ngrams", "_char_wb_ngrams", "_word_ngrams", "_get_hasher", "decode"),
@@ -26,7 +26,7 @@ _SHARED = (
 
 
 def specs_of(transformer: Any) -> list[NgramSpec]:
-    """Return the specifications of a fitted transformer, or raise a TypeError or ValueError with the reason."""
+    """Return the specifications of a fitted transformer, or raise a TypeError or ValueError if it has none."""
     if isinstance(transformer, FrozenEstimator):
         return specs_of(transformer.estimator)
     if isinstance(transformer, FeatureUnion):
@@ -45,7 +45,7 @@ def specs_of(transformer: Any) -> list[NgramSpec]:
 
 
 def hashing_spec(vectorizer: HashingVectorizer) -> NgramSpec:
-    """Return the specification of a HashingVectorizer, or raise a ValueError with the reason why it has none."""
+    """Return the specification of a HashingVectorizer, or raise a ValueError if it has none."""
     name, is_word = type(vectorizer).__name__, vectorizer.analyzer == "word"
     if vectorizer.input != "content":
         raise ValueError(f"A {name} with input={vectorizer.input!r} has no n-gram specification: it reads files.")
@@ -85,6 +85,6 @@ def _overridden_method(cls: Any) -> str | None:
 
 
 def as_scikit_learn(spec: NgramSpec) -> HashingVectorizer:
-    """Return the HashingVectorizer that :func:`hashing_spec` describes, for texts that are ``str``."""
+    """Return the HashingVectorizer with the specification, for texts of type ``str``."""
     values = {name: getattr(spec, name) for name in _SHARED}
     return HashingVectorizer(stop_words=list(spec.stop_words) or None, dtype=np.dtype(spec.dtype).type, **values)

@@ -13,7 +13,7 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Punctuation that always ends a sentence, even without a space after it: Chinese and Japanese, the Indian scripts,
+# Punctuation that always ends a sentence, even without whitespace after it: Chinese and Japanese, the Indian scripts,
 # Arabic, Urdu, Armenian, Ethiopic, Burmese, Khmer and Mongolian.
 _UNAMBIGUOUS = frozenset("。！？｡।॥؟۔։።፧။។᠃᠉")
 
@@ -24,26 +24,26 @@ _SENTENCE_END = re.compile(
     r"((?:[\"'”’“‘»›«‹)\]}」』）＂】》〉*]|\[\d{1,3}\]|\s(?:»|›|'')(?=\s|$))*+)"
     r"(\s*+)"
 )
-# What follows: opening quotes and brackets, a word, and one more character.
+# The next characters: opening quotes and brackets, a word, and one more character.
 _NEXT = re.compile(r"([\"'“„”‘‚’«»‹›(\[{`¿¡「『（＂《〈【*_#•]*+)([^\W_]*+)(.?)", re.DOTALL)
 _TOKEN = re.compile(r"[\w.'’]*$")
 _MAX_TOKEN = 16
 
-# Before one of these the sentence continues.
+# The sentence continues before these characters.
 _CONTINUATIONS = frozenset(",;:.!?…)]}%&/=+~-‐–—、，；：）」』")
 
-# After these abbreviations, a name or another word of the same sentence always follows;
+# After these abbreviations, a name or another word of the same sentence always follows.
 _NEVER_LAST = _word_set(
     "Mr Mrs Ms Mx Dr Drs Prof Messrs Mme Mlle Fr Hr Sra Srta Dra Rev Hon Gen Brig Col Lt Lieut Capt Maj Cmdr Comdr Adm "
     "Sgt Cpl Pvt Pfc Sen Rep Reps Gov Pres Supt Insp Det Atty Amb Msgr Wm Jas Mmes Sens vs cf viz approx ca fl lit "
     "e.g i.e c.f"
 )
-# after these, a number does, or else they are words;
+# After these, a number of the same sentence follows; otherwise they are words.
 _BEFORE_NUMBERS = _word_set(
     "No Nos no nos Nr Rte Pt Vol Vols vol vols Fig Figs fig figs Eq Eqs Art art Sec sec Ch ch chap Op op pp Pp Ref "
     "Stat Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 )
-# and these may end a sentence, if a word follows that often begins one.
+# These may end a sentence, if a word follows that often starts one.
 _SOMETIMES_LAST = _word_set(
     "Jr Sr Snr Inc Ltd Co Corp Cos Bros Mfg Assn Dept Dist Univ Bldg Est Ry et al etc St Ste Mt Ft Ave Av Blvd Rd Pl "
     "Sq ed eds trans est var sp spp subsp ft lb lbs oz sq cu hr hrs mi mph cm mm km kg mg gm cc bzw usw "
@@ -66,12 +66,12 @@ def split_sentences(text: str, *, max_words: int = 100) -> list[str]:
     """Split a text into sentences by rules for its punctuation.
 
     A line break ends a sentence, and so does a period, a question mark, an exclamation mark or an ellipsis, including
-    closing quotes and brackets, if whitespace and a possible beginning of a sentence follow. Exceptions are titles,
+    closing quotes and brackets, if whitespace and a possible start of a sentence follow. Exceptions are titles,
     initials and other abbreviations of English (``Mr.``, ``J. S. Bach``, ``e.g.``, ``No. 5``), and punctuation before a
-    lowercase letter (``"Why?" he asked.``) unless all of the line is lowercase. After an abbreviation that may be the
-    last word (``U.S.``, ``Inc.``, ``etc.``) the sentence ends before a word that often begins one (``The``, ``He``,
-    ``In``). Punctuation that only ends sentences, such as the Chinese ``。`` and the Hindi ``।``, needs no space after
-    it.
+    lowercase letter (``"Why?" he asked.``) unless the whole line is lowercase. After an abbreviation that may be the
+    last word (``U.S.``, ``Inc.``, ``etc.``) the sentence ends before a word that often starts one (``The``, ``He``,
+    ``In``). Punctuation that only ends sentences, such as the Chinese ``。`` and the Hindi ``।``, needs no whitespace
+    after it.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ def split_sentences(text: str, *, max_words: int = 100) -> list[str]:
         The text, of any length.
     max_words : int, default=100
         Maximum number of words of a sentence, separated by whitespace. A longer one, for example a text without
-        punctuation, is split into the fewest parts possible, whose lengths differ by one word at most.
+        punctuation, is split into as few parts as possible, with lengths that differ by at most one word.
 
     Returns
     -------
     list of str
-        The sentences in order, unchanged but for leading and trailing whitespace. Together they have all characters of
-        the text but whitespace. None is empty; a text of whitespace has none.
+        The sentences in order, without leading and trailing whitespace. Together they have all characters of the text
+        except whitespace. None is empty; a text of whitespace has no sentence.
 
     Raises
     ------
@@ -100,8 +100,8 @@ def split_sentences(text: str, *, max_words: int = 100) -> list[str]:
 
     Notes
     -----
-    The time is linear in the length of any text. Text without whitespace, as in Chinese or Thai, counts as a single
-    word between two punctuation characters and is never split for its length.
+    The time is linear in the length of the text. Text without whitespace, as in Chinese or Thai, counts as a single
+    word between two punctuation characters and is never split because of its length.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def _ends_sentence(line: str, start: int, candidate: re.Match[str], has_case: bo
 
 
 def _is_initials(token: str) -> bool:
-    """Check for initials, such as "J" and "U.S", and abbreviations like them, such as "c" and "p.m"."""
+    """Return whether a token is initials, such as "J" and "U.S", or a similar abbreviation, such as "c" and "p.m"."""
     parts = token.split(".")
     if len(parts) == 1:
         return len(token) == 1 and (token.isupper() or "a" <= token <= "z")
@@ -178,12 +178,12 @@ def _is_initials(token: str) -> bool:
 
 
 def _is_lowercase(word: str) -> bool:
-    """Check for a lowercase word; "iPhone" is not one, nor is a word of a script without title case."""
+    """Return whether a word is lowercase; not for "iPhone" and scripts without case."""
     return word[:1] != word[:1].title() and not word[1:2].isupper()
 
 
 def _split_long(sentence: str, max_words: int) -> Iterator[str]:
-    if len(sentence) <= 2 * max_words:  # so few characters have no more words
+    if len(sentence) <= 2 * max_words:  # cannot have more words
         yield sentence
         return
     ends = [match.end() for match in _WORD.finditer(sentence)]

@@ -1,4 +1,4 @@
-"""TextVectorizer: the base of the transformers that count n-grams."""
+"""TextVectorizer: base class of transformers that count n-grams."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def _parameter_names(cls: Any) -> tuple[str, ...]:
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
-    """A transformer that counts n-grams by the specifications that its method ``_specs`` returns."""
+    """A transformer that counts n-grams by the specifications from its method ``_specs``."""
 
     n_jobs: int | None
     _specs: Callable[[], list[NgramSpec]]
     _requires_fit: ClassVar[bool] = True
-    _hash_texts: Any = None  # kernels from texts to hashes that its specifications do not describe
+    _hash_texts: Any = None  # kernels from texts to hashes, for schemes with arrays
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit to texts, and count their n-grams.
@@ -40,7 +40,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         sparse matrix of shape (n_texts, n_features)
-            The values, as ``transform`` returns them.
+            The values, as for ``transform``.
         """
         texts = list(as_documents(X, caller=type(self).__name__))
         return self.fit(texts, y).transform(texts)
@@ -66,14 +66,14 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             If ``X`` is a single string or a table, a text is NaN or cannot be encoded as UTF-8, or a parameter is
             invalid.
         TypeError
-            If a text is not a ``str``. The message names its index.
+            If a text is not a ``str``. The message contains its index.
         """
         self._validate_params()
         caller = type(self).__name__
         return count_ngrams(X, self._specs(), self.n_jobs, caller=caller, hash_texts=self._hash_texts)
 
     def ngram_specs(self) -> list[NgramSpec]:
-        """Return what is counted: a specification of each kind of n-grams, in the order of their columns.
+        """Return a specification for each kind of counted n-grams, in the order of their columns.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Raises
         ------
         ValueError
-            If there are none: of skip-grams, with a callable, or with ``input`` other than ``"content"``.
+            If there are none: for skip-grams, with a callable, or with ``input`` other than ``"content"``.
         NotFittedError
             Before ``fit``, if the vectorizer learns from texts.
 
@@ -96,7 +96,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return self._specs()
 
     def _validate_params(self) -> None:
-        """Check the parameters; scikit-learn would read their names from the signature in each call."""
+        """Check the parameters; faster than scikit-learn, which reads their names from the signature in each call."""
         cls: Any = type(self)
         parameters = {name: getattr(self, name) for name in _parameter_names(cls)}
         validate_parameter_constraints(self._parameter_constraints, parameters, caller_name=cls.__name__)

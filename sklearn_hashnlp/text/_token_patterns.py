@@ -1,4 +1,4 @@
-"""Token patterns that have a compiled tokenizer, and the check of ngram_range."""
+"""Token patterns with a compiled tokenizer, and the check of ngram_range."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class WordPattern(NamedTuple):
 
     min_length: int  # in characters
     keep_punctuation: bool = False  # whether a character that is neither ``\w`` nor ``\s`` is a token
-    split_punctuation: bool = True  # if False, words end at ``\s`` alone
+    split_punctuation: bool = True  # if False, words only end at ``\s``
 
     def tokenize(self, texts: Texts, stop_words: WordSet | None = None) -> Units:
-        """Split texts into words, without the stop words."""
+        """Split texts into words, without stop words."""
         return word_units(texts, **self._asdict(), stop_words=stop_words)
 
 
@@ -36,11 +36,11 @@ WORD_PATTERNS = {
         r"\S\S+": WordPattern(2, split_punctuation=False),
     }.items()
 }
-"""The token patterns that a kernel can replace."""
+"""The token patterns with a kernel."""
 
 
 def check_ngram_range(ngram_range: Any, *, caller: str) -> tuple[int, int]:
-    """Return ``(min_n, max_n)`` as int, or raise ValueError."""
+    """Return ``(min_n, max_n)`` as int, or raise a ValueError."""
     if len(ngram_range) == 2 and all(isinstance(n, Integral) for n in ngram_range):
         min_n, max_n = ngram_range
         if 1 <= min_n <= max_n:

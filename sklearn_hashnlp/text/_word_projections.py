@@ -1,4 +1,4 @@
-"""Texts as sequences of projected words, each distinct word projected once."""
+"""Texts as sequences of projected words; each distinct word is projected once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS_AND_PUNCTUATION = re.compile(r"\w+|[^\w\s]")
 
 
 class WordProjections(NamedTuple):
-    """Projections of the distinct words of some texts, and the word ids of each text.
+    """Projections of the distinct words of texts, and the word ids of each text.
 
     The projections of the words of text i, in their order, are
     ``projections[rows.values[rows.offsets[i]:rows.offsets[i + 1]]]``.
@@ -31,7 +31,7 @@ class WordProjections(NamedTuple):
     projections : ndarray of shape (n_distinct_words, n_columns)
         The projection of each distinct word.
     rows : Ragged of int64
-        The word ids of each text: indices of rows of ``projections``.
+        The word ids of each text: row indices of ``projections``.
     """
 
     projections: NDArray[Any]
@@ -47,8 +47,7 @@ def project_words(
 ) -> WordProjections:
     """Project the words of texts for a sequence model, or each text as a whole.
 
-    Each distinct word is projected once. Nothing is fitted and no vocabulary is stored: a word that was never seen
-    before has its projection like any other.
+    Each distinct word is projected once. Nothing is fitted and no vocabulary is stored: any word has a projection.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ def project_words(
     projector : SGNNProjector
         Projects the rows.
     level : {"word", "document"}, default="word"
-        Whether a text is the sequence of its words, or one item, with all n-grams of the text.
+        Whether a text is the sequence of its words, or a single item with all n-grams of the text.
 
     Returns
     -------
@@ -73,8 +72,8 @@ def project_words(
         If ``level`` or a parameter is invalid, ``texts`` is a single string or a table, or a text is NaN or holds a
         lone surrogate.
     TypeError
-        If a text is not a ``str``, or ``featurizer`` is not a CharNgramFeaturizer. The message names the index of a
-        text.
+        If a text is not a ``str``, or ``featurizer`` is not a CharNgramFeaturizer. The message contains the index of
+        the text.
 
     Examples
     --------
@@ -100,7 +99,7 @@ def project_words(
 
 
 def with_array_output(projector: SGNNProjector) -> SGNNProjector:
-    """Return a copy that returns arrays, also where ``sklearn.set_config`` has set another container."""
+    """Return a copy that returns arrays, even if ``sklearn.set_config`` sets another container."""
     copy: SGNNProjector = clone(projector).set_output(transform="default")
     return copy
 
@@ -108,7 +107,7 @@ def with_array_output(projector: SGNNProjector) -> SGNNProjector:
 def encode_words(
     documents: list[Any], *, first: int, featurizer: CharNgramFeaturizer, caller: str
 ) -> tuple[list[str], Ragged]:
-    """Return the distinct words of some texts, and the word ids of each text."""
+    """Return the distinct words of texts, and the word ids of each text."""
     split = _splitter(featurizer, caller)
     # A new word gets the next id.
     vocabulary: defaultdict[str, int] = defaultdict()
@@ -126,7 +125,7 @@ def encode_words(
 
 
 def _splitter(featurizer: CharNgramFeaturizer, caller: str) -> Callable[[str], list[str]]:
-    """Return the function that splits a text into words as the featurizer does."""
+    """Return the function that splits a text into words like the featurizer."""
     if not isinstance(featurizer, CharNgramFeaturizer):
         raise TypeError(f"{caller}: featurizer must be a CharNgramFeaturizer, got {featurizer!r}.")
     if featurizer.analyzer != "char":
@@ -138,6 +137,6 @@ def _splitter(featurizer: CharNgramFeaturizer, caller: str) -> Callable[[str], l
         _WORDS_AND_PUNCTUATION.findall if featurizer.split == "punctuation" else str.split
     )
     if featurizer.lowercase:
-        # Before the split, as in the featurizer: some characters become two, and one of them may be punctuation.
+        # Lowercase first, as in the featurizer: some characters become two, and one of them may be punctuation.
         return lambda text: split(text.lower())
     return split

@@ -1,4 +1,4 @@
-"""Datasets of rows, gathered many at a time, and their batches."""
+"""Datasets of rows, and their batches."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sklearn_hashnlp.training._rows import Rows
 
 
 class Dataset(Rows, SkorchDataset):  # type: ignore[misc]  # skorch has no types
-    """Rows that are gathered as tensors."""
+    """A dataset of rows that are gathered as tensors."""
 
     @property
     def X(self) -> Self:  # noqa: N802 - skorch's name
-        """The rows, for a net to predict: this set."""
+        """The rows, as skorch's nets read them."""
         return self
 
     @property
@@ -35,12 +35,12 @@ class Dataset(Rows, SkorchDataset):  # type: ignore[misc]  # skorch has no types
 
 
 def as_tensor(array: NDArray[Any]) -> Tensor:
-    """Return an array as a tensor; read-only memory, which torch does not know, is copied."""
+    """Return an array as a tensor; read-only memory, which torch does not support, is copied."""
     return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 
 class Batches:
-    """Batches of the rows of a dataset, in an order of their own in each epoch."""
+    """Iterate over the batches of a dataset, in a new order in each epoch."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Parameters that belong together, as small estimators: a grid search sets their fields by their names."""
+"""Parameter bundles: small estimators with fields that can be searched by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Decay = Literal["constant", "linear"]
 
 
 class Bundle(BaseEstimator):
-    """Parameters that belong together; the estimator that has them checks them in ``fit``."""
+    """A bundle of parameters, checked in ``fit`` of its estimator."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.get_params() == self.get_params()
@@ -22,20 +22,20 @@ class Bundle(BaseEstimator):
 
 
 class EarlyStopping(Bundle):
-    """When training ends by a validation set, which is taken from the training rows.
+    """Early stopping by a validation set, which is split off the training rows.
 
     The value of the parameter ``early_stopping`` of the estimators.
 
     Parameters
     ----------
     monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
-        Metric on the validation set that decides which epoch is the best. Language models have ``"valid_loss"`` alone.
+        Metric on the validation set that determines the best epoch. Language models only support ``"valid_loss"``.
     patience : int or None, default=10
-        Epochs without improvement after which training stops; None never stops early.
+        Number of epochs without improvement after which training stops; None never stops early.
     validation_fraction : float, default=0.05
-        Share of the rows that become the validation set, between 0 and 1.
+        Fraction of the rows used as validation set, between 0 and 1.
     restore_best : bool, default=True
-        Whether to restore the weights of the best epoch at the end; False keeps the last epoch's.
+        Whether to restore the weights of the best epoch at the end; False keeps the weights of the last epoch.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class EarlyStopping(Bundle):
 
 
 class Schedule(Bundle):
-    """How the learning rate changes during training, in which order rows are trained on, and what is averaged.
+    """Schedule of the learning rate, order of the rows, and weight averaging.
 
     The value of the parameter ``schedule`` of the estimators. ``partial_fit`` keeps the learning rate constant.
 
@@ -78,13 +78,13 @@ class Schedule(Bundle):
     warmup_steps : int, default=0
         Steps over which the learning rate rises from zero, at most three epochs.
     plateau : (int, float) or None, default=None
-        Patience and factor: the learning rate is multiplied by the factor after so many epochs without improvement on
-        the validation set. Only with ``early_stopping``.
+        Patience and factor: the learning rate is multiplied by the factor after ``patience`` epochs without improvement
+        on the validation set. Only with ``early_stopping``.
     average : bool, default=False
-        Whether the weights are averaged over the last quarter of the steps. Not with ``early_stopping``, which restores
+        Whether to average the weights over the last quarter of the steps. Not with ``early_stopping``, which restores
         the weights of the best epoch.
     shuffle : bool, default=True
-        Whether the rows are shuffled before each epoch.
+        Whether to shuffle the rows before each epoch.
 
     Examples
     --------
@@ -119,12 +119,12 @@ class Schedule(Bundle):
 
 
 class HasBundles(BaseEstimator):
-    """An estimator with parameters that are estimators, or not: their fields are set where they are."""
+    """An estimator with parameters that may be estimators, with settable fields."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of parameters that are estimators, such as ``schedule__decay``.
+        """Set parameters, including fields of parameters that are estimators, such as ``schedule__decay``.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class HasBundles(BaseEstimator):
         Raises
         ------
         ValueError
-            If there is no such parameter, or it is one of a parameter that is no estimator now, such as
+            If a parameter does not exist, or is a field of a parameter that is not an estimator, such as
             ``schedule__decay`` with ``schedule="auto"``.
         """
         values = self.get_params(deep=False) | params
@@ -180,10 +180,10 @@ def _is_plateau(pair: Any) -> bool:
     return bool(pair[0] >= 1 and 0 < float(pair[1]) < 1)
 
 
-def as_early_stopping(value: Any, usual: EarlyStopping) -> EarlyStopping | None:
-    """Return the value of ``early_stopping``: None without; a metric stands for the usual fields with it."""
+def as_early_stopping(value: Any, default: EarlyStopping) -> EarlyStopping | None:
+    """Return the value of ``early_stopping``; a metric's name is replaced by the default with that metric."""
     if isinstance(value, str):
-        return EarlyStopping(value, usual.patience, usual.validation_fraction)  # type: ignore[arg-type]  # checked
+        return EarlyStopping(value, default.patience, default.validation_fraction)  # type: ignore[arg-type]  # checked
     return value if isinstance(value, EarlyStopping) else None
 
 

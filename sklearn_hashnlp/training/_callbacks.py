@@ -1,4 +1,4 @@
-"""skorch callbacks: schedules of the learning rate, the log of steps, progress."""
+"""skorch callbacks: learning rate schedules, logging, progress bars."""
 
 from __future__ import annotations
 
@@ -17,48 +17,56 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.training._early_stopping import lower_is_better
 from sklearn_hashnlp.trees._counts import is_integer
 
-_MAX_PRINTED_LOSS = 20.0  # a perplexity of 10**8; that of more is printed in scientific notation
-_RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fall
-_LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
+_MAX_PRINTED_LOSS = 20.0  # perplexity of 10**8; larger ones are printed in scientific notation
+_RECENT_BATCHES = 200  # number of batches in the displayed mean
+_LOGGED_WINDOWS = 2**13  # two digits of the loss in a tenth of a second
 
 _Kind = TypeVar("_Kind")
 
 
 def callbacks_of_kind(callbacks: Iterable[Any], kind: type[_Kind]) -> list[_Kind]:
-    """Return the callbacks of a class among those of a user, which may be pairs of a name and a callback."""
+    """Return the callbacks of a class among a user's callbacks, which may be pairs of a name and a callback."""
     plain = (each[1] if isinstance(each, tuple | list) else each for each in callbacks)
     return [each for each in plain if isinstance(each, kind)]
 
 
+def time_limits(callbacks: Iterable[Any] | None) -> list[TimeLimit]:
+    """Return the time limits among a user's callbacks, checked."""
+    limits = callbacks_of_kind(callbacks or (), TimeLimit)
+    for limit in limits:
+        limit._check()
+    return limits
+
+
 def without_time_limits(callbacks: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the callbacks of a user that do not limit the time."""
+    """Return a user's callbacks without time limits."""
     return tuple(each for each in callbacks if not callbacks_of_kind([each], TimeLimit))
 
 
 class EpochClock(EpochTimer):  # type: ignore[misc]  # skorch has no types
-    """Write the seconds of an epoch into the history, without those spent on compiling functions."""
+    """Record the seconds of an epoch, without the time for compiling functions."""
 
     def on_epoch_begin(self, net: Any, **_: Any) -> None:
-        """Begin to measure."""
+        """Start the clock."""
         self.epoch_start_time_ = clock()
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Write the seconds."""
+        """Record the seconds."""
         net.history.record("dur", clock() - self.epoch_start_time_)
 
 
 class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types
-    """End the training after some seconds, at the earliest after the first step.
+    """Stop the training after some seconds, but not before the first step.
 
-    A callback for ``callbacks`` of the estimators. The training ends as if it was the last epoch: with early stopping
-    the best epoch's weights are restored. A linear schedule is cut short then, and weights are not averaged before the
-    last quarter of the planned steps. Of several limits the shortest holds. ``partial_fit`` ignores it, and saved
-    models do not hold it.
+    A callback for ``callbacks`` of the estimators. The current epoch becomes the last: with early stopping, the weights
+    of the best epoch are restored. A linear schedule is cut short, and weights are only averaged in the last quarter of
+    the planned steps. Of several limits the shortest applies. ``partial_fit`` ignores it, and it is not saved with
+    models.
 
     Parameters
     ----------
     seconds : float
-        Seconds of training.
+        Maximum time for training in seconds.
 
     Examples
     --------
@@ -78,31 +86,31 @@ class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types
             raise ValueError(f"TimeLimit needs a number of more than 0 seconds, got {self.seconds!r}.")
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
-        """Set the end of the training."""
+        """Set the deadline."""
         self._check()
         end = time.perf_counter() + self.seconds
         net.deadline = end if net.deadline is None else min(end, net.deadline)
 
 
 class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
-    """Lower the learning rate linearly from step to step, so that it would be 0 after the last."""
+    """Decrease the learning rate linearly at each step, to 0 after the last step."""
 
     def __init__(self, n_steps: int, n_done: int = 0, n_planned: int | None = None) -> None:
         self.n_steps = n_steps
         self.n_done = n_done
-        self.n_planned = n_planned  # steps that a resumed training was planned for; None is n_steps
+        self.n_planned = n_planned  # planned steps of a resumed training; None is n_steps
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
-        """Begin, or go on where a resumed training was, at the learning rate that the new plan has there."""
+        """Start, or resume with the learning rate of the new plan."""
         self.steps_ = self.n_done
         if not self.n_done or self.n_planned in (None, self.n_steps):
-            return  # not multiplied by 1, so that the same plan gives the same bits
-        now, then = (1 - (self.n_done - 1) / n_steps for n_steps in (self.n_steps, self.n_planned))
+            return  # the same plan must give the same bits
+        new, old = (1 - (self.n_done - 1) / n_steps for n_steps in (self.n_steps, self.n_planned))
         for group in net.optimizer_.param_groups:
-            group["lr"] *= now / then
+            group["lr"] *= new / old
 
     def on_batch_begin(self, net: Any, training: bool | None = None, **_: Any) -> None:
-        """Set the learning rate of the step to come."""
+        """Set the learning rate of the next step."""
         if not training:
             return
         if self.steps_:
@@ -113,18 +121,18 @@ class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class Warmup(Callback):  # type: ignore[misc]  # skorch has no types
-    """Raise the learning rate linearly from step to step, to its full value in the last of some first steps."""
+    """Increase the learning rate linearly to its full value over the first steps."""
 
     def __init__(self, n_steps: int, n_done: int = 0) -> None:
         self.n_steps = n_steps
         self.n_done = n_done
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Begin, or go on where a resumed training was."""
+        """Start, or resume."""
         self.steps_ = self.n_done
 
     def on_batch_begin(self, net: Any, training: bool | None = None, **_: Any) -> None:
-        """Set the learning rate of the step to come."""
+        """Set the learning rate of the next step."""
         if not training or self.steps_ >= self.n_steps:
             return
         factor = (self.steps_ + 1) / self.steps_ if self.steps_ else 1 / self.n_steps
@@ -134,7 +142,7 @@ class Warmup(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
-    """Multiply the learning rate by a factor when a measure of validation has not improved for some epochs."""
+    """Multiply the learning rate by a factor when a validation metric has not improved for some epochs."""
 
     def __init__(
         self, patience: int, factor: float, monitor: str = "valid_loss", first_epoch: int | None = None
@@ -142,14 +150,14 @@ class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
         self.patience = patience
         self.factor = factor
         self.monitor = monitor
-        self.first_epoch = first_epoch  # index in the history at which a resumed training began; None is its end
+        self.first_epoch = first_epoch  # first epoch of a resumed training; None is the next epoch
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
-        """Begin where this training does."""
+        """Set the first epoch."""
         self._first = len(net.history) if self.first_epoch is None else self.first_epoch
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Look at the epochs so far; nothing else is remembered, so that a training can be resumed."""
+        """Check all epochs so far; without further state, training can be resumed."""
         net.history.record("lr", net.optimizer_.param_groups[0]["lr"])
         best, waited = math.inf, 0
         for entry in net.history[self._first :]:
@@ -163,21 +171,21 @@ class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
-    """Log training and validation loss of a language model every so many steps of an epoch.
+    """Log training and validation loss of a language model every ``every`` steps of an epoch.
 
-    A callback for ``callbacks`` of :class:`~sklearn_hashnlp.language.HsigmoidLanguageModel`. With ``verbose=2`` of the
-    model the entries are printed.
+    A callback for ``callbacks`` of :class:`~sklearn_hashnlp.language.HsigmoidLanguageModel`. The entries are printed if
+    ``verbose=2`` is set.
 
     Parameters
     ----------
     every : int
-        Number of steps between entries; the count starts anew with every epoch.
+        Number of steps between entries; counted anew in every epoch.
 
     Attributes
     ----------
     log_ : list of dict
         The entries: ``epoch``, ``step``, ``train_loss``, the mean since the last entry, and with validation sentences
-        ``valid_loss``, the loss of 8192 evenly spaced words. The model has the same list.
+        ``valid_loss``, the loss on 8192 evenly spaced words. The model has the same list.
 
     Examples
     --------
@@ -201,8 +209,8 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
             raise ValueError(f"StepLog needs an integer of at least 1 step between entries, got {self.every!r}.")
 
     def on_epoch_begin(self, _net: Any, dataset_valid: Any = None, **_: Any) -> None:
-        """Begin to count."""
-        self._n_steps_ = self._n_words_ = 0  # skorch takes names without a last underscore for parameters
+        """Reset the sums."""
+        self._n_steps_ = self._n_words_ = 0  # skorch treats names without a trailing underscore as parameters
         self._sum_ = 0.0
         self._valid_ = None if dataset_valid is None else dataset_valid.X.evenly_spaced(_LOGGED_WINDOWS)
 
@@ -224,62 +232,62 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
             print(_step_line(entry), flush=True)
 
     def on_epoch_end(self, _net: Any, **_: Any) -> None:
-        """Drop the validation sentences."""
+        """Release the validation sentences."""
         self._valid_ = None
 
 
 class EpochLog(PrintLog):  # type: ignore[misc]  # skorch has no types
-    """Print a line with the measures of every epoch; the best ones are colored on a terminal."""
+    """Print a line with the metrics of every epoch; on a terminal the best ones are colored."""
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Print the line, where there is a standard output: services have none."""
+        """Print the line if there is a standard output; services have none."""
         if net.verbose and sys.stdout is not None:
             super().on_epoch_end(net, **kwargs)
 
     def format_row(self, row: dict[str, Any], key: str, color: str) -> Any:
-        """Format one measure."""
+        """Format one metric."""
         if isinstance(row[key], float) and row[key] > math.exp(_MAX_PRINTED_LOSS):
-            return f"~{row[key]:.0e}"  # not a number, which would be printed with all its digits
+            return f"~{row[key]:.0e}"  # a string: a number would be printed with all digits
         return super().format_row(row if _shows_colors(sys.stdout) else row | {f"{key}_best": False}, key, color)
 
 
 class EpochBar(ProgressBar):  # type: ignore[misc]  # skorch has no types
-    """Draw a progress bar of the batches of an epoch on stderr, and remove it."""
+    """Draw a progress bar for the batches of an epoch on stderr."""
 
     @classmethod
     def is_shown(cls) -> bool:
-        """Return whether stderr is a terminal or a notebook, and no file or pipe."""
+        """Return whether stderr is a terminal or a notebook."""
         return cls().in_ipynb() or _is_terminal(sys.stderr)
 
     def _use_notebook(self) -> bool:
-        """Draw text in notebooks, too: without ipywidgets a widget would be an error."""
+        """Draw text in notebooks as well, since a widget needs ipywidgets."""
         return False
 
     def on_train_end(self, _net: Any, **_: Any) -> None:
-        """Remove the bar of an epoch that was interrupted."""
+        """Remove the bar of an interrupted epoch."""
         if hasattr(self, "pbar_"):
             self.pbar_.close()
 
 
 class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Move a progress bar with every batch, and write a line with the measures of every epoch."""
+    """Update a progress bar with every batch, and write a line with the metrics of every epoch."""
 
     def __init__(self, write: Callable[[str], None], update: Callable[[int, int], None]) -> None:
         self.write = write
         self.update = update
 
     def initialize(self) -> EpochProgress:
-        """Begin a new training."""
+        """Start a new training."""
         self.seen_ = 0
         self.total_ = 0
         return self
 
     def on_epoch_begin(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
-        """Count the rows of all epochs."""
+        """Set the number of rows of all epochs."""
         self.total_ = len(dataset_train) * net.max_epochs
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool | None = None, **kwargs: Any) -> None:
-        """Move the bar."""
+        """Update the bar."""
         if training:
             self.seen_ += len(batch[1])
             self.update(self.seen_, self.total_)
@@ -298,27 +306,27 @@ class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Move a progress bar with every batch, and write a line with every entry of the log and every epoch."""
+    """Update a progress bar with every batch, and write a line for every log entry and every epoch."""
 
     def __init__(self, write: Callable[[str], None], update: Callable[[int, int, str], None]) -> None:
         self.write = write
         self.update = update
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
-        """Count the epochs, and find their log."""
-        self._n_epochs = len(net.history) + net.max_epochs  # those before an interruption count
+        """Set the number of epochs and find their log."""
+        self._n_epochs = len(net.history) + net.max_epochs  # including epochs before an interruption
         logs = [callback.log_ for _, callback in net.callbacks_ if isinstance(callback, StepLog)]
         self._log = logs[0] if logs else []
         self._n_written = len(self._log)
 
     def on_epoch_begin(self, net: Any, dataset_train: Any = None, **_: Any) -> None:
-        """Begin to count."""
+        """Reset the counts."""
         self._n_words = len(dataset_train)
         self._n_seen = self._n_measured = 0
         self._losses: deque[float] = deque(maxlen=_RECENT_BATCHES)
 
     def on_batch_begin(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
-        """Move on, at the beginning of a batch: to ask for its loss at its end would make a GPU wait."""
+        """Update the bar at the start of a batch: reading its loss at its end would synchronize with a GPU."""
         if training:
             self._move(net)
             self._n_seen += len(batch[0])
@@ -355,7 +363,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def _shows_colors(stream: TextIO | None) -> bool:
-    """Return whether to print colors, by the conventions of NO_COLOR and FORCE_COLOR (which notebooks set)."""
+    """Return whether to print colors, by NO_COLOR and FORCE_COLOR (which notebooks set)."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (_is_terminal(stream) and os.environ.get("TERM") != "dumb")
@@ -378,10 +386,10 @@ def _log_line(entry: dict[str, float]) -> str:
 
 
 def perplexity(loss: float) -> float:
-    """Compute the perplexity of a loss; the largest is near that of floating-point numbers."""
+    """Compute the perplexity of a loss, limited to the range of float64."""
     return math.exp(min(loss, 700.0))
 
 
 def format_perplexity(loss: float, n_digits: int = 2) -> str:
-    """Return the perplexity of a loss for people to read."""
+    """Format the perplexity of a loss."""
     return f"{perplexity(loss):.{n_digits}f}" if loss < _MAX_PRINTED_LOSS else f"{perplexity(loss):.1e}"

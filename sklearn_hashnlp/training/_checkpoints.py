@@ -1,4 +1,4 @@
-"""Checkpoints: files and folders that are whole at any time, and the callbacks that write them."""
+"""Checkpoints that are complete at any time, and callbacks that write them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NAME = re.compile(r"epoch-(\d{5,})")
 
 
 class EpochCheckpoints:
-    """The folders ``epoch-00001``, ``epoch-00002`` and so on within a folder, a saved model each."""
+    """The folders ``epoch-00001``, ``epoch-00002`` and so on in a folder, each with a saved model."""
 
     def __init__(self, folder: str | os.PathLike[str], *, keep_all: bool = False) -> None:
-        self.keep_all = keep_all  # else only the last and the best
+        self.keep_all = keep_all  # else only the last and the best epoch
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
@@ -30,12 +30,12 @@ class EpochCheckpoints:
         return self.folder / f"epoch-{epoch:05d}"
 
     def epochs(self) -> list[int]:
-        """Return the epochs that are there, ascending."""
+        """Return the saved epochs in ascending order."""
         matches = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
         return sorted(int(match[1]) for match in matches if match)
 
     def save(self, model: Any, epoch: int) -> None:
-        """Save a model with all that further training needs."""
+        """Save a model with its training state."""
         with unfinished_folder(self.folder) as unfinished:
             save_model(model, unfinished / "model", training_state=True)
             self.remove(epoch)
@@ -46,18 +46,18 @@ class EpochCheckpoints:
         return load_model(self.path(epoch))
 
     def remove(self, epoch: int) -> None:
-        """Remove an epoch, if it is there."""
+        """Remove an epoch, if it exists."""
         if self.path(epoch).exists():
             with unfinished_folder(self.folder) as unfinished:
-                self.path(epoch).rename(unfinished / "removed")  # gone at once, though not yet deleted
+                self.path(epoch).rename(unfinished / "removed")  # atomic; deleted afterwards
 
     def clear_unfinished(self) -> None:
-        """Delete what a training that was killed had begun to write."""
+        """Delete the unfinished files of a killed training."""
         remove_abandoned(self.folder)
 
 
 class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
-    """Save the model after every epoch, and remove the checkpoints that are not to be kept."""
+    """Save the model after every epoch, and remove older checkpoints."""
 
     def __init__(self, checkpoints: EpochCheckpoints, make_model: Callable[[], Any], first_epoch: int) -> None:
         self.checkpoints = checkpoints
@@ -69,7 +69,7 @@ class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
         self.checkpoints.clear_unfinished()
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Save, and only then remove."""
+        """Save the epoch before removing others."""
         last = len(net.history)
         self.checkpoints.save(self.make_model(), last)
         if self.checkpoints.keep_all:
@@ -81,23 +81,23 @@ class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class SaveFromTimeToTime(Callback):  # type: ignore[misc]  # skorch has no types
-    """Save the model after every whole epoch, and within an epoch whenever so many seconds have passed."""
+    """Save the model after every complete epoch, and every ``every`` seconds within an epoch."""
 
     def __init__(self, save: Callable[[], None], every: float) -> None:
         self.save = save
         self.every = every
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Begin to count the seconds."""
+        """Start the clock."""
         self._saved = time.perf_counter()
 
     def on_batch_end(self, _net: Any, training: bool = False, **_: Any) -> None:
-        """Save, if it is time."""
+        """Save if the time has passed."""
         if training and time.perf_counter() - self._saved >= self.every:
             self._save()
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Save, but not an epoch that was cut short by the time: the end of the training does."""
+        """Save, unless the time limit cut the epoch short: the end of the training saves it."""
         if not net.time_is_over():
             self._save()
 
@@ -107,7 +107,7 @@ class SaveFromTimeToTime(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def best_epoch(history: list[Mapping[str, Any]], first_epoch: int) -> int:
-    """Return the best epoch: by the validation loss, or where there was none by the training loss."""
+    """Return the epoch with the lowest validation loss, or without validation the lowest training loss."""
     measure = "valid_loss" if all("valid_loss" in entry for entry in history[first_epoch:]) else "train_loss"
     losses = [entry[measure] for entry in history[first_epoch:]]
     return first_epoch + losses.index(min(losses)) + 1 if losses else 0

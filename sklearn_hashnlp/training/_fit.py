@@ -1,4 +1,4 @@
-"""Train a net: the one way for every estimator."""
+"""Train a net, for every estimator."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -22,7 +23,17 @@ from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
 from sklearn_hashnlp.training._settings import TrainingSettings
 
-_WARMUP_EPOCHS = 3  # a warmup takes at most so many: small corpora have few steps
+_WARMUP_EPOCHS = 3  # maximum length of a warmup: small corpora have few steps per epoch
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """State of a training that is resumed."""
+
+    first_epoch: int  # index of its first epoch in the net's history
+    best_weights: Mapping[str, Tensor] | None = None  # weights of the best epoch, if they may be restored
+    planned_epochs: int | None = None  # number of epochs that the schedule was planned for
+    learning_rates: Sequence[float] = ()  # current rates of the optimizer's parameter groups, if they are restored
 
 
 def fit_net(
@@ -36,41 +47,36 @@ def fit_net(
     batch_options: Mapping[str, Any] = MappingProxyType({}),
     first_callbacks: Sequence[Any] = (),
     last_callbacks: Sequence[Any] = (),
-    first_epoch: int | None = None,
-    best_weights: Mapping[str, Tensor] | None = None,
-    planned_epochs: int | None = None,
+    resumed: Resumed | None = None,
 ) -> None:
-    """Train a net, epoch after epoch, from the weights that it has.
+    """Train a net from its current weights.
 
-    SIGINT, and ``KeyboardInterrupt`` of a callback, end training early and in good order: the weights are the best
-    epoch's where they are kept, else the average so far where one is taken, else those that were reached; the history
-    holds the finished epochs, and ``net.interrupted_`` is whether it was SIGINT. The data do not stay on the net.
+    SIGINT, or ``KeyboardInterrupt`` in a callback, stops training early. The final weights are then those of the best
+    epoch if they are stored, else the average if there is one, else the current ones; the history holds the completed
+    epochs, and ``net.interrupted_`` is True after SIGINT. The net does not keep the data.
 
-    ``optimizer`` goes on with the state of the net's own, if it is of the same kind. ``batch_options`` are more
-    arguments of the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` stand around the user's.
-    ``first_epoch``, ``best_weights`` and ``planned_epochs`` are of a training that is resumed: where in the history it
-    began, the weights to return to if no epoch to come is better, and the epochs that its learning rates were planned
-    for.
+    ``optimizer`` takes over the state of the net's optimizer, if it has the same class. ``batch_options`` are passed to
+    the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` are called before and after the user's.
     """
-    began = time.perf_counter()
+    start_time = time.perf_counter()
     transfer_state(net.optimizer_, optimizer)
-    first_epoch = len(net.history) if first_epoch is None else first_epoch
+    resumed = resumed or Resumed(len(net.history))
     options = {"shuffle": settings.shuffle, "generator": np.random.default_rng(settings.seed)} | dict(batch_options)
-    with _configured(net, valid, settings, optimizer, loss, options, began):
-        n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - first_epoch
+    with _configured(net, valid, settings, optimizer, loss, options, start_time):
+        n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - resumed.first_epoch
         n_steps = settings.max_epochs * n_batches
         averages = settings.average and valid is None
         if averages:
             for group in optimizer.param_groups:
                 group["average_after"] = n_steps - max(1, n_steps // 4)
         callbacks = [*first_callbacks, *settings.callbacks]
-        if settings.warmup_steps and not first_epoch:
+        if settings.warmup_steps and not resumed.first_epoch:
             callbacks.append(Warmup(min(settings.warmup_steps, _WARMUP_EPOCHS * n_batches), n_done * n_batches))
         if settings.schedule == "linear":
-            planned_steps = None if planned_epochs is None else planned_epochs * n_batches
+            planned_steps = None if resumed.planned_epochs is None else resumed.planned_epochs * n_batches
             callbacks.append(LinearSchedule(n_steps, n_done * n_batches, planned_steps))
         if valid is not None:
-            callbacks += _validation_callbacks(settings, first_epoch, best_weights)
+            callbacks += _validation_callbacks(settings, resumed)
         if settings.progress_bar and EpochBar.is_shown():
             n_valid_batches = 0 if valid is None else len(net.get_iterator(valid, training=False))
             callbacks.append(EpochBar(n_batches + n_valid_batches, detect_notebook=False))
@@ -91,13 +97,13 @@ def fit_net(
         if settings.verbose > 2:
             print(_describe(net, train, valid, settings, n_steps))
         net.notify("on_train_begin", X=train, y=None)
-        net.fit_loop(train)  # not by skorch's partial_fit, where every KeyboardInterrupt ends
+        net.fit_loop(train)  # skorch's partial_fit would catch every KeyboardInterrupt
         net.notify("on_train_end", X=train, y=None)
     if not settings.keeps_batches:
         for entry in net.history[-1:]:
             entry["batches"] = []
     if averages:
-        optimizer.load_average()  # type: ignore[attr-defined]  # only row-wise optimizers are asked for averages
+        optimizer.load_average()  # type: ignore[attr-defined]  # averages are only used with row-wise optimizers
 
 
 @contextmanager
@@ -108,9 +114,9 @@ def _configured(
     optimizer: Optimizer,
     loss: Any | None,
     options: Mapping[str, Any],
-    began: float,
+    start_time: float,
 ) -> Iterator[None]:
-    """Set on a net what decides its training; its data are not to outlive the training."""
+    """Configure a net for training, and remove its data afterwards."""
     net.optimizer_, net.lr, net.was_trained = optimizer, settings.learning_rate, True
     net.batch_size, net.verbose = settings.batch_size, settings.verbose
     old_loss = net.criterion_
@@ -120,12 +126,12 @@ def _configured(
         setattr(net, f"iterator_train__{name}", value)
     net.iterator_train__device = net.iterator_valid__device = net.device
     net.train_split = None if valid is None else predefined_split(valid)
-    net.deadline = None if settings.max_time is None else began + settings.max_time
+    net.deadline = None if settings.max_time is None else start_time + settings.max_time
     net.max_grad_norm = settings.max_grad_norm
     try:
         yield
     except BaseException:
-        net.criterion_ = old_loss  # what was learned before means what it meant
+        net.criterion_ = old_loss
         for _, callback in net.callbacks_:
             if isinstance(callback, EarlyStopping):
                 callback.discard()
@@ -135,19 +141,17 @@ def _configured(
         net.module_.eval()
 
 
-def _validation_callbacks(
-    settings: TrainingSettings, first_epoch: int, best_weights: Mapping[str, Tensor] | None
-) -> list[Any]:
+def _validation_callbacks(settings: TrainingSettings, resumed: Resumed) -> list[Any]:
     callbacks: list[Any] = []
     if settings.lr_plateau is not None:
-        callbacks.append(ReduceOnPlateau(*settings.lr_plateau, settings.monitor, first_epoch))
+        callbacks.append(ReduceOnPlateau(*settings.lr_plateau, settings.monitor, resumed.first_epoch))
     if settings.stops_early:
         early_stopping = EarlyStopping(
             settings.patience,
             settings.monitor,
             restore=settings.restore_best,
-            first_epoch=first_epoch,
-            best_weights=best_weights,
+            first_epoch=resumed.first_epoch,
+            best_weights=resumed.best_weights,
         )
         callbacks.append(early_stopping)
     return callbacks

@@ -1,4 +1,4 @@
-"""Ctrl-C during training: noted by a handler of SIGINT, and raised when the training has ended in good order."""
+"""Ctrl-C during training: SIGINT is deferred until training has stopped properly."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 
 
 class Interrupt:
-    """The SIGINT of one call of ``fit``, which may never come."""
+    """The SIGINT during one call of ``fit``, if any."""
 
     def __init__(self) -> None:
-        self.deferred = False  # whether there is something learned to keep: set when the first epoch begins
-        self.pending = False  # it came, and is raised when fit ends
-        self.raised = False  # it came before the first epoch, or again: the user does not want to wait
-        self._previous: Any = None  # the handler that was there
+        self.deferred = False  # whether to defer it: set at the start of the first epoch
+        self.pending = False  # it was deferred, and is raised at the end of fit
+        self.raised = False  # it was raised at once, before the first epoch or for the second time
+        self._previous: Any = None  # the previous handler
 
     @contextmanager
     def handled(self) -> Iterator[None]:
-        """Install the handler, where Python has one in this thread: other threads never receive a signal."""
+        """Install the handler; only the main thread receives signals."""
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGINT)
-        if not callable(self._previous):  # SIGINT is ignored, kills the process, or is handled outside of Python
+        if not callable(self._previous):  # SIGINT is ignored, kills the process, or is not handled by Python
             yield
             return
         try:
@@ -34,7 +34,7 @@ class Interrupt:
             signal.signal(signal.SIGINT, self._previous)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        """Call the handler that was there; if it raises ``KeyboardInterrupt``, as Python's own, defer that."""
+        """Call the previous handler; if it raises ``KeyboardInterrupt``, defer that."""
         try:
             self._previous(number, frame)
         except KeyboardInterrupt:
@@ -45,7 +45,7 @@ class Interrupt:
 
 
 class _Here(threading.local):
-    """The call of ``fit`` that this thread is in."""
+    """The current call of ``fit`` in this thread."""
 
     interrupt: Interrupt | None = None
 
@@ -55,14 +55,14 @@ _here = _Here()
 
 @contextmanager
 def deferred_interrupt() -> Iterator[None]:
-    """Raise the ``KeyboardInterrupt`` of a SIGINT at the end if a net is being trained; of a second one at once."""
+    """Raise the ``KeyboardInterrupt`` of a SIGINT at the end if a net is being trained; a second one at once."""
     outer, interrupt = _here.interrupt, Interrupt()
     _here.interrupt = interrupt
     try:
         with interrupt.handled():
             yield
     except Exception as error:
-        if interrupt.pending:  # else a search would count a failed fit, and go on
+        if interrupt.pending:  # else a search would count a failed fit and continue
             raise KeyboardInterrupt from error
         raise
     finally:
@@ -72,5 +72,5 @@ def deferred_interrupt() -> Iterator[None]:
 
 
 def current_interrupt() -> Interrupt:
-    """Return the interrupt of the ``fit`` that this thread is in; outside of one, an interrupt that never comes."""
+    """Return the interrupt of the current ``fit`` in this thread; outside of ``fit`` one that never occurs."""
     return _here.interrupt or Interrupt()

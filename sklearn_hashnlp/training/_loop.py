@@ -1,4 +1,4 @@
-"""A skorch net with its training loop: how an epoch runs, from top to bottom."""
+"""A skorch net with its training loop."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch import NeuralNet
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.optim import clip_grad_norm_
+from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerName, pack_step_sizes, unpack_step_sizes
 from sklearn_hashnlp.training._optimizers import (
@@ -30,19 +32,59 @@ from sklearn_hashnlp.training._optimizers import (
     shapes_of,
 )
 from sklearn_hashnlp.training._torch_scope import plain_torch, shapes_only, torch_seed
-from sklearn_hashnlp.training._weights import check_shapes, load_arrays, module_to_arrays
 from sklearn_hashnlp.trees import SoftmaxTree
 
-MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
-_CHECKED_EVERY = 200  # batches, a multiple of the others: a shorter rise of the loss is no divergence
+_BLOCK = 2**18
+_EXTRA = "._extra_state"
+
+
+def module_to_arrays(module: nn.Module, tables: Mapping[str, float]) -> dict[str, NDArray[Any]]:
+    """Return all weights; of ``tables``, given with their initial values, only the trained rows."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, tensor in module.state_dict().items():
+        array = tensor.detach().cpu().contiguous().numpy()
+        arrays |= pack_table(name, array, tables[name]) if name in tables else {name: array.copy()}
+    return arrays
+
+
+def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: Mapping[str, float]) -> None:
+    """Load the result of :func:`module_to_arrays` into a module with untrained tables."""
+    with torch.no_grad():
+        for name, tensor in module.state_dict().items():  # these share memory with the module
+            if name in tables:
+                table = tensor.cpu()  # shares memory on the CPU
+                unpack_table(name, arrays, table.numpy())
+                if tensor.device.type != "cpu":
+                    tensor.copy_(table)
+            elif name.endswith(_EXTRA):
+                state = torch.from_numpy(np.array(arrays[name]))
+                module.get_submodule(name.removesuffix(_EXTRA)).set_extra_state(state)
+            else:
+                check_shape(name, arrays[name], tuple(tensor.shape))
+                if tensor.is_floating_point() != (arrays[name].dtype.kind == "f"):
+                    raise ValueError(
+                        f"The array {name!r} is of {arrays[name].dtype}, and the model has {tensor.dtype}."
+                    )
+                tensor.copy_(torch.from_numpy(np.array(arrays[name])))
+
+
+def check_shapes(module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Compare the shapes of a module with stored arrays; of tables only the columns."""
+    for name, tensor in module.state_dict().items():
+        if not name.endswith(_EXTRA):
+            check_stored(name, arrays, tuple(tensor.shape))
+
+
+MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: reading a loss synchronizes with CUDA
+_CHECKED_EVERY = 200  # batches, a multiple of the others: a shorter rise of the loss is not a divergence
 
 Step = Callable[[], dict[str, Any]]
 
-_TREE = "tree."  # begins the names of its arrays
+_TREE = "tree."  # prefix of the tree's arrays
 
 
 class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
-    """skorch's history, without a copy of all epochs for each look at one: a stream has an epoch a call."""
+    """skorch's history, without copying all epochs on each access: a stream has an epoch per call."""
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, int | slice):
@@ -53,31 +95,30 @@ class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
 
 
 class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
-    """A skorch net for batches that take less time than what skorch does around each.
+    """A skorch net with low overhead per batch.
 
-    Only those callbacks are called for a batch that do something then, and the optimizer is given no closure. A
-    callback that ends training, by raising ``KeyboardInterrupt`` at the end of an epoch as skorch's do, does so after
-    all others have had their turn. SIGINT ends training after the batch or the epoch's callbacks.
+    Only callbacks that override a method for batches are called for a batch, and the optimizer gets no closure. If a
+    callback raises ``KeyboardInterrupt`` at the end of an epoch, as skorch's do to stop training, the other callbacks
+    are still called. SIGINT stops training after the batch or after the callbacks of the epoch.
     """
 
-    # By time.perf_counter; training then ends as if a callback had ended it, its last epoch cut short and closed.
-    deadline: float | None = None
-    max_grad_norm: float | None = None  # of all gradients together; larger ones are scaled down
-    rows_per_step: int | None = None  # in the batches of the first training: fewer rows take a smaller step
-    has_only_step_sizes: bool = False  # of the state of its optimizer: it was loaded without a training state
-    was_trained: bool = False  # since it was made or loaded, or before it was saved with its training state
-    interrupted_ = False  # whether SIGINT, and not a callback, ended the last training
-    measures: ClassVar[tuple[str, ...]] = ("loss",)  # of a step, for the history
-    keeps_batches: ClassVar[bool] = True  # in the history; of a large corpus they would fill the memory
+    deadline: float | None = None  # by time.perf_counter; training then stops, as if by a callback after a short epoch
+    max_grad_norm: float | None = None  # of the gradient of all parameters
+    rows_per_step: int | None = None  # batch size of the first training: smaller batches take a smaller step
+    has_only_step_sizes: bool = False  # whether the optimizer was loaded without its full training state
+    was_trained: bool = False  # since it was built or loaded, or before it was saved with its training state
+    interrupted_ = False  # whether SIGINT stopped the last training
+    measures: ClassVar[tuple[str, ...]] = ("loss",)  # results of a step that are recorded in the history
+    keeps_batches: ClassVar[bool] = True  # whether the history holds all batches, which needs memory for a large corpus
     has_sparse_gradients: ClassVar[bool] = False
-    validation: ClassVar[str] = ""  # how to get a validation set, for errors
+    validation: ClassVar[str] = ""  # message on how to get a validation set
     _interrupt: Interrupt
     divergence: ClassVar[str] = (
         "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
     )
 
     def fit_loop(self, X: Any, y: Any = None, epochs: int | None = None, **_fit_params: Any) -> Net:
-        """Train for some epochs; an epoch that was interrupted leaves the history."""
+        """Train for some epochs; an interrupted epoch is removed from the history."""
         train, valid = self.get_split_datasets(X, y)
         batches = self.get_iterator(train, training=True)
         valid_batches = None if valid is None else self.get_iterator(valid, training=False)
@@ -91,23 +132,23 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         return self
 
     def initialize_history(self) -> Net:
-        """Begin a history without epochs."""
+        """Start an empty history."""
         self.history_ = EpochHistory()
         return self
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
-        """Begin an epoch in the history."""
+        """Start an epoch in the history."""
         super().on_epoch_begin(net, **kwargs)
         if not self.keeps_batches:
             for entry in self.history[-2:-1]:
                 entry["batches"] = []
 
     def training_steps(self, batches: Iterable[Any]) -> Iterable[tuple[Any, Step]]:
-        """Return each batch with the function that trains on it; compiled steps take its place."""
+        """Return each batch with the function that trains on it; overridden for compiled steps."""
         return ((batch, partial(self.train_step, batch)) for batch in batches)
 
     def validation_steps(self, batches: Iterable[Any]) -> Iterable[tuple[Any, Step]]:
-        """Return each batch with the function that measures on it."""
+        """Return each batch with the function that evaluates it."""
         return ((batch, partial(self.validation_step, batch)) for batch in batches)
 
     def train_step(self, batch: Any, **_: Any) -> dict[str, Any]:
@@ -125,29 +166,29 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         return {"loss": loss, "y_pred": outputs}
 
     def batch_loss(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """Compute the mean loss of a batch, and the outputs that callbacks see."""
+        """Compute the mean loss of a batch, and the outputs for callbacks."""
         X, y = batch
         outputs = self.infer(X)
         return self.get_loss(outputs, y, X=X, training=True), outputs
 
     def step_scale(self, batch: Any) -> float:
-        """Return the factor of a batch's gradients: a single row must not take the step of a whole batch."""
+        """Return the factor of a batch's gradients: a small batch takes a smaller step."""
         return 1.0 if self.rows_per_step is None else min(1.0, self.n_rows(batch) / self.rows_per_step)
 
     def n_rows(self, batch: Any) -> int:
-        """Return how much a batch counts in the means of an epoch."""
+        """Return the weight of a batch in the means of an epoch."""
         return len(batch[0])
 
     def hooks(self, name: str) -> list[Callable[..., None]]:
-        """Return the methods of that name of the callbacks that override it."""
+        """Return the methods of callbacks that override ``name``."""
         methods = (getattr(callback, name) for _, callback in self.callbacks_)
         return [method for method in methods if getattr(method, "__func__", None) is not getattr(Callback, name)]
 
     def _run_epoch(self, steps: Iterable[tuple[Any, Step]], prefix: str) -> None:
-        """Take the steps of an epoch and write their measures into the history."""
+        """Take the steps of an epoch and record their results in the history."""
         training = prefix == "train"
         before, after = self.hooks("on_batch_begin"), self.hooks("on_batch_end")
-        # Who is called after a batch may want its loss.
+        # Callbacks after a batch may read its loss.
         measured_every = 1 if after else MEASURED_EVERY[torch.device(self.device).type]
         records: list[dict[str, Any]] = self.history[-1]["batches"]
         n_batches, waiting = 0, []
@@ -185,10 +226,10 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
             self.check_loss(sum(record["train_loss"] for record in records[-_CHECKED_EVERY:]) / _CHECKED_EVERY)
 
     def check_loss(self, loss: float) -> None:
-        """Raise an error if the mean training loss of many batches is that of a training that has diverged."""
+        """Raise an error if the mean training loss of many batches indicates divergence."""
 
     def _end_epoch(self, **datasets: Any) -> None:
-        """Call every callback; only then one that wants to stop, or the deadline, ends the training."""
+        """Call every callback before one of them, or the deadline, stops the training."""
         self._n_finished = len(self.history)
         stop = None
         self.on_epoch_end(self, **datasets)
@@ -198,7 +239,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
             except KeyboardInterrupt as interrupt:
                 if self._interrupt.raised:
                     raise
-                stop = interrupt  # the last line is yet to be printed
+                stop = interrupt  # the last line must still be printed
             except KeyError as error:
                 if datasets["dataset_valid"] is not None or "valid_" not in str(error):
                     raise
@@ -210,7 +251,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
     @contextmanager
     def _ended_by_interrupts(self) -> Iterator[None]:
-        """Let ``KeyboardInterrupt`` end the training, but for a second SIGINT, and drop the unfinished epoch."""
+        """Stop training on ``KeyboardInterrupt``, except for a second SIGINT, and drop the unfinished epoch."""
         self._interrupt = current_interrupt()
         self._interrupt.deferred = True
         self._n_finished = len(self.history)
@@ -227,11 +268,11 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def tables(self) -> dict[str, float]:
-        """Return the tables of which few rows are trained, by name, and the value that their rows start at."""
+        """Return the names of tables with few trained rows, and the initial value of their rows."""
         return {}
 
     def architecture(self) -> dict[str, Any]:
-        """Return what the module is made of, as JSON values."""
+        """Return the architecture of the module as JSON values."""
         architecture: dict[str, Any] = self.get_params_for("module")["architecture"]
         return architecture
 
@@ -244,13 +285,13 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         return {"architecture": self.architecture(), "device": torch.device(self.device).type}, arrays
 
     def restore(self, arrays: dict[str, NDArray[Any]], device: str, history: list[dict[str, Any]]) -> None:
-        """Load weights and history into a net on the CPU that is not initialized yet."""
+        """Load weights and history into an uninitialized net on the CPU."""
         with plain_torch():
-            with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
-                with shapes_only():  # a damaged file may promise a module larger than the memory
-                    promised = self.module(**self.get_params_for("module"))
-                    self.match_shapes(promised, arrays)
-                check_shapes(promised, arrays)
+            with torch_seed(0):  # drawn values are overwritten; the user's generator is not changed
+                with shapes_only():  # a damaged file may specify a module larger than the memory
+                    specified = self.module(**self.get_params_for("module"))
+                    self.match_shapes(specified, arrays)
+                check_shapes(specified, arrays)
                 self.initialize()
             self.match_shapes(self.module_, arrays)
             load_arrays(self.module_, arrays, self.tables())
@@ -261,41 +302,41 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         self.history = EpochHistory({"batches": []} | entry for entry in history)
 
     def match_shapes(self, module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Prepare a module some of whose shapes depend on what was learned."""
+        """Prepare a module with shapes that depend on the learned arrays."""
 
     @property
     def has_training_state(self) -> bool:
-        """True if training can continue as if the net had never been saved."""
+        """Whether training can continue as if the net had never been saved."""
         return self.was_trained or (bool(self.optimizer_.state) and not self.has_only_step_sizes)
 
     def to_step_sizes(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what further training needs at least; it is saved with every model."""
+        """Return the minimum state needed for further training; it is saved with every model."""
         state = read_state(self.module_, self.optimizer_)
         return pack_step_sizes(state, self.rows_per_step, shapes_of(self.module_), self.tables())
 
     def load_step_sizes(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Load what :meth:`to_step_sizes` returned; a model that was converted or not trained has none."""
+        """Load the result of :meth:`to_step_sizes`; converted or untrained models have none."""
         state, self.rows_per_step = unpack_step_sizes(values, arrays, shapes_of(self.module_))
         if state is not None:
             self.has_only_step_sizes = True
             self.optimizer_ = make_with_state(self.module_, state, self.make_optimizer)
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the state of the optimizer, to continue training as if the net had never been saved."""
+        """Return the full state of the optimizer, needed to resume training exactly."""
         return optimizer_to_arrays(self.module_, self.optimizer_, self.tables())
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load the state of an optimizer, of the kind that it was."""
+        """Load an optimizer with its state."""
         self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)
         self.was_trained = True
 
     def make_optimizer(self, name: OptimizerName) -> Optimizer:
-        """Build an optimizer without state, by its name."""
+        """Build an optimizer without state by its name."""
         optimizer: Optimizer = OPTIMIZERS[name](self.module_.parameters())
         return optimizer
 
 
 def stored_tree(arrays: Mapping[str, NDArray[Any]]) -> SoftmaxTree | None:
-    """Return the tree among the arrays of a net's state, or None if it has none."""
+    """Return the tree among the arrays of a net's state, or None."""
     stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
     return SoftmaxTree.from_arrays(stored) if stored else None

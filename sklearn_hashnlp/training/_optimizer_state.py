@@ -1,4 +1,4 @@
-"""The state of an optimizer as arrays: exact to resume training, or rounded to its step sizes. Without torch."""
+"""The state of an optimizer as arrays, exact for resumption or rounded to step sizes; without torch."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels.embeddings._tables import lazy_table
-from sklearn_hashnlp.persistence._precision import TABLE_VALUES
-from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
+from sklearn_hashnlp.persistence._tables import TABLE_VALUES, pack_table, unpack_table
 
 OptimizerName: TypeAlias = Literal["adagrad", "adam", "sgd"]
 Packed: TypeAlias = tuple[dict[str, Any], dict[str, NDArray[Any]]]
-Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # of the parameters, by name
+Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # shape of each parameter by name
 
 _NAMES: Final = get_args(OptimizerName)
-_ACCUMULATORS = ("sum", "square", "step", "steps")  # of the row-wise optimizers; Adam's mean starts at zero again
-_STEP_SIZES = "step_sizes."  # begins the names of their arrays in a model
-_ONE = 128  # the code of 1; each further code is a factor of the square root of 2, and 0 is 0
+_ACCUMULATORS = ("sum", "square", "step", "steps")  # of the row-wise optimizers; Adam restarts its mean at zero
+_STEP_SIZES = "step_sizes."  # prefix of their arrays in a model
+_ONE = 128  # code of 1; codes are in steps of a factor sqrt(2), and 0 is 0
 
 
 @dataclass
 class OptimizerState:
-    """What an optimizer has accumulated for each parameter."""
+    """The accumulated state of each parameter."""
 
     optimizer: str
-    eps: list[float | None]  # of each parameter group
+    eps: list[float | None]  # one per parameter group
     parameters: dict[str, dict[str, Any]]  # arrays and numbers, by the name of a parameter
-    learning_rates: list[float] | None = None  # of each parameter group; None of step sizes
+    learning_rates: list[float] | None = None  # one per parameter group; None for step sizes
 
     def to_training_state(self, tables: Container[str]) -> Packed:
-        """Return JSON values and arrays: of tables only the rows that were trained."""
+        """Return JSON values and arrays, with the trained rows of tables only."""
         arrays: dict[str, NDArray[Any]] = {}
         for name, key, value in self._items():
             is_table = isinstance(value, np.ndarray) and name in tables
@@ -44,16 +43,16 @@ class OptimizerState:
 
     @classmethod
     def from_training_state(cls, shapes: Shapes, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_training_state` returned."""
+        """Read the result of :meth:`to_training_state`."""
         if values["optimizer"] not in _NAMES:
             raise ValueError(f"The optimizer must be one of {_NAMES}, got {values['optimizer']!r}.")
         parameters = unpack_parameters(shapes, arrays)
         return cls(values["optimizer"], list(values["eps"]), parameters, list(values["learning_rates"]))
 
     def to_step_sizes(self, shapes: Shapes, tables: Container[str]) -> Packed:
-        """Return the accumulators as codes of eight bits: of a matrix of a dense layer, one for each column.
+        """Return the accumulators as codes of eight bits, one per column for matrices of dense layers.
 
-        Without them the next training step would move every weight by the whole learning rate.
+        Without them the next training step would move every weight by the full learning rate.
         """
         arrays: dict[str, NDArray[Any]] = {}
         for name, key, value in self._items():
@@ -68,7 +67,7 @@ class OptimizerState:
 
     @classmethod
     def from_step_sizes(cls, shapes: Shapes, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_step_sizes` returned."""
+        """Read the result of :meth:`to_step_sizes`."""
         if values["optimizer"] not in _NAMES:
             raise ValueError(f"The optimizer must be one of {_NAMES}, got {values['optimizer']!r}.")
         parameters: dict[str, dict[str, Any]] = {}
@@ -88,7 +87,7 @@ class OptimizerState:
 def pack_step_sizes(
     state: OptimizerState | None, rows_per_step: int | None, shapes: Shapes, tables: Container[str]
 ) -> Packed:
-    """Return the step sizes of a model as the values and arrays that are saved with it."""
+    """Return the step sizes of a model as values and arrays to save."""
     values, arrays = ({}, {}) if state is None else state.to_step_sizes(shapes, tables)
     named = {f"{_STEP_SIZES}{name}": array for name, array in arrays.items()}
     return {"step_sizes": values | {"rows_per_step": rows_per_step}}, named
@@ -97,7 +96,7 @@ def pack_step_sizes(
 def unpack_step_sizes(
     values: Mapping[str, Any], arrays: Mapping[str, Any], shapes: Shapes
 ) -> tuple[OptimizerState | None, int | None]:
-    """Return what :func:`pack_step_sizes` packed; a model that was converted or not trained has none."""
+    """Return the content of :func:`pack_step_sizes`; converted or untrained models have no state."""
     values = values["step_sizes"]
     named = {name.removeprefix(_STEP_SIZES): array for name, array in arrays.items() if name.startswith(_STEP_SIZES)}
     state = OptimizerState.from_step_sizes(shapes, values, named) if "optimizer" in values else None
@@ -120,7 +119,7 @@ def _keys_of(name: str, arrays: Mapping[str, Any]) -> set[str]:
 def _accumulator(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
     if f"{name}{TABLE_VALUES}" in arrays:
         columns = arrays[f"{name}{TABLE_VALUES}"].shape[1:]
-        # Whatever the axes of a parameter are, what is accumulated for its elements has two.
+        # Accumulators of elements have two axes, whatever the axes of a parameter.
         if columns not in ((), (math.prod(shape[1:]),), shape[1:]):
             raise ValueError(
                 f"The array '{name}{TABLE_VALUES}' must have rows of one number or of as many as the parameter's."
@@ -129,9 +128,9 @@ def _accumulator(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...]) -
         unpack_table(name, arrays, table)
         return table
     array = arrays[name]
-    if array.shape == ():  # a count of steps: a number of row-wise optimizers, a tensor of torch's own
+    if array.shape == ():  # a step count: a number in row-wise optimizers, a tensor in torch's
         return np.array(array) if array.dtype == np.float32 else array.item()
-    # A tree's weights, whose gradients are sparse, may have a number a row, and its biases have rows of one number.
+    # The weights of a tree, with sparse gradients, may have a number per row; its biases have rows of one number.
     shapes = [shape, shape[:1], (*shape[:1], 1)]
     if array.shape not in shapes:
         raise ValueError(f"The array {name!r} must have shape {shapes[0]}, it has {array.shape}.")

@@ -15,13 +15,12 @@ from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.training._optimizer_state import OptimizerName, OptimizerState, Packed, unpack_parameters
 
 OPTIMIZERS: Final[dict[OptimizerName, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam, "sgd": RowwiseSGD}
-"""By the names that they have as a parameter."""
 
-_OF_ONE_TRAINING = "average_offset"  # for the average of the weights, which is loaded when a training ends
+_OF_ONE_TRAINING = "average_offset"  # state of weight averaging, which ends with a training
 
 
 def transfer_state(old: Optimizer, new: Optimizer) -> None:
-    """Copy the state of an optimizer to another of its kind, which continues with it; another kind starts anew."""
+    """Copy the state of an optimizer to another one of the same class; other classes start without state."""
     if type(old) is type(new) and old is not new:
         for parameter, state in old.state.items():
             new.state[parameter] = {key: value for key, value in state.items() if key != _OF_ONE_TRAINING}
@@ -50,7 +49,7 @@ def read_state(module: nn.Module, optimizer: Optimizer) -> OptimizerState:
 
 
 def make_with_state(module: nn.Module, state: OptimizerState, make: Callable[[OptimizerName], Optimizer]) -> Optimizer:
-    """Make an optimizer by its name, and load its state."""
+    """Build an optimizer by its name, and load its state."""
     optimizer = make(state.optimizer)  # type: ignore[arg-type]  # checked when it was read
     for group, eps in zip(optimizer.param_groups, state.eps, strict=True):
         group["eps"] = eps
@@ -62,17 +61,17 @@ def make_with_state(module: nn.Module, state: OptimizerState, make: Callable[[Op
 
 
 def write_state(module: nn.Module, optimizer: Optimizer, parameters: Mapping[str, Mapping[str, Any]]) -> None:
-    """Load the state of an optimizer that has none yet; on the CPU its tensors share memory with the arrays."""
+    """Load the state of a new optimizer; on the CPU its tensors share memory with the arrays."""
     for name, parameter in module.named_parameters():
         for key, value in parameters.get(name, {}).items():
-            if isinstance(value, np.ndarray):  # torch's own optimizers keep their count of steps on the CPU
+            if isinstance(value, np.ndarray):  # torch's optimizers keep their step count on the CPU
                 value = torch.from_numpy(value)
                 value = value if key == "step" else value.to(parameter.device)
             optimizer.state[parameter][key] = value
 
 
 def optimizer_to_arrays(module: nn.Module, optimizer: Optimizer, tables: Container[str]) -> Packed:
-    """Return an optimizer's name and learning rates, and its state: of tables only the rows that were trained."""
+    """Return an optimizer's name, learning rates and state, with the trained rows of tables only."""
     return read_state(module, optimizer).to_training_state(tables)
 
 
@@ -82,10 +81,10 @@ def optimizer_from_arrays(
     arrays: Mapping[str, NDArray[Any]],
     make: Callable[[OptimizerName], Optimizer],
 ) -> Optimizer:
-    """Make an optimizer by its name, and load the state that :func:`optimizer_to_arrays` returned."""
+    """Build an optimizer from the result of :func:`optimizer_to_arrays`."""
     return make_with_state(module, OptimizerState.from_training_state(shapes_of(module), values, arrays), make)
 
 
 def load_optimizer(module: nn.Module, optimizer: Optimizer, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Load packed arrays into an optimizer that has no state yet."""
+    """Load packed arrays into a new optimizer."""
     write_state(module, optimizer, unpack_parameters(shapes_of(module), arrays))

@@ -14,7 +14,7 @@ from sklearn_hashnlp._sklearn import level_of_user
 
 
 class Rows:
-    """Rows with their targets, and weights in the loss."""
+    """Rows with targets and sample weights."""
 
     def __init__(self, n_rows: int, targets: NDArray[Any] | None, row_weights: NDArray[np.float32] | None) -> None:
         self.targets = np.zeros(n_rows, dtype=np.int64) if targets is None else targets
@@ -30,13 +30,13 @@ class Rows:
 
 AnyRows = TypeVar("AnyRows", bound=Rows)
 
-_MIN_VALIDATION_ROWS = 20  # accuracy on fewer rows says next to nothing
+_MIN_VALIDATION_ROWS = 20  # minimum for a meaningful accuracy
 
 
 def validation_split(rows: AnyRows, fraction: float, *, seed: int, caller: str) -> tuple[AnyRows, AnyRows | None]:
-    """Split off a validation set, stratified by class if a row has one; or none, with a warning, where rows are few.
+    """Split off a validation set, stratified by class; None, with a warning, if there are too few rows.
 
-    The row of a class that has no other is not held out.
+    The only row of a class is not held out.
     """
     indices, stratify, n_classes = np.arange(len(rows)), None, 1
     if rows.targets.ndim == 1:
@@ -44,7 +44,7 @@ def validation_split(rows: AnyRows, fraction: float, *, seed: int, caller: str) 
         indices = np.flatnonzero(counts[rows.targets] > 1)
         stratify, n_classes = rows.targets[indices], int(np.count_nonzero(counts > 1))
     n_valid = int(np.ceil(fraction * len(indices)))
-    fewest = max(_MIN_VALIDATION_ROWS, n_classes)  # stratification wants a row of each class on both sides
+    fewest = max(_MIN_VALIDATION_ROWS, n_classes)  # stratification needs a row of each class in both parts
     if n_valid < fewest or len(indices) - n_valid < n_classes:
         if fraction:
             warnings.warn(

@@ -1,44 +1,107 @@
-"""Training settings, read from any estimator's parameters, and the seeds of a training."""
+"""Settings of a training: constraints and checks of parameters, and seeds."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, Self
+from numbers import Integral, Real
+from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule
+from sklearn_hashnlp.trees._counts import is_integer
+
+AdaptiveOptimizer: TypeAlias = Literal["adagrad", "adam"]
+Device: TypeAlias = Literal["cpu", "cuda", "auto"]
+
+TRAINING: Final[dict[str, list[Any]]] = {
+    "optimizer": [literal_options(AdaptiveOptimizer)],
+    "learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
+    "warm_start": ["boolean"],
+    "device": [literal_options(Device)],
+    "callbacks": [list, None],
+    "random_state": ["random_state"],
+    "verbose": [Interval(Integral, 0, 3, closed="both")],
+}
+"""Constraints of parameters that classifiers and the language model share."""
+
+
+def check_hidden_layers(estimator: Any) -> None:
+    """Check sizes of hidden layers."""
+    sizes = estimator.hidden_layer_sizes
+    if not all(is_integer(size) and 1 <= size <= MAX_INTEGER for size in sizes):
+        raise ValueError(
+            f"The 'hidden_layer_sizes' parameter of {type(estimator).__name__} must hold integers from 1 to "
+            f"{MAX_INTEGER}. Got {sizes!r} instead."
+        )
+
+
+def resolve_device(device: str, *, caller: str) -> str:
+    """Return an available device for the ``device`` parameter of an estimator."""
+    if device == "cpu":
+        return "cpu"
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    if device == "auto":
+        return "cpu"
+    raise RuntimeError(
+        f"{caller}(device='cuda') needs a CUDA device, and torch {torch.__version__} finds none. "
+        "Set device='auto' to use one only where there is one, or device='cpu'."
+    )
+
+
+def check_callbacks(estimator: Any) -> None:
+    """Check callbacks."""
+    for index, item in enumerate(estimator.callbacks or []):
+        if not _is_callback(item):
+            raise ValueError(
+                f"The 'callbacks' parameter of {type(estimator).__name__} must hold skorch callbacks, or pairs of a "
+                f"name and a callback. Got {item!r} at position {index} instead."
+            )
+
+
+def _is_callback(item: Any) -> bool:
+    from skorch.callbacks import Callback  # which imports torch
+
+    if isinstance(item, tuple | list):
+        if len(item) != 2 or not isinstance(item[0], str):
+            return False
+        item = item[1]
+    return issubclass(item, Callback) if isinstance(item, type) else isinstance(item, Callback)
+
 
 _MAX_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Everything that decides how a net is trained, but its data, its optimizer and its loss."""
+    """All settings of a training except data, optimizer and loss."""
 
     learning_rate: float
-    max_epochs: int  # those before an interruption among them
+    max_epochs: int  # including epochs before an interruption
     batch_size: int
-    seed: int  # of order and dropout
-    warmup_steps: int = 0  # from initial weights the learning rate rises over so many steps, at most three epochs
-    schedule: str = "constant"  # "linear": the learning rate falls linearly, to 0 after the last planned step
-    average: bool = False  # end with the average of the weights over the last quarter of the steps, if not validated
-    max_grad_norm: float | None = None  # of the gradients of all parameters together
-    max_time: float | None = None  # seconds after which training ends, after the first batch at the earliest
+    seed: int  # for order and dropout
+    warmup_steps: int = 0  # steps over which the learning rate rises, at most three epochs; only for initial weights
+    schedule: str = "constant"  # "linear": the learning rate decays linearly to 0 after the last planned step
+    average: bool = False  # whether to average the weights over the last quarter of the steps, without validation
+    max_grad_norm: float | None = None  # for the gradient of all parameters
+    max_time: float | None = None  # seconds after which training stops, but not before the first batch
     shuffle: bool = True
-    monitor: str = "valid_loss"  # decides which epoch is better: for stopping, the weights kept and the plateau
-    patience: int | None = None  # epochs without improvement after which training stops; None is never
-    lr_plateau: tuple[int, float] | None = None  # epochs without improvement, and the factor of the learning rate then
-    restore_best: bool = False  # end with the weights of the best epoch
-    stops_early: bool = False  # whether the validation set decides on stopping and on the weights to end with
+    monitor: str = "valid_loss"  # metric for early stopping, best weights and plateau
+    patience: int | None = None  # epochs without improvement after which training stops; None never stops
+    lr_plateau: tuple[int, float] | None = None  # epochs without improvement, and the factor of the learning rate
+    restore_best: bool = False  # whether to restore the weights of the best epoch
+    stops_early: bool = False  # whether to use early stopping
     log_every: int | None = None  # steps
     progress_bar: bool = False  # within an epoch
-    verbose: int = 0  # 0 is silent, 1 a line an epoch, 2 progress within an epoch as well, 3 also what is set up
-    keeps_batches: bool = True  # the measures of each batch in the history; those of a stream would fill the memory
-    callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, or pairs of a name and one
+    verbose: int = 0  # 0: silent, 1: a line per epoch, 2: progress within an epoch, 3: also the configuration
+    keeps_batches: bool = True  # whether the history holds all batches, which needs memory for a stream
+    callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, or pairs of a name and one of these
 
     @classmethod
     def of(
@@ -50,7 +113,7 @@ class TrainingSettings:
         early_stopping: EarlyStopping | None = None,
         **given: Any,
     ) -> Self:
-        """Read the parameters that an estimator has; what is given takes their place."""
+        """Read the parameters of an estimator; ``given`` values have precedence."""
         parameters = estimator.get_params(deep=False)
         if schedule is not None:
             plateau = None if schedule.plateau is None else _plateau(schedule.plateau)
@@ -65,11 +128,11 @@ class TrainingSettings:
         return cls(seed=seed, **given | {"callbacks": given.get("callbacks") or ()})
 
     def single_epoch(self) -> Self:
-        """Return the settings of ``partial_fit``: one epoch, and every call alike."""
+        """Return the settings of ``partial_fit``: one epoch, the same in every call."""
         from sklearn_hashnlp.training._callbacks import without_time_limits
 
-        alike = replace(self, warmup_steps=0, schedule="constant", average=False, max_time=None)
-        return replace(alike, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
+        constant = replace(self, warmup_steps=0, schedule="constant", average=False, max_time=None)
+        return replace(constant, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
 
 
 def _plateau(pair: Any) -> tuple[int, float]:
@@ -86,11 +149,11 @@ _PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "verbose": ("verbose", int),
     "callbacks": ("callbacks", tuple),
 }
-"""The setting that each parameter decides, and its type."""
+"""The setting and its type for each parameter."""
 
 
 class Seeds(NamedTuple):
-    """The seeds that are drawn from ``random_state`` for one training."""
+    """The seeds of one training, drawn from ``random_state``."""
 
     hash: int
     module: int
@@ -98,7 +161,7 @@ class Seeds(NamedTuple):
     split: int
 
     def of_order(self, n_epochs: int) -> int:
-        """Return a seed for order and dropout of a training that begins after so many epochs."""
+        """Return a seed for order and dropout of a training that starts after ``n_epochs`` epochs."""
         return int(np.random.SeedSequence((self.order, n_epochs)).generate_state(1)[0])
 
 
@@ -106,8 +169,3 @@ def draw_seeds(random_state: int | np.random.RandomState | None) -> Seeds:
     """Draw all seeds of one training."""
     generator = check_random_state(random_state)
     return Seeds(*(int(generator.randint(_MAX_SEED)) for _ in Seeds._fields))
-
-
-def folder_of(checkpoint_dir: str | os.PathLike[str] | None) -> str | None:
-    """Return the parameter as a string."""
-    return None if checkpoint_dir is None else os.fspath(checkpoint_dir)

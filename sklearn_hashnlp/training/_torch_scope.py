@@ -1,4 +1,4 @@
-"""The scope in which every estimator runs torch: one thread, no modes, torch's own defaults, seeded, on a device."""
+"""Context managers in which estimators run torch: one thread, default modes and dtype, seeded, on a device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 
 class _Everyone:
-    """The count of Python threads inside :func:`one_torch_thread`, and the user's number of torch threads."""
+    """The number of Python threads in :func:`one_torch_thread`, and the user's number of torch threads."""
 
     lock = Lock()
     n_inside = 0
@@ -20,7 +20,7 @@ class _Everyone:
 
 
 class _Here(local):
-    """The state of this Python thread."""
+    """Whether this Python thread is in :func:`one_torch_thread`."""
 
     inside = False
 
@@ -33,15 +33,15 @@ _generators = Lock()
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Run torch on one intra-op thread, and put the user's number back at the end, whatever happens."""
+    """Run torch on one intra-op thread, and restore the user's number of threads."""
     nested = _here.inside
     with _Everyone.lock:
-        found = torch.get_num_threads()
+        n_threads = torch.get_num_threads()
         if not nested:
             if _Everyone.n_inside == 0:
-                _Everyone.of_the_user = found
-            elif found == 1:
-                found = _Everyone.of_the_user
+                _Everyone.of_the_user = n_threads
+            elif n_threads == 1:
+                n_threads = _Everyone.of_the_user
             _Everyone.n_inside += 1
         torch.set_num_threads(1)
     _here.inside = True
@@ -51,11 +51,11 @@ def one_torch_thread() -> Iterator[None]:
         _here.inside = nested
         with _Everyone.lock:
             _Everyone.n_inside -= not nested
-            torch.set_num_threads(found)
+            torch.set_num_threads(n_threads)
 
 
 class _DefaultDtype:
-    """The count of blocks inside :func:`float32_by_default`, and the user's default dtype."""
+    """The number of blocks in :func:`float32_by_default`, and the user's default dtype."""
 
     lock = Lock()
     n_inside = 0
@@ -64,7 +64,7 @@ class _DefaultDtype:
 
 @contextmanager
 def float32_by_default() -> Iterator[None]:
-    """Set torch's default dtype, one for all Python threads, to float32, and put the user's back at the end."""
+    """Set torch's default dtype, which is shared by all Python threads, to float32, and restore the user's."""
     with _DefaultDtype.lock:
         if _DefaultDtype.n_inside == 0:
             _DefaultDtype.of_the_user = torch.get_default_dtype()
@@ -81,13 +81,13 @@ def float32_by_default() -> Iterator[None]:
 
 @contextmanager
 def plain_torch(device: str = "cpu") -> Iterator[None]:
-    """Run torch as if the user had set no mode and no default: on one thread, with gradients, in float32."""
+    """Run torch in its default state: one thread, with gradients, in float32."""
     with ExitStack() as modes:
         modes.enter_context(one_torch_thread())
         modes.enter_context(float32_by_default())
         if torch.get_default_device().type != "cpu":
-            modes.enter_context(torch.device("cpu"))  # only then: it costs time at every call of torch
-        modes.enter_context(torch.inference_mode(False))  # this ends no_grad, too
+            modes.enter_context(torch.device("cpu"))  # only if needed: it slows down every call of torch
+        modes.enter_context(torch.inference_mode(False))  # also ends no_grad
         for kind in {"cpu", device}:
             modes.enter_context(torch.autocast(kind, enabled=False))
         yield
@@ -95,7 +95,7 @@ def plain_torch(device: str = "cpu") -> Iterator[None]:
 
 @contextmanager
 def torch_seed(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
-    """Let torch draw random numbers from a seed, and put its global generators back at the end, whatever happens."""
+    """Seed torch's global generators, and restore them afterwards."""
     device = torch.device(device)
     on_cuda = device.type == "cuda"
     others = [torch.cuda.current_device() if device.index is None else device.index] if on_cuda else []
@@ -108,7 +108,7 @@ def torch_seed(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
 
 @contextmanager
 def shapes_only() -> Iterator[None]:
-    """Let torch make tensors of shapes without memory, also those that are made on the CPU by name."""
+    """Create tensors without memory in torch, even if their device is given as the CPU."""
     with torch.device("meta"), _OnMeta():
         yield
 
@@ -117,5 +117,5 @@ class _OnMeta(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if getattr(function, "__module__", None) == "torch.nn.init" or function.__name__ in {"normal_", "uniform_"}:
-            return kwargs["tensor"] if "tensor" in kwargs else args[0]  # on meta, torch takes seconds to import them
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]  # importing their meta kernels takes seconds
         return function(*args, **kwargs | ({"device": "meta"} if kwargs.get("device") is not None else {}))

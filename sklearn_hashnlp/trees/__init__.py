@@ -2,13 +2,10 @@
 
 from sklearn_hashnlp.trees._cluster_tree import cluster_tree
 from sklearn_hashnlp.trees._custom_trees import tree_from_nested, tree_from_paths
-from sklearn_hashnlp.trees._huffman_tree import huffman_tree
-from sklearn_hashnlp.trees._plain_trees import balanced_tree, complete_tree, random_tree
-from sklearn_hashnlp.trees._softmax_tree import DepthStatistics, SoftmaxTree
-from sklearn_hashnlp.trees._two_level_tree import two_level_tree
+from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
+from sklearn_hashnlp.trees._tree_builders import balanced_tree, complete_tree, huffman_tree, random_tree, two_level_tree
 
 __all__ = [
-    "DepthStatistics",
     "SoftmaxTree",
     "balanced_tree",
     "cluster_tree",

@@ -1,4 +1,4 @@
-"""Checks of the two arrays of a tree, its parents, and the numbering of its nodes."""
+"""Checks of the arrays of a tree, and the parents and numbers of its nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def integer_array(values: ArrayLike, name: str) -> Ints:
 
 
 def check_tree(children: Ints, offsets: Ints) -> None:
-    """Raise ValueError unless the arrays are a tree with each class 0..V-1 at one leaf."""
+    """Raise a ValueError unless the arrays are a tree with each class 0..V-1 at one leaf."""
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(children) or (np.diff(offsets) < 0).any():
         raise ValueError(
             f"SoftmaxTree: offsets must ascend from 0 to the number of children, {len(children)}, "
@@ -124,7 +124,7 @@ def preorder_numbers(children: Ints, offsets: Ints) -> Ints:
 
 
 def renumber(children: Ints, offsets: Ints, new_numbers: Ints) -> tuple[Ints, Ints]:
-    """Return ``children`` and ``offsets`` of the same tree, with node i renumbered to ``new_numbers[i]``."""
+    """Return ``children`` and ``offsets`` with node i renumbered to ``new_numbers[i]``."""
     arities = np.empty(len(new_numbers), dtype=np.int64)
     arities[new_numbers] = np.diff(offsets)
     new_offsets = np.append(0, np.cumsum(arities))

@@ -1,4 +1,4 @@
-"""Balanced clustering: two-means splits and k-means whose clusters have about equal sizes."""
+"""Balanced clustering: two-means splits, and k-means with clusters of similar size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _N_POWER_ITERATIONS = 4
 _N_TWO_MEANS_STEPS = 12
 _N_LLOYD_STEPS = 10
 _N_ASSIGNMENT_ROUNDS = 8
-_MAX_DISTANCES = 2**22  # in memory at once
+_MAX_DISTANCES = 2**22  # maximum number in memory
 
 
 @dataclass(frozen=True)
@@ -23,24 +23,24 @@ class Balance:
 
     weights: Doubles  # positive weight of each row
     shares: Doubles  # target share of each cluster's weight in its left part
-    slack: float  # largest deviation from it, relative to the smaller share of both parts; 0 is the nearest cut
+    slack: float  # maximum deviation, relative to the smaller share of both parts; 0 is the nearest cut
 
     def cut(self, scores: Floats, starts: Ints) -> tuple[Ints, Ints]:
-        """Sort each cluster by score and cut it where the sign changes, or as near as the balance allows."""
+        """Sort each cluster by score and cut it at the sign change, or as near as the balance allows."""
         sizes = np.diff(np.append(starts, len(scores)))
         cluster = np.repeat(np.arange(len(starts)), sizes)
         order = np.lexsort((scores, cluster))
         weights = self.weights[order]
         totals = np.add.reduceat(weights, starts)
         cumulative = np.cumsum(weights)
-        # The values of each row are those of the cut after it; after the last row there is none.
+        # The values of each row are for the cut after it; the last row has none.
         fractions = (cumulative - (cumulative - weights)[starts][cluster]) / totals[cluster]
         deviation = np.abs(fractions - self.shares[cluster])
         excess = np.maximum(deviation - (self.slack * np.minimum(self.shares, 1 - self.shares))[cluster], 0)
         excess[starts + sizes - 1] = np.inf
         sign_change = starts + np.add.reduceat((scores < 0).astype(np.int64), starts) - 1
         distance = np.abs(np.arange(len(scores)) - sign_change[cluster]).astype(np.float64)
-        # Equal scores do not say where to cut.
+        # Equal scores do not determine a cut.
         is_constant = scores[order[starts]] == scores[order[starts + sizes - 1]]
         distance = np.where(is_constant[cluster], deviation, distance)
         allowed = excess <= np.minimum.reduceat(excess, starts)[cluster]
@@ -87,7 +87,7 @@ def _scores(vectors: Floats, directions: NDArray[Any], centers: NDArray[Any], cl
 
 
 def balanced_k_means(vectors: Floats, weights: Floats, loads: Doubles, labels: Ints, capacity: float) -> Ints:
-    """Improve clusters by Lloyd's algorithm with at most ``capacity`` load in a cluster; return the labels."""
+    """Improve clusters by Lloyd's algorithm with a maximum load per cluster; return the labels."""
     n_clusters = int(labels.max()) + 1
     means = np.empty((n_clusters, vectors.shape[1]), dtype=np.float32)
     for _ in range(_N_LLOYD_STEPS):
@@ -102,7 +102,7 @@ def balanced_k_means(vectors: Floats, weights: Floats, loads: Doubles, labels: I
 
 
 def _assign(vectors: Floats, weights: Floats, loads: Doubles, means: Floats, capacity: float) -> Ints:
-    """Assign rows to the nearest open cluster, those with the largest loss elsewhere first, in several rounds."""
+    """Assign rows to the nearest open cluster, in several rounds, in the order of the loss elsewhere."""
     labels = np.zeros(len(vectors), dtype=np.int64)
     remaining = np.full(len(means), capacity)
     is_open = np.ones(len(means), dtype=bool)
@@ -121,14 +121,14 @@ def _assign(vectors: Floats, weights: Floats, loads: Doubles, means: Floats, cap
         load_sums = np.cumsum(loads[waiting])
         load_sums -= (load_sums - loads[waiting])[starts][group]
         fits = load_sums <= remaining[nearest] + 1e-9 * capacity
-        # The first row may exceed the capacity of any cluster: it gets an empty one.
+        # The first row may exceed the capacity: it gets an empty cluster.
         fits[starts] |= remaining[nearest[starts]] == capacity
         labels[waiting[fits]] = nearest[fits]
         np.subtract.at(remaining, nearest[fits], loads[waiting[fits]])
         is_open[nearest[~fits]] = False
         waiting, nearest = waiting[~fits], nearest[~fits]
     if len(waiting):
-        # Equal rows are refused by one cluster after the other; they fill the emptiest ones, to stay together.
+        # Equal rows are rejected by one cluster after the other; together they fill the emptiest ones.
         emptiest = np.argsort(-remaining, kind="stable")
         levels = np.cumsum(np.maximum(remaining[emptiest], 0))
         load_centers = np.cumsum(loads[waiting]) - loads[waiting] / 2
@@ -146,7 +146,7 @@ def _nearest(vectors: Floats, means: Floats) -> tuple[Ints, Floats]:
     step = max(1, _MAX_DISTANCES // len(means))
     for start in range(0, len(vectors), step):
         rows = slice(start, start + step)
-        # einsum, since the last bits of a matrix product depend on the number of threads.
+        # The last bits of a matrix product, but not of einsum, depend on the number of threads.
         distances = norms - 2 * np.einsum("ik,kj->ij", vectors[rows], columns)
         index[rows] = distances.argmin(axis=1)
         if len(means) > 1:

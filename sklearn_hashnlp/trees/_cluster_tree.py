@@ -1,4 +1,4 @@
-"""A tree learned from vectors of the classes, by recursive clustering."""
+"""A tree from vectors of the classes, by recursive clustering."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sklearn_hashnlp.trees._counts import (
 )
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
-_CAPACITY = 1.5  # size of a cluster below the root, relative to the mean
-_MIN_SHARE = 1e-12  # of a class in a mean, whose sum is float32
+_CAPACITY = 1.5  # maximum size of a cluster below the root, relative to the mean
+_MIN_SHARE = 1e-12  # minimum weight of a class in a mean, for float32
 
 
 def cluster_tree(
@@ -38,37 +38,36 @@ def cluster_tree(
 ) -> SoftmaxTree:
     """Build a tree by clustering vectors of the classes, so that similar classes share most of their path.
 
-    Clusters are split from the root down by balanced two-means, so that no path becomes long; for a node of more than
-    two children several times. With three children or more, the clusters below the root are then improved by k-means,
-    each with at most 1.5 times the mean size.
+    Clusters are split from the root down by balanced two-means, which keeps paths short; nodes with more than two
+    children are split repeatedly. With three children or more, the clusters below the root are then improved by
+    k-means, each with at most 1.5 times the mean size.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Class counts, zeros allowed; a number of classes is equal counts. Frequent classes have a larger weight in the
-        means.
+        Class counts, zeros allowed, or the number of classes for equal counts. Frequent classes have a larger weight in
+        the means.
     vectors : array-like of float, shape (V, d)
-        A vector of each class, such as the mean hidden state of a trained network over the contexts of the class.
-        Classes without a vector, all zero, are put next to each other.
+        A vector for each class, such as the mean hidden state of a trained network over the contexts of the class.
+        Classes with zero vectors are put next to each other.
     arity : int, "sqrt" or sequence of int, default=2
-        Maximum number of clusters that a node is split into. 2 is a deep binary tree; "sqrt" a tree of two levels, with
-        about sqrt(V) clusters of about sqrt(V) classes. A sequence has a number for each level, from the root down, and
-        the clusters below the last are not split: (100,) is a tree of two levels, (150, 10) one of three.
+        Maximum number of clusters of a node. 2 is a deep binary tree; "sqrt" a tree of two levels with about sqrt(V)
+        clusters of about sqrt(V) classes. A sequence has a number for each level from the root down, and the clusters
+        below the last level are not split: (100,) is a tree of two levels, (150, 10) of three.
     n_direct : int or sequence of int, default=0
-        Number of the most frequent classes that are children of the root, beside the clusters, as in the head of an
-        adaptive softmax. A sequence has a number for each level: so many classes of each cluster are children of its
-        node.
+        Number of the most frequent classes that are children of the root, next to the clusters, as in the head of an
+        adaptive softmax. A sequence has a number for each level, which applies to each cluster.
     leaf_size : int, default=None
-        Maximum number of classes of a cluster below the root that is one node with a child for each class; by default
-        the arity, and with "sqrt" or a sequence unlimited below the last level.
+        Maximum number of classes of a cluster below the root that becomes one node with a child for each class; by
+        default the arity, and unlimited below the last level of "sqrt" or a sequence.
     balance : {"auto", "counts", "size"}, default="auto"
-        What the parts of a split have in about equal amounts: counts, so that frequent classes have short paths, or
-        classes, so that no path is longer than needed. "auto" is counts for binary trees and size for others.
+        What is balanced between the parts of a split: the counts, so that frequent classes have short paths, or the
+        number of classes, so that no path is longer than needed. "auto" is counts for binary trees and size for others.
     slack : float, default=0.4
-        How unequal a split may be to follow the clusters, from 0 (as equal as possible) to less than 1 (nearly any):
-        the smaller part has at least (1 - slack) times its target, unless a class outweighs all others.
+        Imbalance allowed to follow the clusters, from 0 (as equal as possible) to less than 1 (nearly any): the smaller
+        part has at least (1 - slack) times its target, unless a class outweighs all others.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the initial directions of two-means; an int gives the same tree every time, at any number of threads.
+        Seed of the initial directions of two-means; an int gives the same tree for any number of threads.
 
     Returns
     -------
@@ -78,9 +77,9 @@ def cluster_tree(
     Raises
     ------
     TypeError
-        If `counts` are not class counts, or `random_state` is none of the above.
+        If `counts` are not class counts, or `random_state` is invalid.
     ValueError
-        If there is not one finite vector for each class, or a parameter is outside its range.
+        If there is not one finite vector for each class, or a parameter is out of range.
 
     References
     ----------
@@ -114,15 +113,15 @@ def cluster_tree(
 
 @dataclass(frozen=True)
 class _Level:
-    """Settings by which the clusters of a level are split."""
+    """The settings of a level."""
 
-    arity: int  # maximum number of parts
-    n_direct: int  # most frequent classes that are children beside them
-    leaf_size: int  # a cluster of at most so many classes is one node with a child for each
+    arity: int  # maximum number of clusters
+    n_direct: int  # number of the most frequent classes that are children next to them
+    leaf_size: int  # maximum number of classes of a cluster that is not split
 
 
 def _levels(arity: object, n_direct: object, leaf_size: object, n_classes: int) -> list[_Level]:
-    """Check the shape of a tree and return its levels from the root down; the last stands for all below it."""
+    """Check the parameters and return the levels from the root down; the last applies to all deeper ones."""
     if leaf_size is not None and (not is_integer(leaf_size) or leaf_size < 1):
         raise ValueError(f"cluster_tree: leaf_size must be an integer of at least 1, got {leaf_size!r}.")
     direct = []
@@ -147,7 +146,7 @@ def _levels(arity: object, n_direct: object, leaf_size: object, n_classes: int) 
         )
     direct += [0] * (len(arities) - len(direct))
     levels = [
-        # A node whose parts would have one class each is not split.
+        # A node with parts of one class each is not split.
         _Level(parts, number, parts + number if depth == 0 else max(parts + number, leaf_size or 1))
         for depth, (parts, number) in enumerate(zip(arities, direct, strict=True))
     ]
@@ -156,17 +155,17 @@ def _levels(arity: object, n_direct: object, leaf_size: object, n_classes: int) 
 
 @dataclass(frozen=True)
 class _Clusters:
-    """The data of each class that clusters are made of."""
+    """The data of each class for clustering."""
 
     vectors: Floats  # (V, d)
-    weights: Floats  # (V,): in a mean
-    loads: Doubles  # (V,): the amounts that are balanced
+    weights: Floats  # (V,): weight in a mean
+    loads: Doubles  # (V,): amount to balance
     slack: float
 
     def split(
         self, order: Ints, starts: Ints, sizes: Ints, parts: Ints, generator: np.random.Generator
     ) -> tuple[Ints, Ints, Ints]:
-        """Reorder the classes of each cluster into parts; return each part's start, size and cluster, by start."""
+        """Reorder the classes of each cluster into parts; return the start, size and cluster of each part."""
         owners = np.arange(len(starts))
         results: list[tuple[Ints, Ints, Ints]] = []
         while len(starts):
@@ -174,8 +173,8 @@ class _Clusters:
             members = order[positions]
             left_parts = parts // 2
             balance = Balance(self.loads[members], left_parts / parts, self.slack)
-            begins = np.cumsum(sizes) - sizes
-            moved, left = balanced_split(self.vectors[members], self.weights[members], balance, begins, generator)
+            offsets = np.cumsum(sizes) - sizes
+            moved, left = balanced_split(self.vectors[members], self.weights[members], balance, offsets, generator)
             order[positions] = members[moved]
             starts = np.stack([starts, starts + left], axis=1).ravel()
             sizes = np.stack([left, sizes - left], axis=1).ravel()
@@ -189,7 +188,7 @@ class _Clusters:
         return starts[by_start], sizes[by_start], owners[by_start]
 
     def improve(self, order: Ints, start: int, sizes: Ints) -> tuple[Ints, Ints]:
-        """Improve neighboring clusters by balanced k-means; return the starts and sizes of those that are left."""
+        """Improve neighboring clusters by balanced k-means; return the starts and sizes of nonempty clusters."""
         whole = slice(start, start + int(sizes.sum()))
         members = order[whole]
         loads = self.loads[members]
@@ -201,20 +200,20 @@ class _Clusters:
         labels = balanced_k_means(self.vectors[members], self.weights[members], loads, labels, capacity)
         new_sizes = np.bincount(labels)
         new_sizes = new_sizes[new_sizes > 0]
-        if len(new_sizes) > 1:  # else one class that outweighs all others has drawn them in
+        if len(new_sizes) > 1:  # else one class that outweighs all others has attracted them
             order[whole] = members[np.argsort(labels, kind="stable")]
             sizes = new_sizes
         return start + np.cumsum(sizes) - sizes, sizes
 
 
 def _grow(clusters: _Clusters, order: Ints, levels: list[_Level], generator: np.random.Generator) -> SoftmaxTree:
-    """Split clusters level by level; those of a node are neighbors in `order`, which begins by frequency."""
+    """Split clusters level by level; clusters of a node are neighbors in `order`, initially sorted by frequency."""
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order))
     parents: list[Ints] = []
     positions: list[Ints] = []
     children: list[Ints] = []
-    # The nodes without children yet: their numbers, and the start and size of their classes in `order`.
+    # Nodes without children so far: their numbers, and the start and size of their classes in `order`.
     nodes, starts, sizes, n_nodes, depth = np.array([0]), np.array([0]), np.array([len(order)]), 1, 0
 
     def add_leaves(nodes: Ints, starts: Ints, sizes: Ints) -> None:
@@ -250,7 +249,7 @@ def _grow(clusters: _Clusters, order: Ints, levels: list[_Level], generator: np.
 
 
 def _improve(clusters: _Clusters, order: Ints, starts: Ints, sizes: Ints, owners: Ints) -> tuple[Ints, Ints, Ints]:
-    """Improve the parts of each owner, which ascend; return the starts, sizes and owners of those that are left."""
+    """Improve the parts of each owner, in ascending order; return the starts, sizes and owners of nonempty parts."""
     firsts = np.flatnonzero(np.diff(owners, prepend=-1))
     improved = [
         clusters.improve(order, int(starts[first]), part)
@@ -269,9 +268,9 @@ def _most_frequent_first(order: Ints, ranks: Ints, starts: Ints, sizes: Ints) ->
 
 
 def _ranges(starts: Ints, sizes: Ints) -> Ints:
-    """Return start, start + 1, ..., start + size - 1 of each, end to end."""
-    begins = np.cumsum(sizes) - sizes
-    return np.repeat(starts - begins, sizes) + np.arange(int(sizes.sum()))
+    """Return the concatenated ranges start, start + 1, ..., start + size - 1."""
+    offsets = np.cumsum(sizes) - sizes
+    return np.repeat(starts - offsets, sizes) + np.arange(int(sizes.sum()))
 
 
 def _check_vectors(vectors: ArrayLike, n_classes: int) -> Floats:
@@ -286,6 +285,6 @@ def _check_vectors(vectors: ArrayLike, n_classes: int) -> Floats:
         raise ValueError(
             f"cluster_tree: vectors must be finite, got NaN or an infinity for class {int(np.argmin(finite))}."
         )
-    # Two-means compares squares: scaled to a largest value of one, none of them overflows float32.
+    # Two-means compares squares: scaled to a maximum of one, they cannot overflow float32.
     largest = float(np.abs(rows).max())
-    return (rows / largest if largest > 0 else rows).astype(np.float32, order="C")  # sums depend on it
+    return (rows / largest if largest > 0 else rows).astype(np.float32, order="C")  # sums depend on the order

@@ -11,7 +11,7 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def as_generator(random_state: RandomState, who: str) -> np.random.Generator:
-    """Return a random generator: a new one for None or a seed, the same one for a generator."""
+    """Return a random generator: a new one for None or a seed, the same for a generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
@@ -28,7 +28,7 @@ def as_generator(random_state: RandomState, who: str) -> np.random.Generator:
 
 
 def class_counts(counts: ArrayLike | int, who: str) -> NDArray[np.float64]:
-    """Return class counts as float64; a number of classes gives ones."""
+    """Return class counts as float64; ones for a number of classes."""
     if is_integer(counts):
         if counts < 1:
             raise ValueError(f"{who}: counts must be the number of classes, 1 or more, got {counts}.")
@@ -57,11 +57,11 @@ def check_arity(arity: object, who: str) -> int:
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Check that a value is an integer of Python or numpy, and no bool."""
+    """Return whether a value is an integer of Python or numpy, but not a bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def positive_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace zero counts by half of the smallest positive one."""
-    seen = counts[counts > 0]
-    return np.where(counts > 0, counts, seen.min() / 2 if len(seen) else 1.0)
+    """Replace zero counts by half of the smallest positive count."""
+    positive = counts[counts > 0]
+    return np.where(counts > 0, counts, positive.min() / 2 if len(positive) else 1.0)

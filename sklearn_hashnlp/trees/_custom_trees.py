@@ -1,4 +1,4 @@
-"""Trees from nested lists and from the paths of the classes."""
+"""Trees from nested lists and from paths."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | None = None) -> SoftmaxTree:
     """Build a tree from nested lists of classes or their names.
 
-    Inner nodes are numbered in pre-order: a list before the lists inside it, the first of these first.
+    Inner nodes are numbered in pre-order: a list before the lists inside it, starting with the first.
 
     Parameters
     ----------
     nested : list, tuple, int or str
-        A list is an inner node, an int a class; every class 0..V-1 occurs once. The int 0 alone is the tree of one
+        A list is an inner node and an int a class; every class 0..V-1 occurs once. The int 0 alone is the tree of one
         class. Strings are names of classes.
     names : iterable, default=None
-        The names of class 0, 1, and so on, each of which is a leaf. None sorts strings, which is the order of a
-        classifier's ``classes_``. For a language model the names are ``list(model.vocabulary_)[:-1]``.
+        The names of classes 0, 1, and so on, each of which is a leaf. None sorts the strings, like a classifier's
+        ``classes_``. For a language model the names are ``list(model.vocabulary_)[:-1]``.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | No
     Raises
     ------
     TypeError
-        If there is anything but lists, tuples and classes.
+        If an item is not a list, tuple or class.
     ValueError
         If a class is missing or occurs twice, a list has fewer than two items, or a leaf is not in ``names``.
 
@@ -75,7 +75,7 @@ def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | No
 
 
 def _classes_of(leaves: list[Any], names: Iterable[Hashable] | None) -> list[int]:
-    """Return the classes of leaves, which are integers or names."""
+    """Return the classes of leaves, given as integers or names."""
     if names is not None:
         return _classes_of_names(leaves, list(names))
     if leaves and all(isinstance(leaf, str) for leaf in leaves):
@@ -107,12 +107,12 @@ def _classes_of_names(leaves: list[Any], names: list[Hashable]) -> list[int]:
 def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
     """Build a tree from the path of each class, the branches from the root to it.
 
-    Inner nodes are numbered in pre-order: a node before its children, the first child's subtree first.
+    Inner nodes are numbered in pre-order: a node before its children, starting with the subtree of the first child.
 
     Parameters
     ----------
     paths : sequence of sequences of int
-        The branches of class 0, 1, ..., V - 1, the root's first: 0 is a node's first child, 1 its second, and so on.
+        The branches of class 0, 1, ..., V - 1, from the root down: 0 is a node's first child, 1 its second, and so on.
         ``[()]`` is the tree of one class.
 
     Returns
@@ -158,7 +158,7 @@ def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
     n_classes = len(lengths)
     children: list[Ints] = []
     arities: list[Ints] = []
-    # The classes whose paths go on below the last level, the node each has reached, and the first node of that level.
+    # The classes with longer paths, the current node of each, and the first node of the level.
     alive, nodes, first, level = np.arange(n_classes), np.zeros(n_classes, dtype=np.int64), 0, 0
     while len(alive):
         if (lengths[alive] == level).any():
@@ -186,7 +186,7 @@ def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
 
 
 def _refuse_prefix(starts: Ints, lengths: Ints, branches: Ints, alive: Ints, nodes_reached: Ints, length: int) -> None:
-    """Raise ValueError for two classes at one node, one of whose paths ends there."""
+    """Raise a ValueError for two classes at a node at which a path ends."""
     for ending in np.flatnonzero(lengths[alive] == length).tolist():
         others = alive[(nodes_reached == nodes_reached[ending]) & (alive != alive[ending])]
         if len(others):

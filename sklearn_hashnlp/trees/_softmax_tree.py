@@ -26,9 +26,9 @@ class DepthStatistics(NamedTuple):
     min, max : int
         The shortest and the longest path.
     median, mean : float
-        Over the classes, all with equal weight.
+        Of the classes with equal weights.
     expected : float
-        The mean weighted by the class counts; without counts the mean.
+        Mean weighted by the class counts; without counts the mean.
     """
 
     min: int
@@ -40,20 +40,20 @@ class DepthStatistics(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class SoftmaxTree:
-    """A tree whose leaves are classes and whose inner nodes each predict one of their children.
+    """A tree with classes as leaves; each inner node predicts one of its children.
 
     The probability of a class is the product of the probabilities of the branches on its path from the root (Morin and
-    Bengio, 2005). An inner node with two children has a sigmoid of one score, the log-odds of child 1, the right one; a
-    node with more children has a softmax over one score for each.
+    Bengio, 2005). An inner node with two children has a sigmoid of one score, the log-odds of the right child, child 1;
+    a node with more children has a softmax over one score per child.
 
-    A tree is two arrays and immutable. Derived arrays are computed at first use and cached, in less than a second for a
-    million classes.
+    A tree is defined by two arrays and is immutable. Derived arrays are cached at first use, in less than a second for
+    a million classes.
 
     Parameters
     ----------
     children : array-like of int, shape (n_edges,)
-        The children of node 0, of node 1, and so on, concatenated. A value >= 0 is an inner node, whose number is
-        larger than its parent's; a value < 0 is the class ``~value``, that is ``-1 - value``.
+        The children of node 0, of node 1, and so on, concatenated. A value >= 0 is an inner node, with a number larger
+        than its parent's; a value < 0 is the class ``~value``, that is ``-1 - value``.
     offsets : array-like of int, shape (n_nodes + 1,)
         The children of node i are ``children[offsets[i] : offsets[i + 1]]``; node 0 is the root. ``[0]`` is the tree of
         one class, which has no inner node.
@@ -117,7 +117,7 @@ class SoftmaxTree:
 
     @property
     def n_scores(self) -> int:
-        """Number of scores of all inner nodes: rows of a layer's weight."""
+        """Number of scores of all inner nodes, the rows of a layer's weight."""
         return int(self.score_offsets[-1])
 
     @property
@@ -139,7 +139,7 @@ class SoftmaxTree:
     def score_offsets(self) -> Ints:
         """Start of the scores of each inner node, int64 of shape (n_nodes + 1,).
 
-        Node i has the rows ``score_offsets[i] : score_offsets[i + 1]``: one if it has two children, else one for each.
+        Node i has the rows ``score_offsets[i] : score_offsets[i + 1]``: one if it has two children, else one per child.
         """
         return _read_only(np.append(0, np.cumsum(np.where(self.arities == 2, 1, self.arities))))
 
@@ -181,7 +181,7 @@ class SoftmaxTree:
 
     @cached_property
     def digest(self) -> int:
-        """64 bits of a SHA-256 of the tree, as a signed integer: equal trees have equal digests, on any machine."""
+        """64 bits of a SHA-256 of the tree, as a signed integer; equal trees have equal digests on any machine."""
         sha = hashlib.sha256()
         for array in (self.offsets, self.children):
             sha.update(array.astype("<i8").tobytes())
@@ -198,14 +198,14 @@ class SoftmaxTree:
         Returns
         -------
         nodes : ndarray of int64, shape (depth,)
-            The inner nodes on the path, the root first.
+            The inner nodes on the path, starting with the root.
         branches : ndarray of int64, shape (depth,)
-            Index of the child at each.
+            Index of the child at each node.
 
         Raises
         ------
         IndexError
-            If there is no such class.
+            If the class does not exist.
         """
         if not 0 <= class_index < self.n_classes:
             raise IndexError(f"SoftmaxTree.path: class_index must be in 0..{self.n_classes - 1}, got {class_index}.")
@@ -225,9 +225,9 @@ class SoftmaxTree:
         offsets : ndarray of int64, shape (V + 1,)
             The path of class c is ``offsets[c] : offsets[c + 1]`` of the other two.
         nodes : ndarray of int64
-            The inner nodes on each path, the root first.
+            The inner nodes on each path, starting with the root.
         branches : ndarray of int64
-            Index of the child at each.
+            Index of the child at each node.
         """
         offsets = np.append(0, np.cumsum(self.depths))
         nodes = np.empty(offsets[-1], dtype=np.int64)
@@ -252,7 +252,7 @@ class SoftmaxTree:
         Returns
         -------
         float
-            The mean path length: for a binary tree the number of sigmoids for the probability of one class.
+            The mean path length: for a binary tree, the number of sigmoids per probability.
 
         Raises
         ------
@@ -273,7 +273,7 @@ class SoftmaxTree:
         -------
         float
             The mean number of rows of a layer's weight that a training sample updates: one for a node with two
-            children, one for each child of any other. For a flat tree it is V.
+            children, one per child for any other node. For a flat tree it is V.
 
         Raises
         ------
@@ -288,7 +288,7 @@ class SoftmaxTree:
         Parameters
         ----------
         counts : array-like of shape (V,), default=None
-            Class counts, not all zero; by default all classes have equal weight.
+            Class counts, not all zero; by default all classes have equal weights.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class SoftmaxTree:
         names : sequence of str, default=None
             Names of the V classes; by default "class 0" and so on.
         max_lines : int, default=1000
-            Maximum number of lines, followed by one with the number of omitted lines; None is unlimited.
+            Maximum number of lines, followed by the number of omitted lines; None is unlimited.
 
         Returns
         -------
@@ -333,7 +333,7 @@ class SoftmaxTree:
         return _draw(self, names, max_lines)
 
     def to_nested(self, node: int = 0) -> Any:
-        """Return nested lists of classes, as :func:`tree_from_nested` takes them.
+        """Return nested lists of classes, as for :func:`tree_from_nested`.
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ class SoftmaxTree:
         Raises
         ------
         IndexError
-            If there is no such inner node.
+            If the inner node does not exist.
         """
         if self.n_classes == 1 and node == 0:
             return 0
@@ -362,7 +362,7 @@ class SoftmaxTree:
         return lists[node]
 
     def to_arrays(self) -> dict[str, Ints]:
-        """Return the two arrays that define the tree, to be saved.
+        """Return the two arrays that define the tree.
 
         Returns
         -------
@@ -373,12 +373,12 @@ class SoftmaxTree:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> SoftmaxTree:
-        """Build a tree from the arrays that :meth:`to_arrays` returned.
+        """Build a tree from the result of :meth:`to_arrays`.
 
         Parameters
         ----------
         arrays : mapping
-            With ``children`` and ``offsets``; anything else is ignored.
+            With ``children`` and ``offsets``; other arrays are ignored.
 
         Returns
         -------
@@ -388,7 +388,7 @@ class SoftmaxTree:
         Raises
         ------
         ValueError
-            If an array is missing, or they are not a tree.
+            If an array is missing, or the arrays are not a tree.
         """
         missing = [name for name in ("children", "offsets") if name not in arrays]
         if missing:
@@ -414,7 +414,7 @@ class SoftmaxTree:
         return hash((self.children.tobytes(), self.offsets.tobytes()))
 
     def __reduce__(self) -> tuple[type[SoftmaxTree], tuple[Ints, Ints]]:
-        # Derived arrays are left out of pickles.
+        # Derived arrays are not pickled.
         return SoftmaxTree, (self.children, self.offsets)
 
     def _path_sums(self, values: Ints) -> Ints:
@@ -449,7 +449,7 @@ def _draw(tree: SoftmaxTree, names: Sequence[str] | None, max_lines: int | None)
     lines: list[str] = []
     n_lines = tree.n_nodes + tree.n_classes
     limit = n_lines if max_lines is None else max_lines
-    # A stack of the lines to be written: the bars before each, its corner, and the child.
+    # A stack of lines to write: the bars before each, its corner, and the child.
     waiting = [("", "", 0 if tree.n_nodes else ~0)]
     while waiting and len(lines) < limit:
         bars, corner, child = waiting.pop()

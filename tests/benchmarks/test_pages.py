@@ -1,16 +1,17 @@
-"""The pages of the docs show the stored results, of benchmarks and of experiments."""
+"""The pages of the docs and the README show the stored results, and each result names where it was measured."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.commands import experiment_tables
-from benchmarks.commands.docs import DOCS, filled_pages
+from benchmarks.commands import experiment_tables, readme_picture, readme_tables
+from benchmarks.commands.docs import DOCS, README, filled_pages
 from benchmarks.commands.report import make_plots
 from benchmarks.commands.scripts import find_scripts, import_script
 from benchmarks.common.benchmark import FOLDER
@@ -18,11 +19,34 @@ from benchmarks.common.pages import fill
 from benchmarks.runner.results_file import read_results
 
 QUOTED = [name for name in find_scripts() if hasattr(import_script(name), "TABLES")]
+# Figures that people copied onto pages without a generated table.
+COPIED: dict[tuple[str, str], Callable[[Any], list[str]]] = {
+    ("on_device.md", "on_device"): lambda result: [
+        f"{one['bytes after']:,} | {one['file bytes']:,} | {one['accuracy before']:.1f} | {one['accuracy after']:.1f}"
+        for one in result["models"]
+    ],
+    ("text_features.md", "ngram_dictionary"): lambda result: [
+        f"| {one['fit s'] + one['transform s']:.1f} | {one['growth MiB']:,.0f} |"
+        for methods in result["sets"].values()
+        for one in methods.values()
+    ],
+    ("sgnn.md", "sgnn_projection"): lambda result: [f"| | {' | '.join(result['cases'])} |"],
+    ("sgnn_reproduction.md", "sgnn_accuracy"): lambda result: [
+        f"| {cells['sgnn']['accuracy']:.1f} ± {cells['sgnn']['spread']:.1f} |" for cells in result["accuracy"].values()
+    ],
+}
 
 
 def test_pages_show_the_results_of_their_files() -> None:
     for path, text in filled_pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python -m benchmarks docs"
+
+
+@pytest.mark.parametrize(("page", "file"), COPIED)
+def test_copied_figures_equal_the_stored_results(page: str, file: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    result = json.loads((FOLDER / f"{file}.json").read_text(encoding="utf-8"))
+    assert not [figures for figures in COPIED[page, file](result) if figures not in text]
 
 
 @pytest.mark.parametrize("name", QUOTED)
@@ -36,9 +60,8 @@ def test_each_table_of_a_benchmark_is_on_its_page(name: str) -> None:
 
 def test_every_table_on_a_page_is_of_a_benchmark() -> None:
     known = {table for name in QUOTED for table in import_script(name).TABLES}
-    pages = [*DOCS.glob("*.md")]
-    shown = {name for page in pages for name in re.findall("<!-- table: ([a-z ]+) -->\n", page.read_text("utf-8"))}
-    assert shown == known
+    pages = [page.read_text("utf-8") for page in DOCS.glob("*.md")]
+    assert {name for page in pages for name in re.findall("<!-- table: ([a-z ]+) -->\n", page)} == known
 
 
 def test_experiments_are_on_their_pages() -> None:
@@ -64,3 +87,42 @@ def test_a_benchmark_is_reported_by_the_same_command(bench: Any, tmp_path: Path)
     assert "| fastText, 2,000,000 buckets |" in (tmp_path / "tables.md").read_text()
     (tmp_path / "other.json").write_text(json.dumps({}))
     assert bench("report", tmp_path / "other.json").code == 1
+
+
+def test_the_table_of_the_readme_quotes_results_of_the_present_code() -> None:
+    results = readme_tables.results()
+    assert readme_tables.markdown(results) in README.read_text(encoding="utf-8")
+    for name, result in results.items():
+        parts = [result] if name != "classifiers" else [result["speed"], result["prediction"]]
+        assert not any("changed since" in part for part in parts), name
+    results["vectorizers"]["cases"]["words 1-2"]["ratio"] = 77.0
+    assert "77 times as fast" in readme_tables.markdown(results)
+
+
+def test_the_picture_of_the_readme_shows_the_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stored = readme_picture.PICTURE.read_text(encoding="utf-8")
+    monkeypatch.setattr(readme_picture, "PICTURE", tmp_path / "readme.svg")
+    readme_picture.update_picture()
+    assert (tmp_path / "readme.svg").read_text(encoding="utf-8") == stored
+    assert len(stored) < 10_000
+
+
+def measurements(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a file that were measured together."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".jsonl":
+        yield from map(json.loads, text.splitlines())
+    else:
+        result = json.loads(text)
+        yield from [result] if "date" in result else result.values()
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json*")), ids=lambda path: path.name)
+def test_a_result_names_its_date_commit_machine_and_versions(path: Path) -> None:
+    for measured in measurements(path):
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", measured["date"])
+        assert re.fullmatch(r"[0-9a-f]{7,} of 20\d\d-\d\d-\d\d \d\d:\d\d(, changed)?", measured["commit"])
+        assert measured.get("changed since", "something")
+        assert measured["machine"]["processor"]
+        assert measured["machine"]["cores"] > 0
+        assert {"python", "sklearn-hashnlp"} <= measured["versions"].keys()

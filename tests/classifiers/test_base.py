@@ -1,21 +1,12 @@
-"""Predictions out of scores, and the error where texts come in the place of rows."""
+"""Labels, probabilities and rankings computed from scores."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, QuantizedSGNNClassifier, SGNNClassifier, quantize
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._losses import make_loss
-
-TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
-WHAT_TO_DO = {
-    HashEmbeddingClassifier: r"as in make_text_classifier\(\)\.",
-    SGNNClassifier: r"as in make_pipeline\(CharNgramFeaturizer\(\), SGNNProjector\(\), SGNNClassifier\(\)\)\.",
-    QuantizedSGNNClassifier: r"as in make_pipeline\(CharNgramFeaturizer\(\), SGNNProjector\(\), Quantized",
-}
 
 
 class OwnScores(ScoringClassifier):
@@ -54,22 +45,3 @@ def test_labels_and_probabilities_are_made_of_scores():
 def test_how_many_labels_must_be_a_number(k):
     with pytest.raises(ValueError, match=r"OwnScores\.predict_topk needs an integer k of at least 1"):
         OwnScores().fit().predict_topk(np.eye(3), k=k)
-
-
-@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, lambda texts: np.array(texts, dtype=object)])
-@pytest.mark.parametrize("classifier", WHAT_TO_DO)
-def test_texts_in_the_place_of_rows_are_told_what_makes_rows_of_them(classifier, kind):
-    message = rf"{classifier.__name__} takes rows of numbers, got texts, the first of them 'a fine, .*'\.\.\..* "
-    trained = SGNNClassifier(max_epochs=1) if classifier is QuantizedSGNNClassifier else classifier(max_epochs=1)
-    trained.fit(np.eye(4), [0, 1, 0, 1])
-    model = quantize(trained) if classifier is QuantizedSGNNClassifier else trained
-    for act in (lambda: classifier().fit(kind(TEXTS), [0, 1]), lambda: model.predict(kind(TEXTS))):
-        with pytest.raises(ValueError, match=message + WHAT_TO_DO[classifier]):
-            act()
-
-
-def test_the_quantised_classifier_tells_the_most_probable_labels_as_well():
-    rows = np.eye(3)
-    classifier = SGNNClassifier(hidden_layer_sizes=(), max_epochs=200, learning_rate=0.05, random_state=0)
-    trained = classifier.fit(rows, [*"abc"])
-    assert [row[0][0] for row in quantize(trained).predict_topk(rows, k=1)] == [*"abc"]

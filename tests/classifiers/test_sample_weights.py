@@ -27,7 +27,7 @@ def test_rows_without_weight_are_left_out(kind, y):
     assert weights.dtype == np.float32
 
 
-def test_nothing_is_copied_where_nothing_is_left_out():
+def test_arrays_are_not_copied_if_no_row_is_dropped():
     for sample_weight in (None, [1, 2, 3, 4]):
         rows, labels, weights = drop_zero_weights(X, Y, sample_weight, caller=NAME)
         assert rows is X
@@ -46,7 +46,7 @@ def test_nothing_is_copied_where_nothing_is_left_out():
         ([1, 1, np.inf, 1], "Input sample_weight contains infinity"),
     ],
 )
-def test_what_is_no_weight_is_refused(sample_weight, message):
+def test_invalid_sample_weights_are_refused(sample_weight, message):
     with pytest.raises(ValueError, match=message):
         drop_zero_weights(X, Y, sample_weight, caller=NAME)
 
@@ -64,7 +64,7 @@ def test_class_weights_multiply():
     )
 
 
-def test_class_weights_that_fit_nothing_are_refused():
+def test_class_weights_of_unknown_labels_are_refused():
     message = rf"^{NAME}: class_weight names 'd', but the labels in y are \['a', 'b', 'c'\]\."
     with pytest.raises(ValueError, match=message):
         apply_class_weight({"d": 2, "a": 3}, LABELS, Y, None, caller=NAME)
@@ -82,13 +82,13 @@ def test_class_weights_that_fit_nothing_are_refused():
         (["a", "b", "c"], {"a": 1, "b": 3, "c": 2, "d": 5}),  # every label is named: the rows of a fold may lack some
     ],
 )
-def test_class_weights_are_those_of_equal_labels(classes, given):
+def test_class_weights_are_matched_by_equal_labels(classes, given):
     labels = Labels(np.array(classes), multilabel=False)
     assert apply_class_weight(given, labels, Y, None, caller=NAME).tolist() == [1, 3, 2, 3]
 
 
 @pytest.mark.parametrize("weight", [-1, np.nan, np.inf, 1e39, "2", None, [1]])
-def test_class_weights_that_are_none_are_refused(weight):
+def test_invalid_class_weights_are_refused(weight):
     message = re.escape(f"takes finite weights of at least 0 in class_weight, got {weight!r} for the label 'b'")
     with pytest.raises(ValueError, match=message):
         apply_class_weight({"a": 2, "b": weight}, LABELS, Y, None, caller=NAME)

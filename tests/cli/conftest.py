@@ -43,9 +43,9 @@ def rows() -> list[tuple[str, str]]:
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Make ``hashnlp train`` train a small model; return the function that makes one."""
 
-    def make_model(**options: Any) -> TextClassifier:
-        options |= {"n_buckets": 100, "embedding_dim": 4, "max_epochs": options["max_epochs"] or 3}
-        return make_default(n_embeddings=1000, **options)
+    def make_model(**options: Any) -> Any:
+        sizes = {"n_buckets": 100, "embedding_dim": 4, "n_embeddings": 1000, "max_epochs": 3}
+        return make_default(**options if options.get("sgnn") else sizes | options)
 
     make_default = _pipelines.make_model
     monkeypatch.setattr(_pipelines, "make_model", make_model)

@@ -63,25 +63,22 @@ def test_the_table_has_the_same_accuracies_and_matplotlib_is_optional(
     accuracies = {name: report[key]["accuracy"] for name, key in _demo._MODELS.items()}
     assert all(f"{accuracy:.4f}" in result.out for accuracy in accuracies.values())
     assert ("Best here: " in result.out) is (max(accuracies.values()) > accuracies[_demo._SAVED])
-    assert "hashnlp predict --model hashnlp-demo/model --top 3 --proba" in result.out
+    assert "hashnlp predict --model hashnlp-demo/model --top 3 --proba" in result.err
     assert "No plot" in result.err
     assert "Plot" not in result.out
 
 
-def test_the_best_model_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_best_model_is_named(tmp_path: Path) -> None:
     results = {
         name: {"accuracy": accuracy, "standard_deviation": 0.0, "seconds": 1.0}
         for name, accuracy in zip(_demo._MODELS, (0.6, 0.7, 0.8, 0.9), strict=True)
     }
-    screen = _demo.Screen(as_json=False, quiet=False)
-    _demo._show_results(screen, results, tmp_path, tmp_path / "demo.png")
-    out = capsys.readouterr().out
     best = "TF-IDF + LinearSVC, words + characters"
-    assert f"Best here: {best}." in out
-    assert f"Plot saved in   {tmp_path / 'demo.png'}" in out
+    lines = _demo._describe(results, tmp_path, tmp_path / "demo.png")
+    assert f"\nBest here: {best}." in lines
+    assert f"Plot saved in   {tmp_path / 'demo.png'}" in lines
     results[best]["accuracy"] = 0.8
-    _demo._show_results(screen, results, tmp_path, None)
-    assert "Best here" not in capsys.readouterr().out
+    assert len(_demo._describe(results, tmp_path, None)) == len(lines) - 2
 
 
 def test_the_plot_is_a_png_file_without_pyplot(tmp_path: Path) -> None:

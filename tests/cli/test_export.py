@@ -81,9 +81,3 @@ def test_errors(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None
     assert result.code == 1
     assert "mails.csv' is a file. Choose a name that ends with '.py'" in result.err
     assert (tmp_path / "mails.csv").read_text() == "kept"
-
-
-def test_help_has_examples(hashnlp: Any) -> None:
-    out = hashnlp("export", "--help").out
-    for word in ("SGNNClassifier", "save_model", "numpy", "python spam.py", "--compare"):
-        assert word in out

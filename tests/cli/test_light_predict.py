@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp.classifiers import TextClassifier
-from sklearn_hashnlp.cli import _light_classifier
+from sklearn_hashnlp.cli import _predict
 from sklearn_hashnlp.persistence import load_model, save_model
 
 from .conftest import GOOD, ROWS, small_model
@@ -79,10 +79,10 @@ def test_many_texts_are_predicted_by_the_whole_model(
 ) -> None:
     lines = "\n".join([text for _, text in ROWS] * 200)
     before = hashnlp("predict", "--model", folder, "--json", stdin=lines).out
-    monkeypatch.setattr(_light_classifier, "_MANY_TEXTS", 3000)
+    monkeypatch.setattr(_predict, "_MANY_TEXTS", 3000)
     loaded = []
-    full = _light_classifier._FullClassifier
-    monkeypatch.setattr(_light_classifier, "_FullClassifier", lambda folder: loaded.append(folder) or full(folder))
+    load = _predict.Predictor._load
+    monkeypatch.setattr(_predict.Predictor, "_load", lambda self: loaded.append(self._folder) or load(self))
     assert hashnlp("predict", "--model", folder, "--json", stdin=lines).out == before
     assert loaded == [folder]
 

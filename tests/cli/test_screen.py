@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
+from sklearn_hashnlp.cli._screen import Screen, command_name
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ def test_streams(capsys: pytest.CaptureFixture[str], as_json: bool, quiet: bool,
     screen.show("result")
     if as_json:
         screen.show_json({"a": "é"})
-    with screen.progress() as progress:
-        add_bar(progress, "Working")(1, 2)
+    with screen.bar("Working") as update:
+        update(1, 2)
     assert capsys.readouterr() == (out, err)
 
 
@@ -54,8 +54,8 @@ def test_results_go_to_stdout_while_a_bar_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich then treats stderr as a terminal
-    with Screen(as_json=False, quiet=False).progress() as progress:
-        add_bar(progress, "Working")(1, 2)
+    with Screen(as_json=False, quiet=False).bar("Working") as update:
+        update(1, 2)
         print("result")
     captured = capsys.readouterr()
     assert captured.out == "result\n"
@@ -65,8 +65,7 @@ def test_results_go_to_stdout_while_a_bar_is_shown(
 @pytest.mark.parametrize("quiet", [True, False])
 def test_what_is_logged_is_a_note(quiet: bool, capsys: pytest.CaptureFixture[str]) -> None:
     logger = logging.getLogger("sklearn_hashnlp.kernels._compile")
-    with Screen(as_json=False, quiet=quiet).progress() as progress:
-        add_bar(progress, "Working")
+    with Screen(as_json=False, quiet=quiet).bar("Working"):
         logger.info("Compiling functions [bold]")
         logger.debug("details")
     assert capsys.readouterr() == ("", "" if quiet else "Compiling functions [bold] ...\n")

@@ -1,7 +1,5 @@
 """Small fitted models of every kind, and what they answer, as bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

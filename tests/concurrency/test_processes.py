@@ -1,7 +1,5 @@
 """Models in spawned processes and joblib's workers, and kernels that two processes compile at once."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """One fitted model that many threads and forked processes use at once, and models that are trained at the same time."""
 
-from __future__ import annotations
-
 import multiprocessing
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +7,6 @@ from threading import Barrier
 
 import pytest
 import torch
-from joblib import Parallel, delayed
 
 from tests.concurrency.models import Answer, answer, answers, trainings
 
@@ -36,11 +33,6 @@ def test_eight_threads_use_one_model() -> None:
 def test_threads_use_models_of_all_kinds_while_others_train() -> None:
     calls = [*answers().values(), *trainings().values()]
     assert at_once(calls) == [call() for call in calls]
-
-
-def test_joblib_threads_use_one_model() -> None:
-    ask = answers()["TextClassifier"]
-    assert Parallel(n_jobs=4, backend="threading")(delayed(ask)() for _ in range(8)) == [ask()] * 8
 
 
 def _compute_on_all_threads() -> None:

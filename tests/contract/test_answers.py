@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
@@ -68,24 +69,15 @@ def test_what_is_asked_is_left_alone(name):
     assert as_bytes(case.asked) == as_bytes(asked)
 
 
-@pytest.mark.parametrize("name", ONE_OF_A_KIND)
-def test_an_unfitted_model_says_so_or_needs_no_fit(name):
-    model = CASES[name].make()
-    if not get_tags(model).requires_fit:
-        assert (answers(name, model) == answers(name, fitted(name))) is (name not in CHOOSES_IN_FIT)
-        return
-    for method in CASES[name].answers:
-        with pytest.raises(NotFittedError, match=name):
-            getattr(model, method)(CASES[name].asked)
-
-
 OTHER_METHODS = {
     "analogy": ("a", "b", "c"),
     "context_vectors": (["a b"],),
     "get_feature_names_out": (),
     "learned_tree": (["a b"],),
     "most_similar": ("a", ["a b"]),
+    "predict": (["a b"],),
     "predict_topk": (["a b"],),
+    "rank": (["a b"],),
     "sample": (),
     "save_word2vec": ("nowhere",),
     "score": (["a b"], None),
@@ -94,19 +86,17 @@ OTHER_METHODS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [
-        (name, method)
-        for name in ONE_OF_A_KIND
-        for method in OTHER_METHODS
-        if hasattr(CASES[name].make(), method) and get_tags(CASES[name].make()).requires_fit
-    ],
-)
-def test_all_methods_of_an_unfitted_model_say_so(name, method):
-    model = CASES[name].make()
-    with pytest.raises(NotFittedError, match=name):
-        getattr(model, method)(*OTHER_METHODS[method][: len(inspect.signature(getattr(model, method)).parameters)])
+@pytest.mark.parametrize("name", ONE_OF_A_KIND)
+def test_an_unfitted_model_says_so_or_needs_no_fit(name):
+    case, model = CASES[name], CASES[name].make()
+    if not get_tags(model).requires_fit:
+        assert (answers(name, model) == answers(name, fitted(name))) is (name not in CHOOSES_IN_FIT)
+        return
+    for method, arguments in {**OTHER_METHODS, **dict.fromkeys(case.answers, (case.asked,))}.items():
+        if hasattr(model, method):
+            n_parameters = len(inspect.signature(getattr(model, method)).parameters)
+            with pytest.raises(NotFittedError, match=name):
+                getattr(model, method)(*arguments[:n_parameters])
 
 
 @pytest.mark.parametrize("name", ONE_OF_A_KIND)
@@ -170,11 +160,6 @@ def test_dense_rows_can_be_frames(name):
     assert polars.columns == names.tolist()
 
 
-@pytest.mark.parametrize("name", SPARSE)
-def test_columns_of_hashes_have_no_names(name):
-    assert not hasattr(fitted(name), "get_feature_names_out")
-
-
 @pytest.mark.parametrize("name", [*SPARSE, *DENSE])
 def test_fit_transform_is_fit_and_transform(name):
     X = CASES[name].X
@@ -190,20 +175,26 @@ COLUMNS = {
     "pandas": lambda texts: pd.Series(texts, index=range(7, 7 + len(texts))),
     "polars": pl.Series,
     "generator": iter,
+    "frame": lambda texts: pd.DataFrame({"body": texts}),
+    "polars frame": lambda texts: pl.DataFrame({"body": texts}),
+    "table": lambda texts: pa.table({"body": list(texts)}),
+    "rows of one column": lambda texts: np.array(texts, dtype=object)[:, np.newaxis],
 }
+KINDS = list(COLUMNS)
+PAIRS = list(zip(KINDS[::2], KINDS[1::2], strict=True))  # what is passed to fit, and to the method that answers
 DOCUMENTS = [name for name in OF_TEXTS if "LanguageModel" not in name]  # which take sentences, or lists of words
 
 
-@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize(("column", "asked"), PAIRS)
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_texts_come_in_columns_of_all_kinds(name, column):
+def test_texts_come_in_columns_of_all_kinds(name, column, asked):
     case, model = CASES[name], CASES[name].make()
     X = COLUMNS[column](case.X)
     assert (model.fit(X) if case.y is None else model.fit(X, case.y)) is model
-    assert (
-        as_bytes(getattr(model, case.answers[0])(COLUMNS[column](case.asked)))
-        == answers(name, fitted(name))[case.answers[0]]
-    )
+    answer = getattr(model, case.answers[0])
+    expected = answers(name, fitted(name))[case.answers[0]]
+    for kind in (column, asked):
+        assert as_bytes(answer(COLUMNS[kind](case.asked))) == expected
 
 
 READS_BYTES = {

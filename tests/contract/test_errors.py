@@ -58,12 +58,6 @@ def test_what_are_no_rows_of_numbers_are_refused_in_scikit_learns_words(name, ro
             getattr(model, method)(rows, *([LABELS[: len(rows)]] if method == "fit" else []))
 
 
-@pytest.mark.parametrize("name", OF_NUMBERS)
-def test_a_fit_needs_rows(name):  # answers do not: see test_answers
-    with pytest.raises(ValueError, match="Found array with 0 sample"):
-        CASES[name].make().fit(BITS[:0], LABELS[:0])
-
-
 @pytest.mark.parametrize("name", THREADED)
 def test_the_number_of_jobs_can_change_after_fit_and_is_checked(name):
     model, expected = fitted(name), answers(name, fitted(name))

@@ -7,7 +7,6 @@ import pytest
 from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import VotingClassifier
-from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -38,13 +37,6 @@ def predicted(model, name):
 def weighted(name):
     case = CASES[name]
     return case.make().fit(case.X, case.y, sample_weight=WEIGHTS)
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_weights_that_nobody_requested_are_refused(name):
-    case = CASES[name]
-    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-        make_pipeline(case.make()).fit(case.X, case.y, sample_weight=WEIGHTS)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

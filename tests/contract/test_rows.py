@@ -74,12 +74,6 @@ def test_an_answer_does_not_depend_on_the_rows_around_it(name, method):
         assert all(map(agree, rows, expected)), size
 
 
-def test_a_cache_remembers_the_sentences_before():
-    model = fitted("CacheLanguageModel")
-    one, again = model.score_samples(["a b c", "a b c"])
-    assert again > one == model.score_samples(["a b c"])[0]
-
-
 def _of_other_numbers(X):
     dense = X.toarray() if issparse(X) else np.asarray(X)
     others = {
@@ -116,27 +110,6 @@ def test_texts_of_a_generator_give_the_same(name):
     for method in case.answers:
         expected = as_bytes(getattr(model, method)(case.asked))
         assert as_bytes(getattr(model, method)(text for text in case.asked)) == expected, method
-
-
-@pytest.mark.parametrize("name", [name for name in ONE_OF_A_KIND if name in OF_ROWS or CASES[name].y is not None])
-def test_arrays_that_cannot_be_written_are_read(name):
-    case = CASES[name]
-    X, y = (_read_only(part) for part in (case.X, case.y))
-    model = case.make().fit(X) if y is None else case.make().fit(X, y)
-    assert answers(name, model) == answers(name, fitted(name))
-    for method in case.answers:
-        getattr(model, method)(_read_only(case.asked))
-
-
-def _read_only(value):
-    if issparse(value):
-        value = value.copy()
-        for part in (value.data, value.indices, value.indptr):
-            part.flags.writeable = False
-    elif isinstance(value, np.ndarray):
-        value = value.copy()
-        value.flags.writeable = False
-    return value
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn import config_context
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from tests.contract.estimators import CASES, CLASSIFIERS, answers
 
@@ -35,18 +32,6 @@ def test_weights_pull_towards_their_class(name):
     assert by_row == by_class > probability(y) + 0.1
     rare = np.arange(72) % 9 == 0
     assert abs(probability(rare, class_weight="balanced") - 0.5) < abs(probability(rare) - 0.5)
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_weights_are_routed(name):
-    case, weights = CASES[name], np.ones(80)
-    with config_context(enable_metadata_routing=True):
-        classifier = case.make().set_fit_request(sample_weight=True)
-        classifier.set_partial_fit_request(sample_weight=True, classes=True)
-        model = make_pipeline(FunctionTransformer(accept_sparse=True), classifier)
-        model.fit(case.X, case.y, sample_weight=weights)
-        with pytest.raises(ValueError, match="takes no negative values in sample_weight, got -1 for row 0"):
-            model.fit(case.X, case.y, sample_weight=-weights)
 
 
 @pytest.mark.parametrize("name", OF_ONE_LABEL)

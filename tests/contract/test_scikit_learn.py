@@ -34,8 +34,7 @@ CASES = {
             SGNNProjector(n_projections=2, n_bits=5, output=output, hyperplanes=hyperplanes),
             {},
         )
-        for output in ("binary", "sign", "packed", "float")
-        for hyperplanes in ("normal", "sign", "google")
+        for output, hyperplanes in {"binary": "normal", "sign": "sign", "packed": "google", "float": "normal"}.items()
     },
 }
 

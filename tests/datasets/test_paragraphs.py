@@ -23,11 +23,8 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_line_is_a_paragraph(path: Path) -> None:
+def test_a_paragraph_is_a_line_or_a_block_of_lines(path: Path) -> None:
     assert list(stream_paragraphs(path)) == list(stream_paragraphs(str(path), paragraph="line")) == LINES
-
-
-def test_a_block_of_lines_is_a_paragraph(path: Path) -> None:
     assert list(stream_paragraphs(path, paragraph="block")) == BLOCKS
 
 
@@ -39,7 +36,9 @@ def test_files_follow_each_other_and_a_block_ends_with_its_file(path: Path, tmp_
 
 
 @given(paragraphs=st.lists(st.lists(st.text("ab\u3000 .é", min_size=1).map(str.strip).filter(bool), min_size=1)))
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, paragraphs: list[list[str]]) -> None:
+def test_written_paragraphs_are_read_back(
+    tmp_path_factory: pytest.TempPathFactory, paragraphs: list[list[str]]
+) -> None:
     path = tmp_path_factory.mktemp("text") / "a.txt"
     path.write_text("\n\n".join("\n".join(lines) for lines in paragraphs), encoding="utf-8", newline="")
     assert list(stream_paragraphs(path)) == [line for lines in paragraphs for line in lines]

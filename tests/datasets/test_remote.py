@@ -15,7 +15,7 @@ from urllib.request import Request
 import pytest
 
 from sklearn_hashnlp.datasets import _remote
-from sklearn_hashnlp.datasets._remote import RemoteFile, data_home, explain_write_errors, fetch_remote, unpack_text_set
+from sklearn_hashnlp.datasets._remote import RemoteFile, data_home, fetch_remote, unpack_text_set
 from tests.datasets.file_server import Server, write_archive
 
 CONTENT = bytes(range(256)) * 12_000  # of several chunks
@@ -41,13 +41,6 @@ def test_a_file_is_downloaded_whole_and_once(server: Server, tmp_path: Path) -> 
     assert server.requests == ["/file.bin"]
 
 
-def test_the_file_has_the_permissions_of_any_new_file(server: Server, tmp_path: Path) -> None:
-    server.serve(CONTENT)
-    path = fetch_remote(remote(server), tmp_path)
-    (tmp_path / "other").touch()
-    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
-
-
 def test_the_sha256_of_the_first_download_is_recorded_and_checked_later(server: Server, tmp_path: Path) -> None:
     server.serve(CONTENT)
     path = fetch_remote(remote(server, None), tmp_path)
@@ -64,13 +57,6 @@ def test_the_sha256_of_the_first_download_is_recorded_and_checked_later(server: 
     assert [entry.name for entry in tmp_path.iterdir()] == ["file.bin.sha256"]
     record.unlink()  # as the message says
     assert fetch_remote(remote(server, None), tmp_path).read_bytes() == CONTENT + b"!"
-
-
-def test_the_sha256_of_an_existing_file_is_recorded(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "file.bin").write_bytes(CONTENT)
-    fetch_remote(remote(server, None), tmp_path, download=False)
-    assert (tmp_path / "file.bin.sha256").read_text().startswith(SHA256)
-    assert server.requests == []
 
 
 def test_a_damaged_record_is_an_error(server: Server, tmp_path: Path) -> None:
@@ -168,12 +154,6 @@ def test_no_more_bytes_are_read_than_expected(server: Server, tmp_path: Path, ha
     assert fetch_remote(remote(server)._replace(n_bytes=len(CONTENT)), tmp_path).read_bytes() == CONTENT
 
 
-def test_redirects_are_followed(server: Server, tmp_path: Path) -> None:
-    server.answer(302, Location=f"{server.address}/there")
-    server.serve(CONTENT, "/there")
-    assert fetch_remote(remote(server), tmp_path).read_bytes() == CONTENT
-
-
 @pytest.mark.parametrize("target", ["file:///etc/hostname", "ftp://127.0.0.1/file.bin", "data:text/plain,hello"])
 def test_redirects_to_other_schemes_are_refused(server: Server, tmp_path: Path, target: str) -> None:
     server.answer(302, Location=target)
@@ -228,24 +208,6 @@ def test_a_full_disk_and_a_read_only_folder_say_what_to_do(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_data_home_is_the_argument_the_variable_or_a_folder_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/somebody")
-    monkeypatch.setenv("USERPROFILE", "/home/somebody")
-    monkeypatch.setenv("HASHNLP_DATA", "~/variable")
-    assert data_home("~/mine") == Path("/home/somebody/mine")
-    assert data_home() == Path("/home/somebody/variable")
-    monkeypatch.setenv("HASHNLP_DATA", "")
-    assert data_home() == Path("/home/somebody/sklearn_hashnlp_data")
-
-
-def test_only_write_errors_are_explained() -> None:
-    with pytest.raises(ConnectionError, match=r"^gone$"), explain_write_errors(Path("folder"), "name"):
-        raise ConnectionError("gone")
-    message = r"name cannot be saved in folder: .* \(Read-only\).*data_home.*HASHNLP_DATA"
-    with pytest.raises(OSError, match=message), explain_write_errors(Path("folder"), "name"):
-        raise OSError(errno.EROFS, "Read-only")
-
-
 def test_only_the_files_of_a_set_are_extracted(tmp_path: Path) -> None:
     more = {"ag_news_csv/classes.txt": "A\nB\n", "ag_news_csv/._train.csv": "shadow", "ag_news_csv/run.sh": "rm"}
     folder = tmp_path / "ag_news_csv"
@@ -293,11 +255,6 @@ def test_a_damaged_archive_leaves_no_folder(tmp_path: Path, content: bytes | str
     assert [path.name for path in tmp_path.iterdir()] == ["a.tgz"]
 
 
-def test_an_archive_of_other_files_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"does not contain train\.csv and test\.csv"):
-        unpack_text_set(write_archive(tmp_path / "a.tgz", {"x.csv": ""}), tmp_path / "set")
-
-
 def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     folder = tmp_path / "set"
     folder.mkdir()
@@ -305,3 +262,19 @@ def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="set"):
         unpack_text_set(write_archive(tmp_path / "a.tgz", BOTH), folder)
     assert [path.read_text() for path in folder.iterdir()] == ["mine"]
+
+
+def test_redirects_are_followed(server: Server, tmp_path: Path) -> None:
+    server.answer(302, Location=f"{server.address}/there")
+    server.serve(CONTENT, "/there")
+    assert fetch_remote(remote(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_the_data_home_is_the_argument_the_variable_or_a_folder_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setenv("USERPROFILE", "/home/somebody")
+    monkeypatch.setenv("HASHNLP_DATA", "~/variable")
+    assert data_home("~/mine") == Path("/home/somebody/mine")
+    assert data_home() == Path("/home/somebody/variable")
+    monkeypatch.setenv("HASHNLP_DATA", "")
+    assert data_home() == Path("/home/somebody/sklearn_hashnlp_data")

@@ -89,101 +89,62 @@ def test_fasttext_splits_at_ascii_whitespace_alone(space: str) -> None:
     assert row == Row(1, f"{space}c{space}__label__d", (f"a{space}b",))
 
 
+ERRORS = {
+    "csv": {
+        "label,text\na,b\na,b,c\n": r"a\.file, line 3: expected 2 fields \(label, text\), got 3",
+        'label,text\na,"b\nc"\na\n': r"line 4: expected 2 fields .*, got 1",
+        'label,text\na,b\na,"never\nclosed\n': r"line 3: .*quotes \(unexpected end of data\)",
+        "label,text\n ,b\n": r"line 2: expected a label, got an empty one",
+        "label,text\na\rb,c\n": r"line 2: the row .* carriage return \(\\r\).*tr '\\r' '\\n' <",
+        "label,text\ra,b\rc,d\r": r"line 1: the row .* carriage return \(\\r\)",
+        "label,text\na\0,b\n": r"line 2: expected a label, got 'a\\x00', which has a NUL",
+        f"label,text\n{'long ' * 300},b\n": r"line 2: .*label_column swapped",
+        "l\0a\0,t\0\n": r"line 1: NUL bytes in the first line\. Is the file UTF-16",
+        "3,Fears for pension\n": r"line 1: no column has a usual name of a text column.*'Fears.*put one in front",
+        "label;text\n": r"line 1: expected a text and a label column, got only the column 'label;text'\. Is .*--del",
+        "text,a,b\n": r"no column has a usual name of a label column.*\['text', 'a', 'b'\].*label_column",
+        "text,label,label\n": r"2 columns are named 'label'; the label column must be unique",
+    },
+    "tsv": {"label\ttext\ra\tb\r": r"line 1: the row .* carriage return \(\\r\)"},
+    "jsonl": {
+        '{"text": "a"': r"line 1: expected one JSON object on each line, got invalid JSON",
+        "[1]": r"line 1: expected one JSON object on each line, got a list",
+        '{"text": "a", "label": "b"}\n{"text": "a"}': r"line 2: expected the key 'label', got \['text'\]",
+        '{"text": 1, "label": "b"}': r"expected a string under 'text', got a number",
+        '{"text": "a", "label": null}': r"expected a label or a list of labels under 'label', got null",
+        '{"text": "a", "label": ["b", "c"]}': r"expected one label under 'label', got a list of 2",
+        '{"text": "a", "label": ["b", null]}': r"expected strings or .* in the list .*, got null",
+        '{"text": "a", "label": ["b", "\\ud800"]}': r"character 1 of the label is",
+        '{"text": "a\\ud800", "label": "b"}': r"line 1: character 2 of the text is \\ud800",
+        '{"text": "a", "label": "\\ud800b"}': r"line 1: character 1 of the label is \\ud800",
+        '{"text": "a", "label": "b\\u0000"}': r"line 1: expected a label, got 'b\\x00'",
+    },
+    "fasttext": {
+        "__label__a b\nno label\n": r"line 2: expected __label__LABEL, got 'no label' without a label.*label_prefix",
+        "__label__a __label__b c\n": r"expected one label, got '__label__a' and '__label__b'",
+        "__label__a b\n__label__a b c\t__label__d e\n": r"line 2: .*'__label__a' and '__label__d'\..*multilabel=True",
+        "__label__a b\0__label__c": r"line 1: expected one label, got .* '__label__c'",
+        "__label__a\0b c": r"line 1: expected a label, got 'a\\x00b'",
+        "__label__ c\n": r"line 1: expected a label, got an empty one",
+    },
+}
+
+
 @pytest.mark.parametrize(
-    ("kind", "content", "columns", "message"),
+    ("kind", "content"), [(kind, content) for kind, errors in ERRORS.items() for content in errors]
+)
+def test_errors_name_the_file_the_line_and_what_was_expected(kind: str, content: str) -> None:
+    with pytest.raises(ValueError, match=ERRORS[kind][content]):
+        read(kind, content)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
     [
-        ("csv", "label,text\na,b\na,b,c\n", Columns(), r"a\.file, line 3: expected 2 fields \(label, text\), got 3"),
-        ("csv", 'label,text\na,"b\nc"\na\n', Columns(), r"line 4: expected 2 fields .*, got 1"),
-        ("csv", 'label,text\na,b\na,"never\nclosed\n', Columns(), r"line 3: .*quotes \(unexpected end of data\)"),
-        ("csv", "label,text\n ,b\n", Columns(), r"line 2: expected a label, got an empty one"),
-        ("csv", "label,text\na\rb,c\n", Columns(), r"line 2: the row .* carriage return \(\\r\).*tr '\\r' '\\n' <"),
-        ("csv", "label,text\ra,b\rc,d\r", Columns(), r"line 1: the row .* carriage return \(\\r\)"),
-        ("tsv", "label\ttext\ra\tb\r", Columns(), r"line 1: the row .* carriage return \(\\r\)"),
-        ("csv", "label,text\na\0,b\n", Columns(), r"line 2: expected a label, got 'a\\x00', which has a NUL"),
-        ("csv", f"label,text\n{'long ' * 300},b\n", Columns(), r"line 2: .*label_column swapped"),
-        ("csv", "l\0a\0,t\0\n", Columns(), r"line 1: NUL bytes in the first line\. Is the file UTF-16"),
-        (
-            "csv",
-            "3,Fears for pension\n",
-            Columns(),
-            r"line 1: no column has a usual name of a text column.*\['3', 'Fears.*first line.*put one in front",
-        ),
-        (
-            "csv",
-            "label;text\n",
-            Columns(),
-            r"line 1: expected a text and a label column, got only the column 'label;text'\. Is .*--del",
-        ),
-        (
-            "csv",
-            "text,a,b\n",
-            Columns(),
-            r"no column has a usual name of a label column.*\['text', 'a', 'b'\].*label_column",
-        ),
-        (
-            "csv",
-            "text,label\n",
-            Columns(text="body"),
-            r"no column 'body' for the text; the columns are \['text', 'label'\]",
-        ),
-        ("csv", "text,label,label\n", Columns(), r"2 columns are named 'label'; the label column must be unique"),
-        ("csv", "text,a\n", Columns(label="text"), r"the text and the label are the same column, 'text'"),
-        ("jsonl", '{"text": "a"', Columns(), r"line 1: expected one JSON object on each line, got invalid JSON"),
-        ("jsonl", "[1]", Columns(), r"line 1: expected one JSON object on each line, got a list"),
-        (
-            "jsonl",
-            '{"text": "a", "label": "b"}\n{"text": "a"}',
-            Columns(),
-            r"line 2: expected the key 'label', got \['text'\]",
-        ),
-        ("jsonl", '{"text": 1, "label": "b"}', Columns(), r"expected a string under 'text', got a number"),
-        (
-            "jsonl",
-            '{"text": "a", "label": null}',
-            Columns(),
-            r"expected a label or a list of labels under 'label', got null",
-        ),
-        (
-            "jsonl",
-            '{"text": "a", "label": ["b", "c"]}',
-            Columns(),
-            r"expected one label under 'label', got a list of 2",
-        ),
-        ("jsonl", '{"text": "a", "label": ["b", null]}', Columns(), r"expected strings or .* in the list .*, got null"),
-        ("jsonl", '{"text": "a", "label": ["b", "\\ud800"]}', Columns(), r"character 1 of the label is"),
-        ("jsonl", '{"text": "a\\ud800", "label": "b"}', Columns(), r"line 1: character 2 of the text is \\ud800"),
-        ("jsonl", '{"text": "a", "label": "\\ud800b"}', Columns(), r"line 1: character 1 of the label is \\ud800"),
-        (
-            "jsonl",
-            '{"text": "a", "label": "b\\u0000"}',
-            Columns(),
-            r"line 1: expected a label, got 'b\\x00'",
-        ),
-        (
-            "fasttext",
-            "__label__a b\nno label\n",
-            Columns(),
-            r"line 2: expected __label__LABEL, got 'no label' without a label\. .*label_prefix",
-        ),
-        (
-            "fasttext",
-            "__label__a __label__b c\n",
-            Columns(),
-            r"expected one label, got '__label__a' and '__label__b'",
-        ),
-        (
-            "fasttext",
-            "__label__a b\n__label__a b c\t__label__d e\n",
-            Columns(),
-            r"line 2: expected one label, got '__label__a' and '__label__d'\. .* pass multilabel=True",
-        ),
-        ("fasttext", "__label__a b\0__label__c", Columns(), r"line 1: expected one label, got .* '__label__c'"),
-        ("fasttext", "__label__a\0b c", Columns(), r"line 1: expected a label, got 'a\\x00b'"),
-        ("fasttext", "__label__ c\n", Columns(), r"line 1: expected a label, got an empty one"),
+        (Columns(text="body"), r"no column 'body' for the text; the columns are \['text', 'label'\]"),
+        (Columns(label="text"), r"the text and the label are the same column, 'text'"),
     ],
 )
-def test_errors_name_the_file_the_line_and_what_was_expected(
-    kind: str, content: str, columns: Columns, message: str
-) -> None:
+def test_columns_that_a_file_lacks_are_named(columns: Columns, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        read(kind, content, columns=columns)
+        read("csv", "text,label\n", columns=columns)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from sklearn_hashnlp.datasets._train_test_files import find_text_set, read_part, read_text_set
+from sklearn_hashnlp.datasets._train_test_files import find_text_set, read_text_set
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
 
 
@@ -48,13 +47,6 @@ def test_a_header_names_the_columns(tmp_path: Path) -> None:
     assert (result.test_texts, result.test_labels.tolist()) == (["1,2"], ["pos"])
 
 
-def test_a_quoted_line_feed_stays_in_its_row(tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "set", '"1","a\nb","c"\n"2","d","e"\n', '"2","x"\n')
-    texts, labels = read_part(folder, "train")
-    assert texts == ["a\nb c", "d e"]
-    assert np.array_equal(labels, ["1", "2"])
-
-
 @pytest.mark.parametrize(
     ("train", "message"),
     [
@@ -84,11 +76,6 @@ def test_folders_are_found_by_the_names_of_archives(tmp_path: Path, name: str) -
     for form in (name.replace("-", "_"), name, archive, f"{archive}_csv"):  # the later, the more it is preferred
         expected = write_set(tmp_path / form, "", "") if not (tmp_path / form).exists() else tmp_path / form
         assert find_text_set(name, tmp_path) == expected
-
-
-def test_a_set_of_the_user_is_found_by_its_folder_name(tmp_path: Path) -> None:
-    expected = write_set(tmp_path / "languages79", "", "")
-    assert find_text_set("languages79", str(tmp_path)) == expected
 
 
 def test_folders_are_searched_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

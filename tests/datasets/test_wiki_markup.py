@@ -12,25 +12,8 @@ from sklearn_hashnlp.datasets._wiki_markup import plain_paragraphs
 
 HIDDEN = frozenset({"file", "image", "category", "datei", "mediawiki file"})
 PIECES = [
-    *[
-        "{{",
-        "}}",
-        "[[",
-        "]]",
-        "{|",
-        "|}",
-        "|",
-        "\n",
-        "\n\n",
-        "'''",
-        "==",
-        "* ",
-        "<ref>",
-        "</ref>",
-        "<br>",
-        "<!--",
-        "-->",
-    ],
+    *["\n", "\n\n", "* "],
+    *["{{", "}}", "[[", "]]", "{|", "|}", "|", "'''", "==", "<ref>", "</ref>", "<br>", "<!--", "-->"],
     *["File:", "http://a.b ", "[", "]", "&nbsp;", "&#0;", "&#xd800;", "word ", "𝒳", "<", ">", "</div>", "__TOC__", ":"],
 ]
 

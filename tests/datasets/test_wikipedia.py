@@ -68,12 +68,6 @@ def test_only_articles_have_paragraphs(tmp_path: Path, suffix: str, compress: Ca
     assert list(stream_wikipedia(path)) == list(stream_wikipedia(str(path))) == PARAGRAPHS
 
 
-def test_a_dump_of_several_bz2_streams_is_one(tmp_path: Path) -> None:
-    path = tmp_path / "pages-articles-multistream.xml.bz2"
-    path.write_bytes(b"".join(bz2.compress(DUMP[i : i + 500]) for i in range(0, len(DUMP), 500)))
-    assert list(stream_wikipedia(path)) == PARAGRAPHS
-
-
 def test_paragraphs_are_yielded_page_by_page_until_a_truncated_dump_ends(tmp_path: Path) -> None:
     path = tmp_path / "dump.xml"
     path.write_bytes(DUMP[: DUMP.index(b"<title>Hund")])
@@ -81,13 +75,6 @@ def test_paragraphs_are_yielded_page_by_page_until_a_truncated_dump_ends(tmp_pat
     assert [next(stream), next(stream)] == PARAGRAPHS[:2]
     with pytest.raises(ValueError, match=r"dump\.xml: .* the file is not XML, or truncated \(no element found"):
         next(stream)
-
-
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "dump.xml.bz2"
-    path.write_bytes(bz2.compress(DUMP)[:-20])
-    with pytest.raises(ValueError, match=r"dump\.xml\.bz2: the file is damaged or truncated"):
-        list(stream_wikipedia(path))
 
 
 def test_other_files_are_errors(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ class Train(Job):
         return bytes(load_model(folder / "model").predict_proba([text for _, text in FILMS]).tobytes())
 
     def _train(self, folder: Path, epochs: int) -> None:
-        size = ["--buckets", 100, "--dim", 4, "--features", "words", "--epochs", epochs, "--quiet"]
+        size = ["--buckets", 100, "--set", "embedding_dim=4", "--features", "words", "--epochs", epochs, "--quiet"]
         hashnlp("train", folder / "films.csv", "--model", folder / "model", *size)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import warnings
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save_file
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import TruncatedSVD
@@ -31,13 +29,14 @@ from sklearn_hashnlp import (
     TextClassifier,
 )
 from sklearn_hashnlp.classifiers import load_fasttext, quantize
-from sklearn_hashnlp.cli._light_classifier import load_predictor
+from sklearn_hashnlp.cli._predict import Predictor
 from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
-from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.persistence._folder_files import METADATA_KEY, PARAMETERS_FILE, WEIGHTS_FILE, digest, read_folder
+from sklearn_hashnlp.persistence import save_model
+from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.text import FrequentNgramVectorizer
 from tests.fuzz.mutation import mutate_json
 from tests.persistence.fasttext_models import DATA as FASTTEXT_FILES
+from tests.persistence.model_files import write
 
 _DTYPES = [np.float16, np.float64, np.int8, np.int64, np.uint8, np.bool_]
 Arrays = dict[str, Any]
@@ -135,16 +134,6 @@ def saved(name: str, folder: Path) -> Model:
     return read_folder(folder)
 
 
-def write(folder: Path, document: dict[str, Any], arrays: Arrays) -> None:
-    """Write a model with the right digest, as its author would."""
-    document = {key: value for key, value in document.items() if key != "digest"}
-    document["digest"] = digest(document, arrays)
-    text = json.dumps(document)
-    folder.mkdir(exist_ok=True)
-    (folder / PARAMETERS_FILE).write_text(text, encoding="utf-8")
-    save_file(arrays, folder / WEIGHTS_FILE, metadata={METADATA_KEY: text})
-
-
 def use(model: Any) -> None:
     """Let a model predict, score or transform some texts."""
     if hasattr(model, "predict_topk") and hasattr(model, "score_samples"):
@@ -162,31 +151,6 @@ def use(model: Any) -> None:
 
 def _of_columns(model: Any) -> bool:
     return hasattr(model, "steps") and isinstance(model[0], ColumnTransformer)
-
-
-def read_changed(seed: int, model: Model, folder: Path) -> bool:
-    """Load and use a model of which one to three parts are changed; return whether it was legal."""
-    try:
-        changed = change_model(random.Random(seed), model)
-        write(folder, *changed)
-    except (RecursionError, UnicodeEncodeError):  # no JSON
-        return False
-    try:
-        loaded = load_model(folder)
-    except ValueError as error:
-        if str(folder) not in str(error):
-            raise AssertionError(f"an error without the name of the folder: {error!r}") from error
-        return False
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of overflow, and about names of columns
-            use(loaded)
-    except ValueError:
-        return False
-    except RuntimeError as error:
-        if "needs a device" not in str(error):
-            raise
-        return False
-    return True
 
 
 def change_model(draw: random.Random, model: Model) -> Model:
@@ -210,7 +174,7 @@ def read_lightly(seed: int, model: Model, folder: Path) -> bool:
         return False
     try:
         with warnings.catch_warnings(action="ignore"):
-            load_predictor(folder).predict_proba(PROBES)
+            Predictor(folder).predict_topk(PROBES, 1, 0.0)
     except ValueError:
         return False
     return True

@@ -150,14 +150,6 @@ def test_any_lines_on_the_command_line(texts: list[str]) -> None:
     check(_command_line, texts)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ENTRIES)
-@settings(max_examples=2000)
-@given(texts=DOCUMENTS)
-def test_many_documents(name: str, texts: list[str]) -> None:
-    check(ENTRIES[name], texts)
-
-
 _MEGABYTES = 10
 LONG = {
     "one word": "a" * (_MEGABYTES << 20),

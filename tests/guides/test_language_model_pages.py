@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import doctest
-import os
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sklearn_hashnlp.persistence import load_model
 from tests.guides.page_blocks import DOCS, blocks, run_shell
-
-OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-N_SENTENCES = 800
 
 # The sources: train.py and network_conf.py of Paddle's hsigmoid; the post, which names no sizes and no learning rate.
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -79,39 +73,3 @@ def test_the_command_trains_the_network_of_the_page(tmp_path: Path, monkeypatch:
     run_shell(commands)
     network = NETWORKS["coming_from_paddle"]
     assert parameters_of(load_model(tmp_path / "lm"), network) == network
-
-
-@pytest.fixture
-def sentences() -> list[str]:
-    path = Path(os.environ.get("HASHNLP_DATA", ""), "ptb", "train.txt")
-    if not path.exists():
-        pytest.skip("HASHNLP_DATA names no folder with the Penn Treebank")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if len(line.split()) > 3][:N_SENTENCES]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_runs_on_the_penn_treebank(
-    page: str, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    manual = SimpleNamespace(topics={"string-methods": "\n".join(sentences)})  # in the place of Python's manual
-    monkeypatch.setitem(sys.modules, "pydoc_data.topics", manual)
-    test = doctest.DocTest(parse(page), {}, page, None, None, None)
-    failed, attempted = doctest.DocTestRunner(optionflags=OPTIONS).run(test, clear_globs=False)
-    assert attempted > 10
-    assert failed == 0
-    assert test.globs["sentences"] == [sentence.strip() for sentence in sentences]
-
-
-@pytest.mark.slow
-def test_the_commands_run_on_the_penn_treebank(
-    sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name, lines in (("train", sentences), ("valid", sentences[:50]), ("lines", sentences[:50])):
-        Path(f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
-    [commands] = [block.text for block in blocks(DOCS / "coming_from_paddle.md") if block.language == "sh"]
-    run_shell("\n".join(line for line in commands.splitlines() if not line.startswith("printf")))
-    assert load_model(tmp_path / "lm").perplexity(sentences) < 1000

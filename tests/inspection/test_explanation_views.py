@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sklearn_hashnlp.inspection import Explanation
+from sklearn_hashnlp.inspection._explanation import Explanation
 from sklearn_hashnlp.inspection._text_columns import Feature
 
 HOSTILE = "</div><script>alert(1)</script>\n<img src=x onerror=alert(2)>\t&amp; \u202e\x00\x1b[31m \"quoted'"
@@ -98,12 +98,6 @@ def test_html_escapes_hostile_texts_labels_and_ngrams() -> None:
     assert "alert(1)" in "".join(page.shown)
 
 
-def test_html_of_an_empty_text() -> None:
-    empty = make("", features=[], contributions=np.zeros((0, 3)))
-    assert not Page(empty._repr_html_()).open
-    assert "nan" not in empty._repr_html_()
-
-
 def test_terminal() -> None:
     stream = StringIO()
     Console(file=stream, width=100, force_terminal=True, color_system="256").print(make(HOSTILE[:40]))
@@ -139,13 +133,6 @@ def test_print_and_repr() -> None:
         )
         == 13
     )
-
-
-def test_several_labels() -> None:
-    several = make(predicted=["so so", "good"])
-    assert several.shown_labels() == ["good", "so so", "bad"]
-    assert "Predicted: so so, good" in "".join(Page(several.to_html()).shown)
-    assert "Predicted: no label" in "".join(Page(make(predicted=[]).to_html()).shown)
 
 
 def test_two_classes() -> None:

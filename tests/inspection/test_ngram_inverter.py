@@ -68,7 +68,7 @@ def test_parts_give_the_same_as_the_whole() -> None:
     assert parts.fit(X[:2]).n_ngrams_ < 500  # fit begins anew
 
 
-def test_memory_is_bounded_and_what_is_frequent_stays() -> None:
+def test_memory_is_bounded_and_frequent_ngrams_are_kept() -> None:
     generator = np.random.default_rng(0)
     texts = [f"often usual {' '.join(map(str, generator.integers(10**9, size=20)))}" for _ in range(100)]
     inverter = NgramInverter(HashingNgramVectorizer(), max_ngrams=200)
@@ -100,7 +100,7 @@ def slow_weights(model: Any, texts: list[str], label: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("loss", ["hinge", "ova"])
-def test_top_ngrams_of_two_labels_are_those_of_explanations(loss: Any) -> None:
+def test_top_ngrams_of_two_labels_equal_their_explanations(loss: Any) -> None:
     """With hinge the score is that of the second class; with several labels each has its own."""
     classifier = HashEmbeddingClassifier(
         n_buckets=999, n_embeddings=999, normalize=None, learning_rate=0.05, random_state=0, loss=loss
@@ -152,16 +152,6 @@ def test_top_ngrams_are_those_that_contribute_most(model: Any, n_labels: int) ->
         np.testing.assert_allclose(weights, sorted(expected.values(), reverse=True)[:8], rtol=1e-5)
 
 
-def test_top_ngrams_of_a_text_classifier() -> None:
-    model = TextClassifier(n_buckets=5000, n_embeddings=5000, random_state=0).fit(X, Y)
-    inverter = NgramInverter(model).fit(X)
-    top = [ngram for ngram, _ in inverter.top_ngrams(model, "unittest", n=20)]
-    assert any("test" in ngram for ngram in top)
-    often = inverter.top_ngrams(model, "unittest", n=10**6, min_count=5)
-    assert 0 < len(often) < inverter.n_ngrams_ / 2
-    assert len(inverter.top_ngrams(model, "email", n=3)) == 3
-
-
 def test_a_refused_text_leaves_names_and_counts_in_step() -> None:
     inverter = NgramInverter(HashingNgramVectorizer())
     for method in (inverter.fit, inverter.partial_fit):
@@ -193,3 +183,13 @@ def test_wrong_use_is_refused() -> None:
     deep = TextClassifier(features="words", hidden_layer_sizes=(3,), n_buckets=99, n_embeddings=99, max_epochs=1)
     with pytest.raises(TypeError, match="hidden layers"):
         NgramInverter(deep.fit(X, Y)).fit(X).top_ngrams(deep, "email")
+
+
+def test_top_ngrams_of_a_text_classifier() -> None:
+    model = TextClassifier(n_buckets=5000, n_embeddings=5000, random_state=0).fit(X, Y)
+    inverter = NgramInverter(model).fit(X)
+    top = [ngram for ngram, _ in inverter.top_ngrams(model, "unittest", n=20)]
+    assert any("test" in ngram for ngram in top)
+    often = inverter.top_ngrams(model, "unittest", n=10**6, min_count=5)
+    assert 0 < len(often) < inverter.n_ngrams_ / 2
+    assert len(inverter.top_ngrams(model, "email", n=3)) == 3

@@ -17,38 +17,6 @@ from sklearn_hashnlp import _clock
 from sklearn_hashnlp.kernels._cache import KernelCache
 from sklearn_hashnlp.kernels._compile import compilations, compiled
 
-# Prints how much time of the processor the first transform and the first fit take, once everything is imported, in
-# compilations of a bubble sort: neither the processor nor what else it does must decide.
-FIRST_USE = """
-import json, time
-import numba
-import numpy as np
-import scipy.sparse, skorch, torch
-from sklearn_hashnlp.classifiers import make_text_classifier
-from sklearn_hashnlp.text import HashingNgramVectorizer
-
-def compile_bubble_sort():
-    @numba.njit
-    def bubble_sort(values):
-        n = len(values)
-        for i in range(n):
-            for j in range(n - 1 - i):
-                if values[j] > values[j + 1]:
-                    values[j], values[j + 1] = values[j + 1], values[j]
-        return values.sum() + np.sort(values)[0]
-    start = time.process_time()
-    bubble_sort(np.arange(3.0))
-    return time.process_time() - start
-
-compile_bubble_sort()  # loads numba's own parts
-unit = np.median([compile_bubble_sort() for _ in range(5)])
-start = time.process_time()
-HashingNgramVectorizer(ngram_range=(1, 2)).fit_transform(["some text", "some m\\u00f6re"])
-transform = time.process_time() - start
-make_text_classifier(random_state=0).fit(["good", "bad", "fine", "poor"] * 5, [1, 0, 1, 0] * 5)
-fit = time.process_time() - start
-print(json.dumps([transform / unit, fit / unit]))
-"""
 WHAT_WAS_CACHED = """
 import json
 import numpy as np
@@ -73,16 +41,6 @@ def run(code, cache_folder):
         text=True,
     )
     return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.slow  # compiles every kernel of a text classifier: half a minute
-def test_the_first_use_compiles_and_the_second_does_not(tmp_path):
-    transform, fit = run(FIRST_USE, tmp_path)
-    assert transform <= 66  # 22 when this was written, on an idle machine
-    assert fit <= 195  # 65
-    assert any(tmp_path.rglob("*.nbc"))
-    transform, fit = run(FIRST_USE, tmp_path)
-    assert transform <= fit <= 5  # 0.7
 
 
 def test_on_a_full_disk_it_works_uncached(tmp_path):

@@ -1,7 +1,5 @@
 """Prefetching, exp and log1p, and blocks of dot products, against plain loops, the C library and numpy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -40,9 +38,8 @@ def sum_rows_prefetched(table, rows):
     return total
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-@pytest.mark.parametrize("row_dtype", [np.int32, np.int64])
-@pytest.mark.parametrize("width", [1, 3, 16, 17, 40])
+@pytest.mark.parametrize(("dtype", "row_dtype"), [(np.float32, np.int32), (np.float64, np.int64)])
+@pytest.mark.parametrize("width", [1, 16, 17])
 def test_prefetching_changes_no_result(dtype, row_dtype, width):
     rng = np.random.default_rng(0)
     table = rng.integers(-99, 99, (50, width)).astype(dtype)
@@ -93,13 +90,6 @@ def test_the_logarithm_is_right_to_its_last_bits(kernel, tolerance):
     out = np.empty_like(values)
     kernel(values, out)
     np.testing.assert_allclose(out, [math.log1p(value) for value in values], rtol=tolerance)
-
-
-def test_single_precision_is_rounded_once():
-    values = -np.linspace(0, 80, 5000, dtype=np.float32)
-    out = np.empty_like(values)
-    EXP[0][0](values, out)
-    assert (out == np.exp(values.astype(np.float64)).astype(np.float32)).mean() > 0.999
 
 
 @vectorized

@@ -1,7 +1,5 @@
 """Rows of tables grouped, summed, averaged and gathered, against numpy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,19 +31,12 @@ def test_positions_are_sorted_by_row_and_keep_their_order(data, n_rows):
 
 
 @pytest.mark.parametrize("n_rows", SIZES)
-@pytest.mark.parametrize("n_values", [0, 1, 20_000])
-def test_groups_of_tables_of_any_size(n_rows, n_values):
+def test_groups_of_tables_of_any_size(n_rows):
+    n_values = 20_000
     rows = np.random.default_rng(0).integers(0, n_rows, n_values)
     rows[: n_values // 2] %= 50  # some rows occur often
-    if n_values:
-        rows[-1] = n_rows - 1
+    rows[-1] = n_rows - 1
     assert_grouped(rows, n_rows)
-
-
-def test_grouping_gives_the_same_bytes():
-    rows = np.random.default_rng(0).integers(0, 300, 5000).astype(np.int32)
-    first, second = ([part.tobytes() for part in group_rows(rows, 300)] for _ in range(2))
-    assert first == second
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 50), st.integers(1, 30), st.integers(1, 9))
@@ -58,11 +49,6 @@ def test_sums_of_equal_rows(seed, n_values, n_rows, n_columns):
     np.add.at(expected, rows, values)
     assert distinct.tolist() == sorted(set(rows.tolist()))
     np.testing.assert_allclose(sums, expected[distinct], rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sums_keep_the_type(dtype):
-    assert sum_rows(np.array([1, 1], dtype=np.int32), np.ones((2, 3), dtype=dtype), 2)[1].dtype == dtype
 
 
 @given(st.lists(st.lists(st.integers(0, 4), max_size=6), max_size=8), st.sampled_from([np.uint8, np.int8, np.float32]))
@@ -94,20 +80,13 @@ DATA = np.random.default_rng(1).normal(size=INDPTR[-1])
 @given(rows=st.lists(st.integers(0, len(LENGTHS) - 1), max_size=20))
 def test_gathered_rows_are_the_rows_one_after_the_other(index_dtype, value_dtype, rows):
     data = DATA.astype(value_dtype)
-    columns, values, offsets = gather_rows(
-        INDICES.astype(index_dtype), data, INDPTR.astype(index_dtype), np.array(rows, dtype=np.int64)
-    )
+    matrix = (INDICES.astype(index_dtype), data, INDPTR.astype(index_dtype))
+    columns, values, offsets = gather_rows(*matrix, np.array(rows, dtype=np.int64), index_dtype=index_dtype)
     indices = [index for row in rows for index in range(INDPTR[row], INDPTR[row + 1])]
     assert columns.tolist() == INDICES[indices].tolist()
     assert values.tolist() == data[indices].astype(np.float32).tolist()
     assert offsets.tolist() == [sum(LENGTHS[row] for row in rows[:n]) for n in range(len(rows) + 1)]
-    assert (columns.dtype, values.dtype, offsets.dtype) == (np.int64, np.float32, np.int64)
-
-
-def test_gathered_columns_have_the_type_asked_for():
-    columns, _, _ = gather_rows(INDICES, DATA, INDPTR, np.array([2]), index_dtype=np.int32)
-    assert columns.dtype == np.int32
-    assert columns.tolist() == INDICES[3:43].tolist()
+    assert (columns.dtype, values.dtype, offsets.dtype) == (index_dtype, np.float32, np.int64)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5), st.integers(1, 40), st.integers(0, 20))
@@ -123,10 +102,3 @@ def test_windows_are_slices_of_the_text(seed, width, n_words, n_rows):
         end = positions[row]
         assert context.tolist() == inputs[end - width : end].tolist()
         assert word == targets[end]
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_windows_at_positions_of_either_width(dtype):
-    text = np.arange(10, dtype=np.int32)
-    contexts, words = gather_windows(text, text, np.array([2, 9], dtype=dtype), np.array([1]), 2)
-    assert (contexts.tolist(), words.tolist()) == ([[7, 8]], [9])

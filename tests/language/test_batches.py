@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
-from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
+from sklearn_hashnlp.language._net import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from tests.language.tokenizers import ENCODERS, SENTENCE, make_tokenizer
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
+from sklearn_hashnlp.language._net import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._vocabulary import Vocabulary
 from sklearn_hashnlp.language._windows import FarContext

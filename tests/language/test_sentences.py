@@ -77,29 +77,3 @@ def test_a_reader_of_no_iterator(wrong):
 @pytest.mark.parametrize("X", [[], lambda: iter([]), list, ()], ids=["list", "reader", "list reader", "tuple"])
 def test_nothing(X):
     assert len(read(X)) == 0
-
-
-@pytest.mark.parametrize("X", ["train.txt", b"a b"])
-def test_a_single_string_is_ambiguous(X):
-    with pytest.raises(TypeError, match=r"Wrap a sentence in a list.*pathlib\.Path"):
-        read(X)
-
-
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        (["a", 3], "a sentence is a str or a list of str, got 3 of type int as sentence 1"),
-        ([b"a"], "of type bytes as sentence 0"),
-        ([["a", 3]], "sentence 0 holds 3 of type int, and words are str.*come from a reader"),
-        ([(1, 2, 3)], "come from a reader"),
-        (7, "expects an iterable"),
-    ],
-)
-def test_what_is_no_sentence(X, message):
-    with pytest.raises(TypeError, match=message):
-        read(X)
-
-
-def test_a_table_is_refused():
-    with pytest.raises(ValueError, match="one column"):
-        read(np.array([["a", "b"]]))

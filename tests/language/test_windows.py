@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.language._batches import WindowDataset
-from sklearn_hashnlp.language._vocabulary import Vocabulary
+from sklearn_hashnlp.language._net import WindowDataset
+from sklearn_hashnlp.language._vocabulary import ProjectionEncoder
 from sklearn_hashnlp.language._windows import WordWindows, sentence_windows
-from sklearn_hashnlp.language._word_codes import ProjectionEncoder
 from tests.language.tokenizers import (
     ENCODERS,
     PROJECTION_ENCODER,
-    SENTENCE,
     WORDS,
     contexts_of,
     make_tokenizer,
@@ -38,39 +36,6 @@ def test_full_padding_predicts_every_word(words: list[str], order: int) -> None:
     assert [word for _, word in windows] == [*words, "</s>"]
     for index, (context, _) in enumerate(windows):
         assert context == (["<s>"] * (order - 1) + words)[index : index + order - 1]
-
-
-@pytest.mark.parametrize("padding", ["full", "reference"])
-@pytest.mark.parametrize("order", [2, 4])
-def test_a_corpus_has_the_windows_of_its_sentences(padding: str, order: int) -> None:
-    sentences = ["a b c d a", "b", "a b c"]
-    tokenizer = make_tokenizer(order, padding, vocabulary=Vocabulary(["a", "b", "c", "d", "</s>", "<unk>"]))
-    contexts, y = (part.tolist() for part in tokenizer.read(sentences).take(np.arange(len(tokenizer.read(sentences)))))
-    word_to_id = tokenizer.vocabulary.word_to_id
-    windows = [window for each in sentences for window in sentence_windows(each, order=order, padding=padding)]
-    assert contexts == [[word_to_id[word] for word in words] for words, _ in windows]
-    assert y == [word_to_id[word] for _, word in windows]
-
-
-def test_windows_of_a_sentence_with_reference_padding():
-    assert spelled(make_tokenizer(padding="reference").read([SENTENCE])) == [
-        "<s> I have a dream",
-        "I have a dream that",
-        "have a dream that one",
-        "a dream that one day",
-        "dream that one day </s>",
-    ]
-
-
-def test_windows_of_sentences_with_full_padding():
-    assert spelled(make_tokenizer(order=3).read(["I have", "", "zebra"])) == [
-        "<s> <s> I",
-        "<s> I have",
-        "I have </s>",
-        "<s> <s> </s>",
-        "<s> <s> <unk>",
-        "<s> <unk> </s>",
-    ]
 
 
 @given(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._vocabulary import Vocabulary
+from sklearn_hashnlp.language._vocabulary import HashEncoder, ProjectionEncoder, Vocabulary
 from sklearn_hashnlp.language._windows import WordWindows
-from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder
 
 WORDS = ["I", "have", "a", "dream", "that", "one", "day", "</s>", "<unk>"]
 SENTENCE = "I have a dream that one day"

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from sklearn_hashnlp.nn._reproducible_layers import SeededDropout, SteadyLinear
+from sklearn_hashnlp.nn._layers import SeededDropout, SteadyLinear
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 
 ROWS = torch.randn(50, 256, generator=torch.Generator().manual_seed(0))

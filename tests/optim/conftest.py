@@ -1,7 +1,5 @@
 """Both implementations of a row-wise step: the compiled kernels, and plain torch as on other devices."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """A slow reader of ARPA files, written from the definition of the format: dicts of tuples of words."""
 
-from __future__ import annotations
-
 Ngram = tuple[str, ...]
 
 

@@ -1,7 +1,5 @@
 """Sums of hash embeddings from arrays, one id at a time."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A reader of exported folders in plain Python, but for the bytes of arrays; by docs/exported_format.md alone."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The first step of each trainer in float64: plain formulas of the losses and of the optimizers."""
 
-from __future__ import annotations
-
 import copy
 from itertools import pairwise
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Hash embeddings by the paper's formula, one id and one number at a time."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

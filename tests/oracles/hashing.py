@@ -1,7 +1,5 @@
 """Hash functions with Python's integers, which never overflow."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """A hierarchical softmax, one class, one node and one number at a time."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

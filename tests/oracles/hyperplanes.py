@@ -1,7 +1,5 @@
 """Random hyperplanes and projections by their specification, one number at a time."""
 
-from __future__ import annotations
-
 from sklearn_hashnlp._hash_specification import splitmix64
 from sklearn_hashnlp.kernels.projections._hyperplanes import PRIME, QUANTILES, Hyperplanes, coefficients
 

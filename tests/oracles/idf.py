@@ -1,7 +1,5 @@
 """Inverse document frequencies of the rows of importance weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

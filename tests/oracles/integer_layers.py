@@ -1,7 +1,5 @@
 """Layers of integers, one row and one number at a time."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from sklearn_hashnlp.classifiers.sgnn._integer_layers import MAX_ACTIVATION, ONE

@@ -1,7 +1,5 @@
 """Slow truths about Kneser-Ney smoothing: dicts of tuples of words, and the recursion as it is defined."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Slow truths about language models: windows sentence by sentence, hidden states word by word."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

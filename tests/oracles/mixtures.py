@@ -1,7 +1,5 @@
 """Slow truths about mixtures of language models: counts of a cache word by word, expectation maximization in floats."""
 
-from __future__ import annotations
-
 import math
 
 

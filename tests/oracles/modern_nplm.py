@@ -1,7 +1,5 @@
 """The slow truth about the modern network of a language model: word by word, unit by unit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

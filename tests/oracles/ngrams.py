@@ -1,7 +1,5 @@
 """n-grams, skip-grams and their hashes, one string at a time."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from sklearn.utils import murmurhash3_32

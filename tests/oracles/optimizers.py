@@ -1,7 +1,5 @@
 """Steps of row-wise optimizers, one number at a time, in place."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -1,7 +1,5 @@
 """Losses over blocks of vectors, one pair at a time."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The networks of a sentence encoder, one sentence and one word at a time, in double precision."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

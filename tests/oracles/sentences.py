@@ -1,7 +1,5 @@
 """Slow truths about sentences: paragraphs, weights and word pretraining, one word at a time in double precision."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

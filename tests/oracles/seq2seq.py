@@ -1,7 +1,5 @@
 """A sequence-to-sequence network with attention, one string and one symbol at a time."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The training of a classifier as a plain loop over batches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

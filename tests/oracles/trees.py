@@ -1,7 +1,5 @@
 """Trees over classes, as nested lists, by recursion and by trying everything."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator
 from typing import Any

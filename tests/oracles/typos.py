@@ -1,6 +1,4 @@
-"""Random typos of one text at a time, and the edit distance."""
-
-from __future__ import annotations
+"""Random typos of one text at a time."""
 
 from collections.abc import Iterator
 
@@ -48,19 +46,3 @@ def distort(text: str, rate: float, kinds: list[int], key: int) -> str:
                     before, here = before[:-1], here + before[-1]
         before += here
     return before
-
-
-def edit_distance(a: str, b: str) -> int:
-    """Return the Damerau-Levenshtein distance (Lowrance and Wagner, 1975)."""
-    costs = {(i, j): i + j for i in range(len(a) + 1) for j in range(len(b) + 1) if i == 0 or j == 0}
-    for i in range(1, len(a) + 1):
-        for j in range(1, len(b) + 1):
-            costs[i, j] = min(costs[i - 1, j] + 1, costs[i, j - 1] + 1)
-            if a[i - 1] == b[j - 1]:
-                costs[i, j] = min(costs[i, j], costs[i - 1, j - 1])
-            # The last of a's characters that equals b's j-th, and of b's that equals a's i-th, become neighbors; the
-            # characters between them are deleted, swapped around, or inserted.
-            k, m = a.rfind(b[j - 1], 0, i - 1), b.rfind(a[i - 1], 0, j - 1)
-            if k >= 0 and m >= 0:
-                costs[i, j] = min(costs[i, j], costs[k, m] + (i - k - 2) + 1 + (j - m - 2))
-    return costs[len(a), len(b)]

@@ -17,7 +17,7 @@ from sklearn_hashnlp.classifiers import quantize
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.persistence._sklearn_state import get_state, set_state
-from tests.persistence.test_hostile_folders import replace_everywhere, write
+from tests.persistence.model_files import replace_everywhere, write
 
 TEXTS, LABELS = ["a fine film", "dull and long"] * 6, ["good", "bad"] * 6
 BITS = np.random.default_rng(0).integers(0, 2, (12, 16)).astype(np.uint8)

@@ -12,8 +12,7 @@ from markdown_it import MarkdownIt
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.classifiers import TextClassifier
-from sklearn_hashnlp.language import KneserNeyLanguageModel
-from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.persistence._model_card import MARK, escape
 
 TEXTS = ["a fine film", "a dull film", "so fine", "so dull"]
@@ -61,27 +60,6 @@ def test_the_card_describes_the_model(tmp_path: Path) -> None:
     assert rows["numpy"] == np.__version__.replace(".", "\\.")
 
 
-def test_the_same_model_has_the_same_card_also_once_loaded(tmp_path: Path) -> None:
-    cards = []
-    for name in ("one", "two", "three"):
-        model = _fit(["good", "bad"] * 2) if name != "three" else load_model(tmp_path / "two")
-        save_model(model, tmp_path / name)
-        cards.append((tmp_path / name / "README.md").read_bytes())
-    assert cards[0] == cards[1] == cards[2]
-    save_model(_fit(["good", "worse"] * 2), tmp_path / "one")
-    assert (tmp_path / "one" / "README.md").read_bytes() != cards[0]
-
-
-@pytest.mark.parametrize("model", [HashingVectorizer(), KneserNeyLanguageModel(order=2).fit(TEXTS)])
-def test_models_without_labels(tmp_path: Path, model: object) -> None:
-    save_model(model, tmp_path / "m")
-    card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
-    assert "labels" not in card
-    assert ("transform(" in card, "perplexity(" in card) == ((True, False), (False, True))[
-        type(model) is not HashingVectorizer
-    ]
-
-
 def test_a_readme_of_the_user_stays(tmp_path: Path) -> None:
     model, path = _fit(["good", "bad"] * 2), tmp_path / "m" / "README.md"
     save_model(model, tmp_path / "m")
@@ -93,13 +71,6 @@ def test_a_readme_of_the_user_stays(tmp_path: Path) -> None:
     os.mkfifo(path)
     save_model(model, tmp_path / "m")
     assert path.is_fifo()
-
-
-def test_the_card_is_not_read_back(tmp_path: Path) -> None:
-    model = _fit(["good", "bad"] * 2)
-    save_model(model, tmp_path / "m")
-    (tmp_path / "m" / "README.md").write_bytes(b"\xff\x00nonsense")
-    assert load_model(tmp_path / "m").predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
 
 
 def test_names_are_text_wherever_they_stand(tmp_path: Path) -> None:
@@ -133,13 +104,6 @@ def test_what_cannot_be_seen_is_escaped_and_what_is_long_is_cut() -> None:
         "0.5",
         "\\(1, '\\|'\\)",
     ]
-
-
-def test_a_long_list_is_cut(tmp_path: Path) -> None:
-    save_model(HashingVectorizer(), tmp_path / "m", card={"Labels": {f"label{i}": i for i in range(250)}})
-    card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
-    assert "| label99 | 99 |\n\n... and 150 more" in card
-    assert "label100" not in card
 
 
 @pytest.mark.parametrize("card", ["text", {"Metrics": 0.9}, [("a", {})]])

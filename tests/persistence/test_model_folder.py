@@ -16,13 +16,13 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, _model_folder, load_model, save_model
-from sklearn_hashnlp.persistence._precision import Precision
+from sklearn_hashnlp.persistence._tables import Precision
+from tests.persistence.model_files import write
 
 TEXTS = ["good day", "bad day", "good good", "bad night"]
 LABELS = ["+", "-", "+", "-"]
@@ -42,13 +42,8 @@ def saved(model: Any, tmp_path: Path) -> Path:
 
 def rewrite(folder: Path, **changes: Any) -> None:
     """Change the document of a model in both files, the digest with it."""
-    with safe_open(folder / FILES[1], framework="np") as file:
-        document = json.loads(file.metadata()["sklearn-hashnlp"]) | changes
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    document.pop("digest")
-    document["digest"] = _folder_files.digest(document, arrays)
-    save_file(arrays, folder / FILES[1], metadata={"sklearn-hashnlp": json.dumps(document)})
-    (folder / FILES[0]).write_text(json.dumps(document))
+    document, arrays = _folder_files.read_folder(folder)
+    write(folder, document | changes, arrays)
 
 
 def test_a_new_folder_in_new_folders(model: Any, tmp_path: Path) -> None:
@@ -146,24 +141,12 @@ def test_a_folder_that_is_not_writable_is_an_error_before_any_work(
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root cannot write into")
-def test_a_folder_that_root_cannot_write_is_an_error() -> None:
-    with pytest.raises(OSError, match="no model can be saved there"):
-        _model_folder.check_replaceable(Path("/proc/model"))
-
-
 def test_checking_that_a_model_can_be_saved_leaves_no_files(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(saved.parent)
     for folder in (saved, Path("a/b"), Path("c")):
         _model_folder.check_replaceable(folder)
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
     assert sorted(path.name for path in saved.iterdir()) == sorted(FILES)
-
-
-def test_other_files_beside_a_model_are_kept(model: Any, saved: Path) -> None:
-    (saved / "README.md").write_text("mine")
-    save_model(model, saved)
-    assert (saved / "README.md").read_text() == "mine"
 
 
 def test_a_refused_model_changes_no_file(saved: Path, tmp_path: Path) -> None:
@@ -186,18 +169,6 @@ def test_an_endlessly_nested_model_is_refused_and_changes_no_file(tmp_path: Path
         with pytest.raises(ValueError, match="A model folder cannot hold this model: it is nested"):
             save_model(strange, tmp_path / "new")
     assert not (tmp_path / "new").exists()
-
-
-def test_a_full_disk_leaves_the_old_model(model: Any, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*args: Any, **kwargs: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    before = [(saved / name).read_bytes() for name in FILES]
-    monkeypatch.setattr(_model_folder, "write_arrays", full)
-    with pytest.raises(OSError, match="No space left"):
-        save_model(model.set_params(classifier__scale=2.0), saved)
-    assert [(saved / name).read_bytes() for name in FILES] == before
-    assert sorted(path.name for path in saved.iterdir()) == sorted(FILES)
 
 
 @pytest.mark.parametrize("survivors", [[], FILES[:1], [FILES[0], FILES[2]]])
@@ -314,13 +285,12 @@ while True:
 def test_a_reader_sees_whole_models_while_writers_are_killed(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     save_model(HashingVectorizer(n_features=1, token_pattern="1"), folder)
-    seen = set()
     for _ in range(2):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE)
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"ready\n"
-        until = time.monotonic() + 0.3
-        while time.monotonic() < until:
+        seen, deadline = set(), time.monotonic() + 60
+        while len(seen) < 5 and time.monotonic() < deadline:
             loaded = load_model(folder)
             assert loaded.token_pattern == str(loaded.n_features)
             seen.add(loaded.n_features)
@@ -329,4 +299,4 @@ def test_a_reader_sees_whole_models_while_writers_are_killed(tmp_path: Path) -> 
         writer.stdout.close()
         loaded = load_model(folder)
         assert loaded.token_pattern == str(loaded.n_features)
-    assert len(seen) > 2
+        assert len(seen) >= 5

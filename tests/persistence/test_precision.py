@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sklearn_hashnlp.persistence._precision import from_int8, to_float16, to_int8
+from sklearn_hashnlp.persistence._tables import from_int8, to_float16, to_int8
 
 numbers = st.floats(min_value=np.float32(-1e30), max_value=np.float32(1e30), width=32)
 tables = hnp.arrays(np.float32, hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=6), elements=numbers)

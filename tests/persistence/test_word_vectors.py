@@ -84,6 +84,8 @@ def test_invalid_words_and_vectors_are_refused(tmp_path, words, vectors, message
     [
         (b"", False, "not in a format of word2vec"),
         (b"a 1 2\n", False, "not in a format of word2vec"),
+        (b"1 1\na\0b 1\n", False, "binary=True"),
+        (b"1 1\na 1\nb 2\n", False, "binary=True"),
         (b"2 2\na 1 2\n", False, "for word 2 of 2.*set binary=True"),
         (b"1 2\na 1 2 3\n", False, "got 4 fields"),
         (b"1 2\na 1 x\n", False, "for word 1 of 1"),
@@ -110,18 +112,3 @@ def test_vectors_that_are_not_finite_are_refused(tmp_path, number):
         load_word_vectors(path, binary=True)
     with pytest.raises(ValueError, match="finite vectors, got NaN or infinity for the word 'b'"):
         save_word_vectors(tmp_path / "other", ["a", "b"], np.array([[1.0], [float(number)]]))
-
-
-@pytest.mark.parametrize("binary", [False, True])
-def test_gensim_reads_and_writes_the_same_vectors(tmp_path, binary):
-    keyedvectors = pytest.importorskip("gensim.models.keyedvectors")
-    words = ["cat", "dög", "🐈", "</s>", "a|b"]
-    vectors = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
-    save_word_vectors(tmp_path / "ours", words, vectors, binary=binary)
-    read = keyedvectors.KeyedVectors.load_word2vec_format(tmp_path / "ours", binary=binary)
-    assert read.index_to_key == words
-    np.testing.assert_array_equal(read.vectors, vectors)
-    read.save_word2vec_format(tmp_path / "gensim", binary=binary)
-    back, returned = load_word_vectors(tmp_path / "gensim", binary=binary)
-    assert back == words
-    np.testing.assert_array_equal(returned, vectors)

@@ -44,11 +44,6 @@ def test_several_share_axes_and_optional_parts_are_left_out() -> None:
     assert CollisionDisplay(WORDS, EXPECTED).plot(ax=Figure().subplots()).ax_.get_legend() is None
 
 
-def test_a_count_of_zero_is_clipped() -> None:
-    display = CollisionDisplay(WORDS, EXPECTED, [0, 510], [[0, 3.7], [480, 530]]).plot(ax=Figure().subplots())
-    display.figure_.canvas.draw()
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [

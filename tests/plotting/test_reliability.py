@@ -41,7 +41,7 @@ def test_several_models_share_axes_and_one_diagonal():
 
 
 @pytest.mark.parametrize("probability", [1.5, -0.5, float("nan")])
-def test_numbers_that_are_no_probabilities(probability):
+def test_values_that_are_not_probabilities_are_refused(probability):
     with pytest.raises(ValueError, match="needs probabilities from 0 to 1, got"):
         ReliabilityDisplay([0.5, probability], [True, False])
     assert ReliabilityDisplay([1 + 2**-23], [True]).counts[-1] == 1  # rounded by float32

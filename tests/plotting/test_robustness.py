@@ -51,11 +51,6 @@ def test_several_curves_share_axes_and_a_band_shows_the_deviation():
     assert heights[heights[:, 0] == 0.1, 1].max() == pytest.approx(0.7)
 
 
-def test_a_curve_without_a_name_has_no_legend():
-    display = RobustnessDisplay([0.1], [[0.5]]).plot(ax=Figure().subplots())
-    assert display.ax_.get_legend() is None
-
-
 @pytest.mark.parametrize("accuracies", [[0.9, 0.8], [[0.9, 0.8]]])
 def test_accuracies_of_another_shape_are_refused(accuracies):
     with pytest.raises(ValueError, match=r"for 2 rates it got an array of shape \("):

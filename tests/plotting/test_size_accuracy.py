@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from sklearn_hashnlp.classifiers import Trial, TuningResult
+from sklearn_hashnlp.classifiers.tuning._result import TunedModel, TuningResult
 from sklearn_hashnlp.plotting import SizeAccuracyDisplay
-from sklearn_hashnlp.plotting._size_accuracy import format_bytes
 
 
 def test_models_of_a_search_are_drawn_with_front_limit_and_default():
-    trials = [
-        Trial(0, {}, {"float32": [0.9], "int8": [0.8]}, {"float32": 4_000_000, "int8": 1_000_000}),
-        Trial(1, {"features": "words"}, {"float32": [0.7], "int8": [0.85]}, {"float32": 900_000, "int8": 300_000}),
-        Trial(2, {}, {"float32": [0.99]}, {"float32": 10}, status="stopped"),
+    models = [
+        TunedModel(0, {}, "float32", 0.9, 4_000_000),
+        TunedModel(0, {}, "int8", 0.8, 1_000_000),
+        TunedModel(1, {"features": "words"}, "float32", 0.7, 900_000),
+        TunedModel(1, {"features": "words"}, "int8", 0.85, 300_000),
     ]
-    result = TuningResult(trials, max_size=2_000_000)
+    result = TuningResult(None, models, None, max_size=2_000_000)
     display = SizeAccuracyDisplay.from_tuning_result(result, ax=Figure().subplots())
     assert display.line_.get_xdata().tolist() == [300_000, 4_000_000]
     assert display.line_.get_ydata().tolist() == [0.85, 0.9]
@@ -29,12 +29,10 @@ def test_models_of_a_search_are_drawn_with_front_limit_and_default():
     assert "1 MB" in [tick.get_text() for tick in display.ax_.get_xticklabels()]
 
 
-def test_another_score_has_its_name_and_is_no_share():
-    trial = Trial(0, {}, {"float32": [-0.7]}, {"float32": 1000})
+def test_a_score_other_than_accuracy_has_its_name_and_no_percent_sign():
+    result = TuningResult(None, [TunedModel(0, {}, "float32", -0.7, 1000)], None)
     axes = [
-        SizeAccuracyDisplay.from_tuning_result(
-            TuningResult([trial]), score_name="log loss", ax=Figure().subplots()
-        ).ax_,
+        SizeAccuracyDisplay.from_tuning_result(result, score_name="log loss", ax=Figure().subplots()).ax_,
         SizeAccuracyDisplay([1000], [0.7]).plot(ax=Figure().subplots()).ax_,
     ]
     for ax in axes:
@@ -43,7 +41,7 @@ def test_another_score_has_its_name_and_is_no_share():
     assert ["%" in ax.get_yticklabels()[0].get_text() for ax in axes] == [False, True]
 
 
-def test_the_front_is_that_of_brute_force():
+def test_the_front_equals_brute_force():
     generator = np.random.default_rng(0)
     for _ in range(30):
         sizes, scores = generator.integers(1, 6, 8), generator.integers(0, 6, 8)
@@ -59,13 +57,6 @@ def test_the_front_is_that_of_brute_force():
         assert (np.diff(sizes[front]) > 0).all()
 
 
-def test_a_plot_without_limit_and_reference():
-    display = SizeAccuracyDisplay([10.0], [0.5], name="one").plot(ax=Figure().subplots(), line_kw={"color": "red"})
-    assert display.reference_ is None
-    assert display.line_.get_color() == "red"
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["one"]
-
-
 @pytest.mark.parametrize(
     ("sizes", "scores", "message"),
     [
@@ -78,7 +69,3 @@ def test_a_plot_without_limit_and_reference():
 def test_wrong_values_are_refused(sizes, scores, message):
     with pytest.raises(ValueError, match=message):
         SizeAccuracyDisplay(sizes, scores).plot(ax=Figure().subplots())
-
-
-def test_bytes_have_decimal_units():
-    assert [format_bytes(size) for size in (5, 1500, 2e6, 3.25e9)] == ["5 B", "1.5 kB", "2 MB", "3.25 GB"]

@@ -1,7 +1,5 @@
 """Tests under the settings of other processors: ``make test-processors``, or ``python -m tests.processors --help``."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Settings under which libraries compute as on another processor, and which of them can run on this one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

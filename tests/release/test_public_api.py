@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.release.public_api import STORED, default_of, describe, public_api
+from tests.release.public_api import STORED, public_api
 
 
 def flat(described: dict[str, Any]) -> dict[str, str]:
@@ -32,32 +32,3 @@ def test_names_and_signatures_are_the_stored_ones() -> None:
             *changes,
         ]
     )
-
-
-def test_the_list_has_what_users_call() -> None:
-    names = flat(public_api())
-    assert len(names) > 300
-    assert "texts" in names["sklearn_hashnlp.SGNNSentenceEncoder.most_similar"]
-    assert names["sklearn_hashnlp.load_model"] == "(folder)"
-
-
-def test_every_kind_of_parameter_and_member_is_described() -> None:
-    class Some:
-        __module__ = "sklearn_hashnlp.some"
-
-        def __init__(self, first: int, *, width: int = 3, kind: str = "a") -> None: ...
-
-        @classmethod
-        def report(cls, /, *parts: int, **more: int) -> None: ...
-
-        @property
-        def size_(self) -> int: ...
-
-        def _private(self) -> None: ...
-
-    assert describe(Some) == {
-        "()": "(first, *, width=3, kind='a')",
-        "report": "(cls, *parts, **more)",
-        "size_": "property",
-    }
-    assert (default_of((1, 2)), default_of(object())) == ("(1, 2)", "<object>")

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 from scipy.sparse import hstack
-from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.text import AutoNgramVectorizer, _auto_ngram_vectorizer
 
 TEXTS = ["To be, or not to be: that is the question", "", "no no no no", "ÉTÉ à la plage 😀", "the question"]
@@ -52,36 +50,6 @@ def test_columns_do_not_depend_on_the_decision():
     words, both = vectorizer.transform(TEXTS), vectorizer.fit_transform(TEXTS)
     assert words.shape == both.shape == (5, 1001)
     assert (words[:, :500] != both[:, :500]).nnz == 0
-
-
-@pytest.mark.parametrize("fitted", [False, True])
-def test_is_saved_with_its_decision(tmp_path, fitted):
-    vectorizer = AutoNgramVectorizer(n_features=2**10)
-    if fitted:
-        vectorizer.fit(TEXTS)
-    save_model(vectorizer, tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
-    assert (loaded.transform(TEXTS) != vectorizer.transform(TEXTS)).nnz == 0
-    assert getattr(loaded, "features_", None) == getattr(vectorizer, "features_", None)
-    assert not hasattr(clone(loaded), "features_")
-
-
-@pytest.mark.parametrize("fitted", [False, True])
-def test_refuses_what_is_no_text(fitted):
-    vectorizer = AutoNgramVectorizer()
-    if fitted:
-        vectorizer.fit(TEXTS)
-    with pytest.raises(ValueError, match="wrap a single one in a list"):
-        vectorizer.transform("a text")
-    with pytest.raises(TypeError, match="document 1 is None"):
-        vectorizer.transform(["a text", None])
-    with pytest.raises(ValueError, match="surrogate"):
-        vectorizer.transform(["a text", "\ud800"])
-
-
-def test_fit_names_the_document_that_is_no_text():
-    with pytest.raises(TypeError, match=r"AutoNgramVectorizer expects .* document 5000 is None"):
-        AutoNgramVectorizer().fit(["a text"] * 5000 + [None])
 
 
 def test_fit_checks_the_range_of_ngrams():

@@ -22,11 +22,6 @@ def test_a_text_has_the_same_errors_alone_and_among_others(texts, rate, seed):
     assert all(type(text) is str for text in result)
 
 
-@given(TEXTS)
-def test_rate_zero_is_the_identity(texts):
-    assert distort_texts(texts, 0) == texts
-
-
 @given(TEXT, st.floats(0, 1))
 def test_characters_are_those_of_the_text(text, rate):
     (result,) = distort_texts([text], rate)

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from sklearn_hashnlp.text import SGNNProjector
 from sklearn_hashnlp.text._documents import refuse_texts
 
 TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
@@ -67,9 +66,3 @@ def test_everything_else_is_accepted(rows):
 def test_a_frame_with_a_column_of_texts_is_refused(frame):
     with pytest.raises(ValueError, match=r"X takes rows of numbers, got texts, .* as in Y\(\), within a ColumnTransf"):
         refuse_texts(frame({"length": [1, 2], "text": TEXTS[:2]}), caller="X", makes_rows="Y()")
-
-
-@pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
-def test_a_projector_of_texts_names_a_transformer(method):
-    with pytest.raises(ValueError, match=r"SGNNProjector takes rows .* make_pipeline\(CharNgramFeaturizer\(\), SGNNP"):
-        getattr(SGNNProjector(), method)(TEXTS)

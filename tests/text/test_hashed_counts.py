@@ -29,16 +29,16 @@ def stacked(chunks, make_rows, n_jobs, n_documents):
     )
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 5])
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("max_spare", [0, 10**6])
-@pytest.mark.parametrize("slow", [lambda number: False, lambda number: number % 3 == 0, lambda number: number == 1])
+@pytest.mark.parametrize(
+    ("n_jobs", "known", "max_spare"), [(1, True, 0), (2, False, 0), (2, True, 10**6), (5, True, 0), (5, False, 10**6)]
+)
+@pytest.mark.parametrize("slow", [lambda number: number % 3 == 0, lambda number: number == 1])
 def test_rows_in_the_order_of_their_documents(n_jobs, known, max_spare, slow, monkeypatch):
     # Without spare memory the arrays move again and again while other threads copy into them.
     monkeypatch.setattr(_count_ngrams, "_MAX_SPARE", max_spare)
     numbers = [*range(1, 200), *([700] * 20), *range(50, 0, -1)]
     chunks = [(first, numbers[first : first + 7]) for first in range(0, len(numbers), 7)]
-    for _ in range(3):
+    for _ in range(2):
         X = stacked(chunks, lambda *given: rows_of(*given, slow=slow), n_jobs, len(numbers) if known else None)
         assert X.shape == (len(numbers), 1000)
         np.testing.assert_array_equal(np.diff(X.indptr), numbers)
@@ -46,9 +46,8 @@ def test_rows_in_the_order_of_their_documents(n_jobs, known, max_spare, slow, mo
         np.testing.assert_array_equal(X.indices, np.concatenate([np.arange(number) for number in numbers]))
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 5])
-@pytest.mark.parametrize("failing", [0, 1, 17, 39])
-@pytest.mark.parametrize("max_spare", [0, 10**6])
+@pytest.mark.parametrize(("n_jobs", "max_spare"), [(1, 0), (2, 10**6), (5, 0)])
+@pytest.mark.parametrize("failing", [0, 17, 39])
 def test_the_first_error_comes_out_and_nobody_waits_for_ever(n_jobs, failing, max_spare, monkeypatch):
     monkeypatch.setattr(_count_ngrams, "_MAX_SPARE", max_spare)
 

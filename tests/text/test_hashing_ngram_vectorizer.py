@@ -2,20 +2,17 @@
 
 import io
 import itertools
-import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklearn_hashnlp.datasets import load_labelled, load_stdlib_docstrings
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import HashingNgramVectorizer, _count_ngrams
 from sklearn_hashnlp.text._count_ngrams import hash_function
 
@@ -100,50 +97,30 @@ def test_real_texts(real_texts, parameters, n_jobs):
     assert_same_matrix(*both(real_texts, n_jobs=n_jobs, **parameters))
 
 
-@pytest.mark.slow
-@pytest.mark.skipif("HASHNLP_DATA" not in os.environ, reason="HASHNLP_DATA names no data folder")
-@pytest.mark.parametrize("name", ["ag_news", "imdb", "languages79", "swda", "trec"])
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"ngram_range": (1, 2), "token_pattern": r"\w+|[^\w\s]"},
-        {"ngram_range": (1, 3), "stop_words": ["the", "of", "und"], "strip_accents": "unicode"},
-        {"ngram_range": (1, 2), "token_pattern": r"\S\S+", "stop_words": ["the", "of", "und"]},
-        {"analyzer": "char", "ngram_range": (1, 4)},
-        {"analyzer": "char_wb", "ngram_range": (3, 5), "lowercase": False, "dtype": np.float32},
-    ],
-)
-def test_real_data_sets(name, parameters):
-    texts = load_labelled(Path(os.environ["HASHNLP_DATA"]) / name / "train.csv")[0][:6_000]
-    assert_same_matrix(*both(texts, n_jobs=2, **parameters))
+AWKWARD = [
+    "",
+    " ",
+    "\x00",
+    "Σ",
+    "ΑΣ",
+    "İ",
+    "ﬃ ℡",
+    "e\u0301\u0301",
+    "👩🏽‍🔬 🇫🇷",
+    "\u3000 \u2028x",
+    "ا\u200dب",
+    "\ufeffa b",
+]
 
 
 @pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        " ",
-        "\x00",
-        "a",
-        "Σ",
-        "ΑΣ",
-        "İ",
-        "ﬃ ℡",
-        "e\u0301\u0301",
-        "👩🏽‍🔬 🇫🇷",
-        "\u3000 \u2028x",
-        "ا\u200dب",
-        "\ufeffa b",
-    ],
-)
-def test_awkward_texts_alone_and_in_company(analyzer, text):
-    for strip_accents, lowercase in itertools.product([None, "unicode", "ascii"], [True, False]):
+@pytest.mark.parametrize("strip_accents", [None, "unicode", "ascii"])
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_awkward_texts_alone_and_in_company(analyzer, strip_accents, lowercase):
+    options = {"analyzer": analyzer, "ngram_range": (1, 3), "strip_accents": strip_accents, "lowercase": lowercase}
+    for text in AWKWARD:
         for texts in ([text], ["plain ASCII", text, "THE END"]):
-            ours, theirs = both(
-                texts, analyzer=analyzer, ngram_range=(1, 3), strip_accents=strip_accents, lowercase=lowercase
-            )
-            assert_same_matrix(ours, theirs)
+            assert_same_matrix(*both(texts, **options))
 
 
 @pytest.mark.parametrize("token_pattern", [r"\S+", r"\S\S+", r"(?u)\S+", r"(?u)\S\S+"])
@@ -193,12 +170,6 @@ def test_the_length_that_a_subclass_of_str_claims_is_not_believed(n_jobs):
     assert_same_matrix(X, HashingVectorizer().transform(["ab cd", "x y"]))
 
 
-def test_no_documents_make_no_rows():
-    for parameters in ({}, {"token_pattern": "[a-z]+"}):
-        X = HashingNgramVectorizer(n_features=8, **parameters).fit_transform([])
-        assert X.shape == (0, 8)
-
-
 def test_every_column_count_up_to_the_largest():
     X = HashingNgramVectorizer(n_features=2**31 - 1, norm=None).fit_transform(["one two", "two three"])
     assert X.shape == (2, 2**31 - 1)
@@ -212,19 +183,9 @@ TEXT_LIST = ["First text.", "Second text,", "and a thïrd"]
 @pytest.mark.parametrize(
     "column",
     [
-        tuple(TEXT_LIST),
-        (text for text in TEXT_LIST),
-        iter(TEXT_LIST),
         dict.fromkeys(TEXT_LIST).keys(),
-        np.array(TEXT_LIST),
-        np.array(TEXT_LIST, dtype=object),
         np.array(TEXT_LIST, dtype=np.dtypes.StringDType()),
-        pd.Series(TEXT_LIST),
-        pd.Series(TEXT_LIST, dtype=object, index=[5, 3, 1]),
         pd.Series(TEXT_LIST, dtype="category"),
-        pd.Index(TEXT_LIST),
-        pl.Series(TEXT_LIST),
-        pa.array(TEXT_LIST),
         pa.chunked_array([TEXT_LIST[:1], TEXT_LIST[1:]]),
         [text.encode() for text in TEXT_LIST],
         np.array([text.encode() for text in TEXT_LIST]),
@@ -301,15 +262,6 @@ def test_warnings_and_errors_of_scikit_learn_come_through():
     assert "document 1" in caught.value.__notes__[0]
 
 
-@pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
-@pytest.mark.parametrize("text", ["a single text", b"bytes"])
-def test_a_single_string_is_refused_with_the_fix(method, text):
-    with pytest.raises(
-        ValueError, match=r"object received\. HashingNgramVectorizer takes several texts: wrap a single one in a list"
-    ):
-        getattr(HashingNgramVectorizer(), method)(text)
-
-
 def test_the_message_begins_with_scikit_learns():
     with pytest.raises(ValueError, match="string object received") as theirs:
         HashingVectorizer().transform("text")
@@ -317,41 +269,14 @@ def test_the_message_begins_with_scikit_learns():
         HashingNgramVectorizer().transform("text")
 
 
-@pytest.mark.parametrize("parameters", [{}, {"token_pattern": "[a-z]+"}, {"analyzer": "char"}])
-@pytest.mark.parametrize(
-    ("culprit", "error", "shown"),
-    [
-        (None, TypeError, "None"),
-        (7, TypeError, "7"),
-        (2.5, TypeError, "2.5"),
-        (float("nan"), ValueError, "nan"),
-        (pd.NA, TypeError, "<NA>"),
-        (["a", "list"], TypeError, r"\['a', 'list'\]"),
-    ],
-    ids=repr,
-)
-def test_what_is_no_text_is_named_by_its_position(parameters, culprit, error, shown):
-    with pytest.raises(error, match=f"HashingNgramVectorizer expects .* document 2 is {shown}"):
-        HashingNgramVectorizer(**parameters).transform(["fine", "fine too", culprit])
-
-
-@pytest.mark.parametrize("method", ["fit", "transform"])
-@pytest.mark.parametrize(
-    "table",
-    [
-        pd.DataFrame({"text": TEXT_LIST, "other": TEXT_LIST}),
-        pl.DataFrame({"text": TEXT_LIST, "other": TEXT_LIST}),
-        np.array([TEXT_LIST, TEXT_LIST]),
-    ],
-)
-def test_a_table_is_refused(method, table):
+@pytest.mark.parametrize("parameters", [{}, {"token_pattern": "[a-z]+"}, {"analyzer": "char"}], ids=str)
+def test_what_is_no_text_is_named_by_its_position(parameters):
+    for culprit in (None, 7, 2.5, float("nan"), pd.NA, ["a", "list"]):
+        message = f"HashingNgramVectorizer expects .* document 2 is {re.escape(repr(culprit))}"
+        with pytest.raises((TypeError, ValueError), match=message):
+            HashingNgramVectorizer(**parameters).transform(["fine", "fine too", culprit])
     with pytest.raises(ValueError, match="expects one column of documents"):
-        getattr(HashingNgramVectorizer(), method)(table)
-
-
-def test_what_cannot_be_iterated_is_refused():
-    with pytest.raises(TypeError, match="expects an iterable over documents"):
-        HashingNgramVectorizer().transform(7)
+        HashingNgramVectorizer(**parameters).transform(np.array([TEXT_LIST, TEXT_LIST]))
 
 
 @pytest.mark.parametrize(
@@ -382,22 +307,6 @@ def test_a_lone_surrogate_outside_all_ngrams_does_no_harm(parameters, text):
     assert_same_matrix(*both(["before", text, "bé hind"], **parameters))
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"n_features": 0},
-        {"n_features": 2**31},
-        {"n_jobs": "all"},
-        {"norm": "l3"},
-        {"analyzer": "words"},
-        {"lowercase": 3},
-    ],
-)
-def test_wrong_values_are_refused_by_fit(parameters):
-    with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of HashingNgramVectorizer"):
-        HashingNgramVectorizer(**parameters).fit(TEXT_LIST)
-
-
 @pytest.mark.parametrize("parameters", [{"n_features": 0}, {"n_features": 2**31}, {"n_jobs": "all"}])
 def test_the_dangerous_ones_are_refused_without_fit_too(parameters):
     with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of HashingNgramVectorizer"):
@@ -425,12 +334,3 @@ def test_it_is_a_scikit_learn_vectorizer():
     assert isinstance(vectorizer, HashingVectorizer)
     assert set(vectorizer.get_params()) == {*defaults, "n_jobs"}
     assert {name: vectorizer.get_params()[name] for name in defaults} == defaults
-
-
-def test_transform_writes_nothing_on_the_estimator():
-    vectorizer = HashingNgramVectorizer(n_jobs=2)
-    before = dict(vars(HashingVectorizer()))
-    theirs = HashingVectorizer()
-    theirs.transform(TEXT_LIST)
-    vectorizer.transform(TEXT_LIST)
-    assert set(vars(vectorizer)) - {"n_jobs"} == set(vars(theirs)) >= set(before)

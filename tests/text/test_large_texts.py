@@ -1,18 +1,15 @@
 """Byte offsets and numbers of values that int32 does not hold."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes
 from sklearn_hashnlp.kernels.strings._units import Texts
-from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer
+from sklearn_hashnlp.text import HashingNgramVectorizer
 from sklearn_hashnlp.text._count_ngrams import Rows, _Stack, hash_function
 
 LIMIT = 2**31
@@ -54,18 +51,6 @@ def test_room_is_planned_past_int32(size: int, monkeypatch: pytest.MonkeyPatch) 
     assert capacities[0][1] >= size
     assert capacities[-1][1] >= 2 * size
     assert stack.indptr().tolist() == [0, size, 2 * size]
-
-
-def test_small_matrices_have_int32_indices() -> None:
-    for model in (HashingNgramVectorizer(), CharNgramFeaturizer()):
-        X = model.transform(["a text", "", "another"])
-        assert X.indices.dtype == X.indptr.dtype == np.int32
-
-
-def test_scipy_gives_a_matrix_of_int64_row_pointers_int64_indices() -> None:
-    """``_Stack.matrix`` relies on this where there are so many values."""
-    X = csr_matrix((nothing(3, np.float32), nothing(3, np.int32), np.array([0, 3])), shape=(1, 5))
-    assert X.indices.dtype == X.indptr.dtype
 
 
 def available_memory() -> int:

@@ -1,5 +1,4 @@
 from collections import Counter
-from threading import Barrier
 
 import numpy as np
 import pytest
@@ -75,14 +74,3 @@ def test_other_fingerprints_the_second_time_are_noticed(second):
     times = iter([[1, 2, 3], second])
     with pytest.raises(RuntimeError, match="The texts changed while their n-grams were counted"):
         most_frequent(lambda: [next(times)], pieces, max_results=5, max_memory=2**30, n_threads=1)
-
-
-def test_threads_work_at_the_same_time():
-    meeting = Barrier(2, timeout=20)
-
-    def fingerprint(part):
-        meeting.wait()  # nobody comes past here alone
-        yield np.array(part, dtype=np.uint64)
-
-    values, counts = most_frequent(lambda: [[1], [2, 1]], fingerprint, max_results=5, max_memory=2**30, n_threads=2)
-    assert (values.tolist(), counts.tolist()) == ([1, 2], [2, 1])

@@ -1,7 +1,5 @@
 """NgramSpec: its values, and counts by it against scikit-learn's vectorizer."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """NgramVectorUnion: n-grams beside the vectors of a pretrained model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -51,15 +49,6 @@ def test_vectors_have_the_given_share_of_the_length_of_weighted_rows():
     np.testing.assert_allclose(X[:, N_COLUMNS:].toarray(), expected, rtol=1e-5, atol=1e-6)
     assert (X[:, :N_COLUMNS] != counter().transform(TEXTS)).nnz == 0
     assert X.dtype == np.float32
-
-
-def test_transform_agrees_with_fit_transform_and_changes_nothing():
-    union = NgramVectorUnion(counter(), Lengths().fit([]))
-    X = union.fit_transform(iter(TEXTS))
-    state = dict(vars(union))
-    assert (union.transform(iter(TEXTS)) != X).nnz == 0
-    assert vars(union) == state
-    assert (NgramVectorUnion(counter(), union.encoder).fit(TEXTS).transform(TEXTS) != X).nnz == 0
     assert union.encoder.n_fits_ == 1  # not fitted again
 
 

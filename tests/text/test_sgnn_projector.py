@@ -1,18 +1,13 @@
 """SGNNProjector as a scikit-learn transformer: inputs, outputs, parameters; its arithmetic is the kernels'."""
 
-from __future__ import annotations
-
 import re
-import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp.kernels.projections._hyperplanes import Hyperplanes, coefficients
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
@@ -86,7 +81,7 @@ def test_blocks_of_rows_do_not_show(X, monkeypatch):
     np.testing.assert_array_equal(SGNNProjector().transform(X), expected)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [bool, np.uint16, np.float16, np.float32])
 def test_any_kind_of_numbers(dtype):
     rows = np.array([[1, 0, 1, 0], [0, 1, 1, 1]])
     expected = SGNNProjector().transform(rows)
@@ -114,46 +109,6 @@ def test_duplicates_are_added_and_the_input_is_left_as_it_is():
     np.testing.assert_array_equal(rows.data, data)
 
 
-def test_memory_that_cannot_be_written_is_read(tmp_path, X):
-    joblib.dump(X, tmp_path / "X")
-    mapped = joblib.load(tmp_path / "X", mmap_mode="r")
-    np.testing.assert_array_equal(SGNNProjector().transform(mapped), SGNNProjector().transform(X))
-
-
-def test_any_width_until_it_is_fitted():
-    projector = SGNNProjector()
-    assert projector.transform(np.ones((1, 3))).shape == projector.transform(np.ones((1, 8))).shape
-    assert not hasattr(projector, "n_features_in_")
-    projector.fit(np.ones((2, 3)))
-    assert projector.n_features_in_ == 3
-    with pytest.raises(ValueError, match="X has 8 features, but SGNNProjector is expecting 3 features as input"):
-        projector.transform(np.ones((1, 8)))
-
-
-def test_names_of_columns():
-    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]}, index=["x", "y"])
-    projector = SGNNProjector(n_projections=1, n_bits=9)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        unfitted = projector.transform(frame)
-    np.testing.assert_array_equal(projector.fit_transform(frame), unfitted)
-    assert projector.feature_names_in_.tolist() == ["a", "b"]
-    assert projector.get_feature_names_out().tolist() == [f"sgnnprojector{i}" for i in range(9)]
-    table = projector.set_output(transform="pandas").transform(frame)
-    assert table.columns.tolist() == projector.get_feature_names_out().tolist()
-    assert table.index.tolist() == ["x", "y"]
-    assert set(table.dtypes) == {np.dtype(np.uint8)}
-    assert len(projector.set_params(output="packed").get_feature_names_out()) == 2
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("make", [np.array, sparse.csr_matrix])
-@pytest.mark.parametrize("method", ["fit", "transform"])
-def test_values_that_are_not_finite_are_refused(value, make, method):
-    with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
-        getattr(SGNNProjector(), method)(make([[1.0, value]]))
-
-
 @pytest.mark.parametrize("make", [np.array, sparse.csr_matrix])
 @pytest.mark.parametrize("hyperplanes", KINDS)
 def test_no_sum_of_finite_values_leaves_the_numbers(make, hyperplanes):
@@ -167,38 +122,10 @@ def test_no_sum_of_finite_values_leaves_the_numbers(make, hyperplanes):
             projector.transform(make(size / 1e30 * rows))
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"n_projections": 0},
-        {"n_bits": 1.5},
-        {"output": "bits"},
-        {"density": 0.0},
-        {"density": 1.1},
-        {"hyperplanes": "gaussian"},
-        {"random_state": None},
-        {"random_state": np.random.RandomState(0)},
-        {"n_jobs": "all"},
-        {"device": 0},
-    ],
-    ids=lambda parameters: ", ".join(f"{name}={type(value).__name__}" for name, value in parameters.items()),
-)
-@pytest.mark.parametrize("method", ["fit", "transform"])
-def test_wrong_values_are_refused(parameters, method):
-    with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of SGNNProjector must be"):
-        getattr(SGNNProjector(**parameters), method)(np.ones((1, 2)))
-
-
 @pytest.mark.parametrize("method", ["fit", "transform"])
 def test_the_released_codes_projection_has_no_density(method):
     with pytest.raises(ValueError, match=r"which is dense\. Got density=0\.5; set density=1\.0"):
         getattr(SGNNProjector(hyperplanes="google", density=0.5), method)(np.ones((1, 2)))
-
-
-@pytest.mark.parametrize("hyperplanes", KINDS)
-def test_the_first_bits_do_not_depend_on_how_many_follow(X, hyperplanes):
-    few, many = (SGNNProjector(n_projections=n, hyperplanes=hyperplanes).transform(X) for n in (20, 160))
-    np.testing.assert_array_equal(few, many[:, : 20 * 14])
 
 
 def test_seeds_and_kinds_differ(X):
@@ -222,8 +149,7 @@ def test_recorded_bits(X, hyperplanes):
     assert packed.tolist() == GOLDEN[hyperplanes]
 
 
-@pytest.mark.parametrize("hyperplanes", KINDS)
-@pytest.mark.parametrize("output", ["binary", "packed", "float"])
+@pytest.mark.parametrize(("hyperplanes", "output"), [("normal", "binary"), ("sign", "packed"), ("google", "float")])
 def test_another_device_gives_the_same(X, hyperplanes, output):
     projector = SGNNProjector(n_projections=3, hyperplanes=hyperplanes, output=output)
     expected = projector.transform(X)
@@ -246,17 +172,6 @@ def test_cuda_gives_the_same(X, hyperplanes, output):
     projector = SGNNProjector(hyperplanes=hyperplanes, output=output)
     expected = projector.transform(X)
     np.testing.assert_array_equal(projector.set_params(device="cuda").transform(X), expected)
-
-
-@pytest.mark.parametrize("is_fitted", [True, False])
-def test_a_model_folder_holds_it(tmp_path, X, is_fitted):
-    model = make_pipeline(CharNgramFeaturizer(), SGNNProjector(n_bits=3, random_state=2**40))
-    if is_fitted:
-        model.fit(TEXTS)
-    save_model(model, tmp_path)
-    loaded = load_model(tmp_path)
-    np.testing.assert_array_equal(loaded.transform(TEXTS), model.transform(TEXTS))
-    assert getattr(loaded[1], "n_features_in_", None) == (2**20 if is_fitted else None)
 
 
 def test_names_of_columns_are_saved(tmp_path):

@@ -31,27 +31,8 @@ PIECES = [
         " . '' ",
         ". » ",
     ],
-    *[
-        "Mr",
-        "J",
-        "U.S",
-        "e.g",
-        "No",
-        "Inc",
-        "3",
-        "1.5",
-        "IV",
-        "The",
-        "he",
-        "iPhone",
-        "“Well",
-        "(so",
-        "と",
-        "ა",
-        "-",
-        "•",
-    ],
-    *["\n", "\u2028", " ", "  ", "word ", "\x1c", "word\tword "],
+    *["Mr", "J", "U.S", "e.g", "No", "Inc", "3", "1.5", "IV", "The", "he", "iPhone", "“Well", "(so", "と", "ა", "-"],
+    *["•", "\n", "\u2028", " ", "  ", "word ", "\x1c", "word\tword "],
 ]
 MARKED = st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | TEXT
 
@@ -116,18 +97,14 @@ def test_a_sentence_ends_where_it_does(marked):
 
 
 @given(MARKED, st.integers(1, 5))
-def test_no_character_is_lost(text, max_words):
+def test_sentences_stand_in_the_text_and_lose_no_character(text, max_words):
     result = split_sentences(text, max_words=max_words)
     assert words("".join(result)) == words(text)
     assert all(part and part == part.strip() for part in result)
-    assert max((len(part.split()) for part in result), default=0) <= max_words
-
-
-@given(MARKED)
-def test_sentences_stand_in_the_text(text):
     position = 0
-    for part in split_sentences(text, max_words=3):
+    for part in result:
         position = text.index(part, position) + len(part)
+    assert max((len(part.split()) for part in result), default=0) <= max_words
 
 
 @given(MARKED, MARKED)
@@ -160,9 +137,9 @@ def test_nothing_has_no_sentences(text):
 )
 def test_time_grows_as_the_text_does(piece):
     start = time.process_time()
-    split_sentences(piece * 40_000)
-    split_sentences("word. " + piece * 40_000, max_words=1)
-    assert time.process_time() - start < 2
+    split_sentences(piece * 20_000)
+    split_sentences("word. " + piece * 20_000, max_words=1)
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(

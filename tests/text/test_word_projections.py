@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,11 +53,6 @@ def test_no_words(texts):
     assert projections.dtype == np.uint8
     assert rows.values.dtype == np.int64
     assert rows.offsets.tolist() == [0] * (len(texts) + 1)
-
-
-def test_columns_of_texts():
-    for texts in (pd.Series(["a b", "b"]), np.array(["a b", "b"]), iter(["a b", "b"])):
-        assert sequences(texts)[0].shape == (2, 28)
 
 
 @pytest.mark.parametrize(

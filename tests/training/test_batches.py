@@ -1,7 +1,5 @@
 """Batches of any dataset, their order, and the validation split."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array

@@ -1,7 +1,5 @@
 """Parameters that belong together are parameters by scikit-learn's means."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -44,34 +42,6 @@ def test_a_field_of_a_bundle_that_is_not_there_is_refused(model: Any, name: str,
     assert getattr(getattr(model, parameter), field) == 3
     with pytest.raises(ValueError, match="Invalid parameter 'none'"):
         model.set_params(none__decay=1)
-
-
-def test_fit_keeps_the_bundles() -> None:
-    schedule, early_stopping = Schedule("linear"), EarlyStopping(validation_fraction=0.5)
-    X = np.random.default_rng(0).normal(size=(40, 8))
-    model = SGNNClassifier(max_epochs=2, schedule=schedule, early_stopping=early_stopping, random_state=0)
-    model.fit(X, LABELS)
-    assert model.schedule is schedule
-    assert model.early_stopping is early_stopping
-    assert (schedule, early_stopping) == (Schedule("linear"), EarlyStopping(validation_fraction=0.5))
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"early_stopping": EarlyStopping(monitor="loss")},
-        {"early_stopping": EarlyStopping(patience=0)},
-        {"early_stopping": EarlyStopping(validation_fraction=1.0)},
-        {"schedule": Schedule(decay="cosine")},
-        {"schedule": Schedule(warmup_steps=-1)},
-        {"schedule": Schedule(plateau=(1, 2.0))},
-    ],
-    ids=repr,
-)
-def test_fields_are_checked_by_fit(parameters: dict[str, object]) -> None:
-    (bundle,) = parameters.values()
-    with pytest.raises(ValueError, match=f"of {type(bundle).__name__} must be"):
-        SGNNClassifier(**parameters).fit(np.eye(4), list("abab"))
 
 
 def test_a_metric_stands_for_early_stopping_with_it() -> None:

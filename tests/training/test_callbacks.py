@@ -1,7 +1,5 @@
 """Reports of the callbacks of progress while a model trains."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

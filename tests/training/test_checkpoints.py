@@ -1,7 +1,5 @@
 """Files of weights and folders of epochs, which are whole at any time."""
 
-from __future__ import annotations
-
 import pytest
 from sklearn.exceptions import NotFittedError
 

@@ -1,19 +1,15 @@
 """Early stopping returns to the best epoch, bit for bit, and copies touched rows only."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np
-import pytest
 import torch
 from scipy.sparse import csr_array
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
-from sklearn_hashnlp.training import EarlyStopping, _early_stopping
-from sklearn_hashnlp.training._undo import UndoLog
+from sklearn_hashnlp.training import EarlyStopping
+from sklearn_hashnlp.training._early_stopping import UndoLog
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((600, 300)) < 0.03) * RNG.random((600, 300)))
@@ -29,27 +25,6 @@ class Snapshots(Callback):
 
     def on_epoch_end(self, net, **kwargs):
         self.states.append(copy.deepcopy(net.module_.state_dict()))
-
-
-@pytest.mark.parametrize("hidden", [(), (8,)])
-@pytest.mark.parametrize("variant", ["improved", "standard"])
-def test_the_weights_are_those_of_the_best_epoch(variant, hidden):
-    snapshots = Snapshots()
-    model = HashEmbeddingClassifier(
-        **SMALL,
-        variant=variant,
-        hidden_layer_sizes=hidden,
-        early_stopping=EarlyStopping(patience=3, validation_fraction=0.3),
-        max_epochs=12,
-        callbacks=[snapshots],
-    ).fit(X, Y)
-    accuracies = [epoch["valid_acc"] for epoch in model.history_]
-    best = int(np.argmax(accuracies))
-    assert best < len(accuracies) - 1, "the last epoch is the best: nothing is tested"
-    assert len(accuracies) in (best + 4, 12)
-    for name, value in model.net_.module_.state_dict().items():
-        assert torch.equal(value, snapshots.states[best][name]), name
-    assert not torch.equal(model.net_.module_.bag.pool, snapshots.states[-1]["bag.pool"])
 
 
 def test_an_interrupt_ends_with_the_best_epoch_so_far():
@@ -90,13 +65,6 @@ def test_trainings_at_the_same_time_share_no_weights():
     for name, value in model.net_.module_.state_dict().items():
         assert torch.equal(value, alone.net_.module_.state_dict()[name]), name
     assert not torch.equal(model.net_.module_.bag.pool, other.net_.module_.bag.pool)
-
-
-def test_gradients_of_compiled_bags_are_not_sorted_again(monkeypatch):
-    asked = []
-    monkeypatch.setattr(_early_stopping, "coalesced", lambda gradient: asked.append(gradient) or coalesced(gradient))
-    HashEmbeddingClassifier(**SMALL, early_stopping=EarlyStopping(validation_fraction=0.3), max_epochs=2).fit(X, Y)
-    assert asked
 
 
 def test_a_journal_undoes_what_was_written_since():

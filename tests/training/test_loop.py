@@ -1,14 +1,9 @@
-from __future__ import annotations
-
-import time
-
 import numpy as np
 import pytest
 import torch
 from skorch.callbacks import Callback
 from torch import nn
 
-from sklearn_hashnlp.training import _loop
 from sklearn_hashnlp.training._loop import Net
 
 X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
@@ -30,18 +25,6 @@ class Recorder(Callback):
         self.seen.append(len(net.history))
         if len(net.history) == self.stop_at:
             raise KeyboardInterrupt
-
-
-class EveryBatch(Callback):
-    def __init__(self):
-        self.n_begun = self.n_ended = 0
-
-    def on_batch_begin(self, net, training=False, **kwargs):
-        self.n_begun += training
-
-    def on_batch_end(self, net, loss, training=False, **kwargs):
-        self.n_ended += training
-        assert net.history[-1]["batches"][-1]["train_loss"] == loss.item()
 
 
 def test_it_learns_as_skorch_does():
@@ -82,34 +65,3 @@ def test_an_epoch_that_an_error_ended_leaves_the_history():
         net.fit(X, Y)
     assert len(net.history) == 1
     assert not net.interrupted_
-
-
-def test_a_deadline_closes_the_epoch():
-    net = make(max_epochs=9)
-    net.deadline = time.perf_counter() - 1
-    net.fit(X, Y)
-    assert net.history[:, "train_batch_count"] == [1]
-    assert not net.interrupted_
-
-
-def test_callbacks_of_batches():
-    counter = EveryBatch()
-    net = make(counter, Recorder(), max_epochs=2).fit(X, Y)
-    assert (counter.n_begun, counter.n_ended) == (8, 8)
-    assert [method.__self__ for method in net.hooks("on_batch_begin")] == [counter]
-
-
-@pytest.mark.parametrize("every", [1, 3, 100])
-def test_losses_asked_for_later(every, monkeypatch):
-    monkeypatch.setitem(_loop.MEASURED_EVERY, "cpu", every)
-    torch.manual_seed(0)
-    net = make(max_epochs=2).fit(X, Y)
-    torch.manual_seed(0)
-    monkeypatch.setitem(_loop.MEASURED_EVERY, "cpu", 1)
-    other = make(max_epochs=2).fit(X, Y)
-    assert [entry["batches"] for entry in net.history] == [entry["batches"] for entry in other.history]
-
-
-def test_divergence():
-    with pytest.raises(ValueError, match="The training diverged: the loss is infinite or not a number"):
-        make(max_epochs=99, lr=1e10).fit(X, Y)

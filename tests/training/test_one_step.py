@@ -1,7 +1,5 @@
 """One step of each trainer against plain formulas in float64, within the rounding of float32."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The state of an optimizer survives as arrays, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -72,14 +70,6 @@ def test_training_goes_on_from_arrays_as_if_it_had_not_stopped(name, hidden):
         assert torch.equal(parameter[1], expected[1]), parameter[0]
 
 
-def test_without_the_arrays_training_goes_another_way():
-    once, twice = make(), make()
-    take_steps(once.module_, once.make_optimizer("adagrad", 0.1), slice(0, 6))
-    take_steps(twice.module_, twice.make_optimizer("adagrad", 0.1), slice(0, 3))
-    take_steps(twice.module_, twice.make_optimizer("adagrad", 0.1), slice(3, 6))
-    assert not torch.equal(once.module_.head[0].weight, twice.module_.head[0].weight)
-
-
 def test_one_of_another_kind_begins_anew():
     net = make()
     old, new = net.make_optimizer("adagrad", 0.1), net.make_optimizer("adam", 0.1)
@@ -98,15 +88,6 @@ def test_an_average_that_was_not_loaded_is_not_transferred():
     before = net.module_.head[0].weight.detach().clone()
     assert not new.load_average()
     assert torch.equal(net.module_.head[0].weight, before)
-
-
-def test_the_learning_rate_of_a_head_with_hidden_layers():
-    def rates(name, hidden):
-        return [group["lr"] for group in make(hidden).make_optimizer(name, 0.2).param_groups]
-
-    assert rates("adagrad", ()) == [0.2, 0.2]
-    assert rates("adagrad", (8,)) == [0.2, pytest.approx(0.02)]
-    assert rates("adam", (8,)) == [0.2, 0.2]
 
 
 def test_an_optimizer_that_was_never_used_has_no_arrays():

@@ -1,6 +1,4 @@
-"""Parameters that will not do are refused by name."""
-
-from __future__ import annotations
+"""Parameters of several values and fields of bundles: what is taken and what is refused by name."""
 
 import numpy as np
 import pytest
@@ -33,39 +31,20 @@ def test_lists_do_for_tuples():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"variant": "old"}, "The 'variant' parameter of HashEmbeddingClassifier must be a str among"),
-        ({"n_buckets": 0}, "The 'n_buckets' parameter .* must be an int in the range"),
-        ({"n_hashes": 0}, "The 'n_hashes' parameter"),
-        ({"n_embeddings": 2**31}, "The 'n_embeddings' parameter"),
-        ({"embedding_dim": 2.5}, "The 'embedding_dim' parameter"),
-        ({"aggregation": "mean"}, "The 'aggregation' parameter"),
         ({"embedding": EmbeddingTables(append_weight="yes")}, "The 'append_weight' parameter"),
         ({"embedding": EmbeddingTables(importance_init="tfidf")}, "The 'importance_init' parameter"),
-        ({"normalize": "max"}, "The 'normalize' parameter"),
-        ({"hidden_layer_sizes": 100}, "The 'hidden_layer_sizes' parameter .* must be an instance of"),
         ({"hidden_layer_sizes": (10, 0)}, r"hold integers from 1 to 2147483647. Got \(10, 0\) instead"),
         ({"hidden_layer_sizes": (9,), "batch_size": 1}, "'batch_size' .* must be at least 2 with 'hidden_layer_sizes'"),
-        ({"ngram_dropout": 4}, "The 'ngram_dropout' parameter"),
         ({"ngram_dropout": (4,)}, r"'ngram_dropout' .* must be None or \(fewest, most\).*Got \(4,\) instead"),
         ({"ngram_dropout": (5, 4)}, r"1 <= fewest <= most <= 2147483647. Got \(5, 4\) instead"),
-        ({"max_epochs": 0}, "The 'max_epochs' parameter"),
-        ({"batch_size": -1}, "The 'batch_size' parameter"),
-        ({"learning_rate": 0}, "The 'learning_rate' parameter"),
-        ({"early_stopping": 3}, "The 'early_stopping' parameter"),
-        ({"early_stopping": True}, "The 'early_stopping' parameter"),
         ({"early_stopping": EarlyStopping(validation_fraction=1.0)}, "The 'validation_fraction' parameter"),
         ({"early_stopping": EarlyStopping(patience=0)}, "The 'patience' parameter of EarlyStopping"),
-        ({"embedding_dim": "large"}, "The 'embedding_dim' parameter"),
         ({"embedding": EmbeddingTables(train_pool=2)}, "The 'train_pool' parameter"),
         ({"embedding": EmbeddingTables(train_importance="no")}, "The 'train_importance' parameter"),
-        ({"loss": "log_loss"}, "The 'loss' parameter .* must be a str among"),
-        ({"class_weight": "auto"}, "The 'class_weight' parameter"),
         ({"class_weight": {"snow": 2}}, "class_weight names 'snow', but the labels in y are"),
-        ({"optimizer": "sgd"}, "The 'optimizer' parameter"),
+        ({"schedule": Schedule(warmup_steps=-1)}, "The 'warmup_steps' parameter of Schedule"),
         ({"schedule": Schedule("cosine")}, "The 'decay' parameter of Schedule"),
         ({"schedule": Schedule(average=10)}, "The 'average' parameter"),
-        ({"batch_size": "large"}, "The 'batch_size' parameter"),
-        ({"early_stopping": "train_loss"}, "The 'early_stopping' parameter"),
         ({"early_stopping": EarlyStopping("train_loss")}, "The 'monitor' parameter of EarlyStopping"),
         ({"schedule": Schedule(plateau=4)}, "The 'plateau' parameter .* must be an instance of"),
         ({"schedule": Schedule(plateau=(4,))}, r"'plateau' .* be None or \(patience, factor\), .*Got \(4,\)"),
@@ -73,16 +52,10 @@ def test_lists_do_for_tuples():
         ({"schedule": Schedule(plateau=(4.0, 0.5))}, r"Got \(4.0, 0.5\) instead"),
         ({"schedule": Schedule(plateau=(4, 1))}, r"a number between 0 and 1. Got \(4, 1\) instead"),
         ({"schedule": Schedule(plateau=[4, "half"])}, r"Got \[4, 'half'\] instead"),
-        ({"warm_start": "yes"}, "The 'warm_start' parameter"),
-        ({"verbose": 4}, "The 'verbose' parameter"),
-        ({"device": "gpu"}, "The 'device' parameter"),
         ({"ngram_dropout": [5, 4]}, r"1 <= fewest <= most <= 2147483647. Got \[5, 4\] instead"),
         ({"ngram_dropout": (True, 4)}, r"two integers .* Got \(True, 4\) instead"),
-        ({"callbacks": "all"}, "The 'callbacks' parameter"),
-        ({"random_state": "x"}, "The 'random_state' parameter"),
-        ({"verbose": -1}, "The 'verbose' parameter"),
     ],
 )  # fmt: skip
-def test_wrong_parameters_are_named(options, message):
+def test_wrong_parameters_are_named(options, message):  # other constraints of parameters: tests/contract
     with pytest.raises(ValueError, match=message):
         HashEmbeddingClassifier(**SMALL | options).fit(X, LABELS)

@@ -1,7 +1,5 @@
 """Automatic sizes by hand, and plans that say what the parameters say."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import numpy as np
@@ -15,23 +13,10 @@ from sklearn_hashnlp.training._settings import draw_seeds
 AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "width"),
-    [
-        (2, 4),
-        (4, 4),
-        (5, 8),
-        (8, 8),
-        (9, 12),
-        (31, 32),
-        (32, 32),
-        (33, 32),
-        (1088, 32),
-        (1089, 36),
-        (10_000, 100),
-        (10**6, 128),
-    ],
-)
+WIDTHS = {2: 4, 4: 4, 5: 8, 8: 8, 9: 12, 31: 32, 33: 32, 1088: 32, 1089: 36, 10_000: 100, 10**6: 128}
+
+
+@pytest.mark.parametrize(("n_classes", "width"), WIDTHS.items())
 def test_the_automatic_length_of_a_vector(n_classes, width):
     assert resolve_embedding_dim("auto", n_classes) == width
     assert resolve_embedding_dim("auto", n_classes, hidden_layers=True) == 20

@@ -1,14 +1,12 @@
 """The scope in which estimators run torch leaves nothing changed."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
 
 import pytest
 import torch
 
-from sklearn_hashnlp.training._parameters import resolve_device
+from sklearn_hashnlp.training._settings import resolve_device
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 
 

@@ -1,7 +1,5 @@
 """Trees of any shape."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

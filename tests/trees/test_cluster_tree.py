@@ -1,7 +1,5 @@
 """Trees of clusters: similar classes share their path, and no cluster grows too large."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -71,7 +69,7 @@ def test_two_levels_are_bounded() -> None:
 
 
 @given(COUNTS, st.sampled_from([2, 3, 4, 7, "sqrt"]), st.sampled_from(["auto", "counts", "size"]), st.data())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_any_tree_is_a_tree(counts: list[int], arity: Any, balance: Any, data: st.DataObject) -> None:
     n_classes = len(counts)
     n_direct = data.draw(st.integers(0, n_classes))
@@ -139,12 +137,6 @@ def test_clusters_within_clusters_are_found() -> None:
     assert all(len(set(labels[part])) == 1 for group in nested for part in group)
 
 
-def test_sqrt_is_one_level_of_clusters() -> None:
-    vectors = np.random.default_rng(0).normal(size=(110, 4))
-    by_name = cluster_tree(110, vectors, arity="sqrt", n_direct=10, random_state=0)
-    assert cluster_tree(110, vectors, arity=(10,), n_direct=(10,), random_state=0) == by_name
-
-
 def test_depths() -> None:
     vectors = np.random.default_rng(0).normal(size=(1000, 4))
     counts = 10**6 // np.arange(1, 1001)
@@ -155,13 +147,6 @@ def test_depths() -> None:
     assert best <= by_counts.expected_depth(counts) <= best + 1
     leaves = cluster_tree(counts, vectors, balance="size", slack=0, leaf_size=40, random_state=0)
     assert set(leaves.depths.tolist()) == {6}
-
-
-def test_counts_of_any_size() -> None:
-    vectors, _ = blobs(4, 10)
-    counts = np.where(np.arange(40) < 20, 1e-300, 1e300)
-    for arity in (2, 3, "sqrt"):
-        assert cluster_tree(counts, vectors, arity=arity, random_state=0).n_classes == 40  # type: ignore[arg-type]
 
 
 def test_same_seed_same_tree() -> None:

@@ -1,7 +1,5 @@
 """Trees from nested lists and from paths, and lists and paths that are no tree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -25,7 +25,7 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import (
     classifier_model,
 )
 from sklearn_hashnlp.persistence._atomic_files import errors_naming, replacing, replacing_files
-from sklearn_hashnlp.persistence._precision import TABLE_VALUES, Precision, to_float16, to_int8
+from sklearn_hashnlp.persistence._tables import TABLE_VALUES, Precision, to_float16, to_int8
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
 

@@ -24,8 +24,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
-from sklearn_hashnlp.persistence._precision import TABLE_VALUES
-from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
+from sklearn_hashnlp.persistence._tables import TABLE_VALUES, pack_table, unpack_table
 from sklearn_hashnlp.training._loop import EpochHistory, Step, stored_tree
 from sklearn_hashnlp.training._optimizers import make_with_state
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sklearn_hashnlp._idf import smoothed_idf
-from sklearn_hashnlp.training._history import History
+from sklearn_hashnlp.training._estimator import History
 from sklearn_hashnlp.training._loop import EpochHistory
 from sklearn_hashnlp.training._torch_scope import plain_torch
 

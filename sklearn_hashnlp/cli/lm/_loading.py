@@ -3,16 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import Search
+from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, is_stdin, line_batches
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
     from sklearn_hashnlp.language._neural import NeuralLanguageModel
 
+_MAX_CAPITALIZED = 0.01  # of the words of a lowercase text: the Penn Treebank has N for a number
 _ARPA_SUFFIXES = (".arpa", ".arpa.gz", ".arpa.bz2", ".arpa.xz", ".arpa.zip")
+
+
+class Lowercase:
+    """Lowercase unknown words of lines if the training text of the model was lowercase."""
+
+    def __init__(self, screen: Screen, model: BaseLanguageModel) -> None:
+        self._screen = screen
+        self._vocabulary = model.vocabulary_
+        words = self._vocabulary.keys() - set(model._tokenizer.special_tokens)  # these are not from the text
+        self._lowercases = sum(word != word.lower() for word in words) <= _MAX_CAPITALIZED * len(words)
+        self._noted = False
+
+    def __call__(self, line: str) -> str:
+        """Return the line as the model should read it."""
+        words = line.split()
+        unknown = [word for word in words if word != word.lower() and word not in self._vocabulary]
+        if not unknown:
+            return line
+        if self._lowercases:
+            self._note("The training text was lowercase, and so words are lowercased.")
+            return " ".join(word.lower() if word in unknown else word for word in words)
+        for word in unknown:
+            if word.lower() in self._vocabulary:
+                self._note(f"{word!r} is unknown to the model, but {word.lower()!r} is not: check the capitals.")
+        return line
+
+    def _note(self, text: str) -> None:
+        if not self._noted:
+            self._screen.note(text)
+        self._noted = True
+
+
+@contextmanager
+def opened(
+    screen: Screen, folder: Path, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE
+) -> Iterator[tuple[BaseLanguageModel, Lowercase, Iterator[list[str]]]]:
+    """Open a file of lines, or stdin, for a language model; yield the model, what lowercases lines, and batches."""
+    check_text_file(file)  # before torch is loaded
+    model = load_language_model(folder)
+    with line_batches(screen, file, action=action, unit=unit, size=size) as batches:
+        yield model, Lowercase(screen, model), batches
+
+
+def no_sentences(file: Path | None) -> str:
+    """Return the message for a file without sentences."""
+    return f"{'stdin' if is_stdin(file) else file} has no sentences; expected one per line, words separated by spaces."
 
 
 def check_sentences(path: Path) -> None:
@@ -24,7 +74,7 @@ def check_sentences(path: Path) -> None:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if path.is_file() and not any(not line.isspace() for line in read_lines(path)):
-        raise ValueError(f"{path} has no sentences; expected one per line, words separated by spaces.")
+        raise ValueError(no_sentences(path))
 
 
 def sentence_reader(path: Path, *, lowercase: bool = False) -> Callable[[], Iterator[str]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
-from sklearn_hashnlp.cli._screen import Screen, command_name
+from sklearn_hashnlp.cli._options import ModelFolder
+from sklearn_hashnlp.cli._screen import Screen, command_name, plain_table
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import InterpolatedLanguageModel
@@ -39,37 +38,30 @@ The folder of the mixture holds all models, and is a model for every other comma
 @reporting_errors
 def mix(
     models: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR...", help="Folders of the models to mix, or ARPA files.", show_default=False),
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of the models to mix, or ARPA files.")
     ],
     model: ModelFolder,
-    valid: Annotated[
-        Path, typer.Option(metavar="FILE", help="Validation sentences, one per line.", show_default=False)
-    ],
+    screen: Screen,
+    valid: Annotated[Path, typer.Option(metavar="FILE", help="Validation sentences, one per line.")],
     train: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Training sentences, for --cache and --bins.", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Training sentences, for --cache and --bins.")
     ] = None,
     cache: Annotated[
-        int | None,
-        typer.Option("--cache", metavar="N", min=1, help="Add a cache of the N most recent words.", show_default=False),
+        int | None, typer.Option("--cache", metavar="N", min=1, help="Add a cache of the N most recent words.")
     ] = None,
     bins: Annotated[bool, typer.Option("--bins", help="Learn weights by the frequency of contexts.")] = False,
     context_length: Annotated[
-        int | None, typer.Option(min=1, max=8, help="Words of these contexts. Default: 2.", show_default=False)
+        int | None, typer.Option(min=1, max=8, help="Words of these contexts. Default: 2.")
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Mix language models; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     if train is None and (cache is not None or bins):
         raise typer.BadParameter(f"{'--bins' if bins else '--cache'} needs --train, the sentences of the training.")
     if train is not None and cache is None and not bins:
         raise typer.BadParameter("--train needs --cache or --bins, which read the training sentences.")
     if context_length is not None and not bins:
-        raise typer.BadParameter("--context-length needs --bins, whose contexts have this length.")
-    from sklearn_hashnlp.cli.lm._loading import check_sentences, load_language_model, sentence_reader
+        raise typer.BadParameter("--context-length is the length of the contexts of --bins; add --bins.")
+    from sklearn_hashnlp.cli.lm._loading import Lowercase, check_sentences, load_language_model, sentence_reader
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
@@ -78,7 +70,6 @@ def mix(
             check_sentences(path)
     check_replaceable(model)
     from sklearn_hashnlp import CacheLanguageModel, InterpolatedLanguageModel
-    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
 
     members: list[BaseLanguageModel] = [load_language_model(folder) for folder in models]
     names = [str(folder) for folder in models]
@@ -108,23 +99,13 @@ def _show_results(
     weights = mixture._weights_of(mixture._windows(valid)).mean(axis=0).tolist()
     perplexities = [one.perplexity(valid) for one in mixture.models_]
     perplexity = mixture.perplexity(valid)
-    if screen.as_json:
-        rows: list[dict[str, Any]] = [
-            {"model": name, "weight": weight, "valid_perplexity": alone}
-            for name, weight, alone in zip(names, weights, perplexities, strict=True)
-        ]
-        screen.show_json({"model": str(folder), "models": rows, "valid_perplexity": perplexity})
-        return
-    if screen.quiet:
-        print(f"{perplexity:.4f}")
-        return
-    table = Table("model", box=None, pad_edge=False)
-    table.add_column("weight", justify="right")
-    table.add_column("perplexity", justify="right")
+    table = plain_table("model", ">weight", ">perplexity")
+    rows = []
     for name, weight, alone in zip(names, weights, perplexities, strict=True):
+        rows.append({"model": name, "weight": weight, "valid_perplexity": alone})
         table.add_row(name, f"{weight:.3f}", f"{alone:.2f}")
     table.add_row("mixture", "", f"{perplexity:.2f}", style="bold")
-    screen.show(table)
-    screen.show(f"Saved in {folder}")
-    screen.note("\nNext, compute its perplexity on test sentences:")
-    screen.note(f"  {command_name()} lm score --model {shlex.quote(str(folder))} FILE --perplexity", style="bold")
+    report = {"model": str(folder), "models": rows, "valid_perplexity": perplexity}
+    screen.result(report, [table, f"Saved in {folder}"], f"{perplexity:.4f}")
+    command = f"{command_name()} lm score --model {shlex.quote(str(folder))} FILE --perplexity"
+    screen.next_step("compute its perplexity on test sentences", command)

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
 
@@ -27,19 +26,15 @@ finds the words that are to C as B is to A.
 @reporting_errors
 def nearest(
     model: LanguageModelFolder,
-    word: Annotated[
-        str | None, typer.Argument(metavar="[WORD]", help="A word, written as in training.", show_default=False)
-    ] = None,
+    screen: Screen,
+    word: Annotated[str | None, typer.Argument(metavar="[WORD]", help="A word, written as in training.")] = None,
     analogy: Annotated[
         tuple[str, str, str] | None,
-        typer.Option("--analogy", metavar="A B C", help="Words that are to C as B is to A.", show_default=False),
+        typer.Option("--analogy", metavar="A B C", help="Words that are to C as B is to A."),
     ] = None,
     top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most similar words.")] = 10,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Find similar words; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     if (word is None) == (analogy is None):
         raise typer.BadParameter("expected either WORD or --analogy A B C.")
     from sklearn_hashnlp.cli.lm._loading import check_vocabulary, load_network
@@ -52,7 +47,7 @@ def nearest(
         assert word is not None
         check_vocabulary(language_model, [word])
         similar = language_model.most_similar(word, n=top)
-    if as_json:
+    if screen.as_json:
         screen.show_json([{"word": word, "similarity": similarity} for word, similarity in similar])
         return
     for similar_word, similarity in similar:

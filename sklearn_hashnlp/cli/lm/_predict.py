@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
-from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
+from sklearn_hashnlp.cli.lm._loading import opened, predict_words
+from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Prompts, Search, WordSearch, check_search
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
@@ -27,51 +25,40 @@ Predict the next word after each line.
   hashnlp lm predict --model lm beginnings.txt --top 5 --proba
   hashnlp lm predict --model checkpoints/epoch-00001 beginnings.txt --json
 
-Lines are beginnings of sentences, written as for training; a blank line is the beginning itself. The model reads only \
-the last words of a longer line (four for a 5-gram model).
+Lines are the starts of sentences, written as for training; a blank line is the start of a sentence itself. The model \
+reads only the last words of a longer line (four for a 5-gram model).
 
 Each line gets one line of output: the most probable next word, which is </s> at the end of a sentence. --top 5 prints \
 the five most probable words, --proba the probability after each word; they are separated by tabs. With --json each \
 line is an object with "word" and "probability", and with --top also "top", a list of such objects.
 
-hashnlp lm test counts how many predicted words are right; hashnlp lm continue writes whole sentences.
+hashnlp lm test counts correct predictions; hashnlp lm continue writes whole sentences.
 """
 
 
 @reporting_errors
 def predict(
     model: LanguageModelFolder,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.", show_default=False),
-    ] = None,
+    screen: Screen,
+    file: Prompts = None,
     top: Annotated[
-        int | None,
-        typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most probable words.", show_default=False),
+        int | None, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most probable words.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each word.")] = False,
     search: WordSearch = Search.exact,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Predict next words; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     check_search(search, top)
-    if search is Search.greedy and (proba or as_json):
-        raise typer.BadParameter("probabilities need exact search; leave out --search greedy.")
-    check_text_file(file)  # before torch is loaded
-    from sklearn_hashnlp.cli.lm._loading import load_language_model, predict_words
-    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
-
-    language_model = load_language_model(model)
-    lowercase = Lowercase(screen, language_model)
-    with line_batches(screen, file, action="Predicting", unit="beginning of a sentence") as batches:
+    if search is Search.greedy and (proba or screen.as_json):
+        raise typer.BadParameter("probabilities need exact search; remove --search greedy.")
+    with opened(screen, model, file, action="Predicting", unit="beginning of a sentence") as opened_lines:
+        language_model, lowercase, batches = opened_lines
         for lines in batches:
             contexts = [lowercase(line) for line in lines]
             if search is Search.greedy:
                 sys.stdout.writelines(f"{word}\n" for word in predict_words(language_model, contexts, search))
             else:
-                sys.stdout.writelines(_output_lines(language_model, contexts, top, proba=proba, as_json=as_json))
+                sys.stdout.writelines(_output_lines(language_model, contexts, top, proba=proba, as_json=screen.as_json))
             sys.stdout.flush()
 
 

@@ -1,15 +1,16 @@
-"""``hashnlp lm sample``: generate sentences."""
+"""``hashnlp lm sample`` and ``hashnlp lm continue``: generate sentences, and continue lines."""
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, MaxLength, SampleSeed
+from sklearn_hashnlp.cli.lm._loading import Lowercase, load_language_model, opened
+from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, MaxLength, Prompts, SampleSeed
 
 HELP = """\
 Generate sentences word by word, sampling from the probabilities of the model.
@@ -23,30 +24,66 @@ One sentence per line. Each next word is sampled until the end of the sentence i
 Unknown words are <unk>. With --json each line is a list of words.
 """
 
+CONTINUE_HELP = """\
+Continue each line, word by word, to the end of the sentence.
+
+\b
+  echo "the company said" | hashnlp lm continue --model lm
+  hashnlp lm continue --model lm beginnings.txt --seed 1
+  echo "the company said" | hashnlp lm continue --model lm --samples 5
+
+Lines are the starts of sentences, written as for training; a blank line gives a whole sentence. Each next word is \
+sampled from the probabilities of the model until the end of the sentence is sampled or --max-length is reached.
+
+Each line gets one line of output, or N with --samples N: the words of the line, and the words after them. With --json \
+each is a list of words.
+"""
+
 
 @reporting_errors
 def sample(
     model: LanguageModelFolder,
+    screen: Screen,
     samples: Annotated[int, typer.Option("--samples", "-n", metavar="N", min=1, help="Number of sentences.")] = 1,
     start: Annotated[str, typer.Option(metavar="WORDS", help="First words of each sentence.", show_default=False)] = "",
     max_length: MaxLength = 100,
     seed: SampleSeed = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Sample sentences; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
-    from sklearn_hashnlp.cli.lm._loading import load_language_model
-    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
-
     language_model = load_language_model(model)
     start = Lowercase(screen, language_model)(start)
     unknown = [word for word in start.split() if word not in language_model.vocabulary_]
     if unknown and language_model._tokenizer.word_encoder is None:
         token = language_model._tokenizer.special_tokens.unknown
         screen.note(f"Not in the vocabulary of the model, and replaced by {token}: {', '.join(map(repr, unknown))}")
-    for words in language_model.sample(samples, random_state=seed, start=start, max_length=max_length):
-        if as_json:
+    _write(screen, language_model.sample(samples, random_state=seed, start=start, max_length=max_length))
+
+
+@reporting_errors
+def continue_lines(
+    model: LanguageModelFolder,
+    screen: Screen,
+    file: Prompts = None,
+    samples: Annotated[
+        int, typer.Option("--samples", "-n", metavar="N", min=1, help="Number of sentences per line.")
+    ] = 1,
+    max_length: MaxLength = 100,
+    seed: SampleSeed = None,
+) -> None:
+    """Continue sentences; the parameters are the options of the command."""
+    with opened(screen, model, file, action="Continuing", unit="beginning of a sentence") as opened_lines:
+        from sklearn.utils import check_random_state
+
+        language_model, lowercase, batches = opened_lines
+        random_state = check_random_state(seed)
+        for line in (line for lines in batches for line in lines):
+            _write(screen, language_model.sample(samples, random_state, start=lowercase(line), max_length=max_length))
+            sys.stdout.flush()
+
+
+def _write(screen: Screen, sentences: list[list[str]]) -> None:
+    for words in sentences:
+        if screen.as_json:
             screen.show_json(words)
         else:
             print(" ".join(words))

@@ -1,25 +1,23 @@
-"""``hashnlp lm score``: log-probabilities of sentences, or the perplexity of a file."""
+"""``hashnlp lm score`` and ``hashnlp lm rank``: log-probabilities of sentences, perplexity, and the best sentence."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli.lm._loading import Lowercase, no_sentences, opened
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
-from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
-
 
 HELP = """\
 Compute the log-probability of each sentence, or the perplexity of a file.
@@ -39,52 +37,74 @@ is nan. A mixture with a cache reads all lines as one text, in which a sentence 
 among 100 words has perplexity 100. Compare only models with the same vocabulary.
 """
 
+RANK_HELP = """\
+Rank candidate sentences, the best first.
+
+\b
+  hashnlp lm rank --model lm candidates.txt
+  hashnlp lm rank --model lm candidates.txt | head -n 1
+
+Input is one candidate per line; blank lines are skipped. Output is one line for each, the best first: the mean \
+log-probability of its words, a tab, and the sentence. Closer to 0 is better. The mean does not prefer short \
+sentences, as hashnlp lm score does. Each sentence is read alone, also by a mixture with a cache.
+"""
+
 
 @reporting_errors
 def score(
     model: LanguageModelFolder,
+    screen: Screen,
     file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Sentences, one per line. Default: stdin.", show_default=False),
+        Path | None, typer.Argument(metavar="FILE", help="Sentences, one per line. Default: stdin.")
     ] = None,
     perplexity: Annotated[
         bool, typer.Option("--perplexity", "-p", help="Print only the perplexity of all sentences.")
     ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Score sentences; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
-    check_text_file(file)  # before torch is loaded
-    from sklearn_hashnlp.cli.lm._loading import load_language_model
-    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
-    from sklearn_hashnlp.training._callbacks import format_perplexity
-
-    language_model = load_language_model(model)
-    lowercase = Lowercase(screen, language_model)
-    with line_batches(screen, file, action="Scoring", unit="sentence") as batches:
+    with opened(screen, model, file, action="Scoring", unit="sentence") as (language_model, lowercase, batches):
         if not perplexity:
             if language_model._reads_across_sentences():
                 batches = iter([[line for lines in batches for line in lines]])
             for lines in batches:
-                sys.stdout.writelines(_output_lines(language_model, lowercase, lines, as_json=as_json))
+                sys.stdout.writelines(_output_lines(language_model, lowercase, lines, as_json=screen.as_json))
                 sys.stdout.flush()
             return
         sentences = [lowercase(line) for lines in batches for line in lines if line.strip()]
     if not sentences:
-        name = "stdin" if file is None or str(file) == "-" else file
-        raise ValueError(f"{name} has no sentences; expected one per line, words separated by spaces.")
+        raise ValueError(no_sentences(file))
+    from sklearn_hashnlp.training._callbacks import format_perplexity
+
     mean = language_model.score(sentences)
-    value = math.exp(min(-mean, 700.0))
-    if as_json:
-        screen.show_json({"perplexity": value, "mean_log_probability": mean})
+    if screen.as_json:
+        screen.show_json({"perplexity": math.exp(min(-mean, 700.0)), "mean_log_probability": mean})
     else:
         print(format_perplexity(-mean, 4))
 
 
-def _output_lines(
-    model: BaseLanguageModel, lowercase: Callable[[str], str], lines: list[str], *, as_json: bool
-) -> Iterator[str]:
+@reporting_errors
+def rank(
+    model: LanguageModelFolder,
+    screen: Screen,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Candidates, one per line. Default: stdin.")
+    ] = None,
+) -> None:
+    """Rank sentences; the parameters are the options of the command."""
+    with opened(screen, model, file, action="Reading", unit="candidate") as (language_model, lowercase, batches):
+        candidates = [line for lines in batches for line in lines if line.strip()]
+    if not candidates:
+        raise ValueError(no_sentences(file))
+    indices, scores = language_model.rank([lowercase(line) for line in candidates])
+    for index, value in zip(indices.tolist(), scores.tolist(), strict=True):
+        if screen.as_json:
+            finite = value if math.isfinite(value) else None  # JSON has no infinity
+            print(json.dumps({"mean_log_probability": finite, "sentence": candidates[index]}))
+        else:
+            print(f"{value:.4f}\t{candidates[index]}")
+
+
+def _output_lines(model: BaseLanguageModel, lowercase: Lowercase, lines: list[str], *, as_json: bool) -> Iterator[str]:
     """Yield the line of output for each sentence."""
     sentences = [lowercase(line) for line in lines if line.strip()]
     scores = iter(model.score_samples(sentences).tolist() if sentences else [])
@@ -93,7 +113,5 @@ def _output_lines(
         if as_json:
             # JSON has no NaN.
             yield json.dumps({"log_probability": None if math.isnan(value) else value, "sentence": line}) + "\n"
-        elif line.strip():
-            yield f"{value:.4f}\t{line}\n"
         else:
-            yield "\n"
+            yield f"{value:.4f}\t{line}\n" if line.strip() else "\n"

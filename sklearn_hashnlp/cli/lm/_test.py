@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli.lm._loading import opened, predict_words
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
-from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, line_batches
+from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
@@ -31,13 +31,13 @@ Test a model: predict the last word of each line, or every word, and count how m
   hashnlp lm test --model lm lines.txt --top 5 --json
 
 Lines are written as for training. The last word of each line is the true word, predicted from the words before it: \
-for "have a dream that one", a 5-gram model reads "have a dream that", and "one" is a hit. The model reads only the \
-last words of a longer context (four for a 5-gram model), and pads a shorter one like the beginning of a sentence. \
-A blank line gives a blank line.
+for "have a dream that one", a 5-gram model reads "have a dream that", and "one" is a hit. Of a longer context only \
+the last words are read (four for a 5-gram model), and a shorter one is padded like the start of a sentence. A blank \
+line gives a blank line.
 
 With --every-word each line is a whole sentence, and every word that is predicted in training is predicted, including \
-</s> at the end. A model that reads across sentences (lm train --across-sentences, lm mix --cache) then reads all \
-lines as one text; without --every-word each line stands alone.
+</s> at the end. A model that reads across sentences (across_sentences=True, lm mix --cache) then reads all lines as \
+one text; without --every-word lines are independent.
 
 Output is one line per word: the predicted word (with --top K the K most probable words), a tab, and the true word. \
 The last line is the hit rate: the fraction of hits. An unknown true word is <unk>. With --json each word is an object \
@@ -48,10 +48,8 @@ with "predicted" (with --top a list), "true" and "hit", and the last object has 
 @reporting_errors
 def evaluate(
     model: LanguageModelFolder,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Lines as for training. Default: stdin.", show_default=False),
-    ] = None,
+    screen: Screen,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Lines as for training. Default: stdin.")] = None,
     every_word: Annotated[
         bool, typer.Option("--every-word", help="Predict every word of each line, not only the last.")
     ] = False,
@@ -64,45 +62,38 @@ def evaluate(
             metavar="K",
             min=1,
             help="Print the K most probable words; a hit if the true word is among them.",
-            show_default=False,
         ),
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Lines per batch.")] = BATCH_SIZE,
     summary: Annotated[bool, typer.Option("--summary", help="Print only the hit rate.")] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Test a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     check_search(search, top)
-    check_text_file(file)  # before torch is loaded
-    from sklearn_hashnlp.cli.lm._loading import load_language_model
-    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
-
-    language_model = load_language_model(model)
-    lowercase, unknown = Lowercase(screen, language_model), language_model._tokenizer.special_tokens.unknown
-    text = _Text(language_model, every_word=every_word)
     n_hits = n_words = 0
-    with line_batches(screen, file, action="Testing", unit="line", size=batch_size) as batches:
+    with opened(screen, model, file, action="Testing", unit="line", size=batch_size) as opened_lines:
+        language_model, lowercase, batches = opened_lines
+        unknown = language_model._tokenizer.special_tokens.unknown
+        text = _Text(language_model, every_word=every_word)
         for lines in batches:
             windows = [text.add(lowercase(line)) for line in lines]
             contexts = (text.words[start:end] for line_windows in windows for start, end in line_windows)
             predictions = _predictions(language_model, contexts, search, top)
             outputs = []
             for line, line_windows in zip(lines, windows, strict=True):
-                if not line.strip() and not as_json:
+                if not line.strip() and not screen.as_json:
                     outputs.append("\n")
                 for _, end in line_windows:
                     predicted, true = next(predictions), text.words[end]
                     hit = (true if true in language_model.vocabulary_ else unknown) in predicted
                     n_hits, n_words = n_hits + hit, n_words + 1
-                    outputs.append(_output_line(predicted, true, hit=hit, as_list=top is not None, as_json=as_json))
+                    line_of_word = _output_line(predicted, true, hit, as_list=top is not None, as_json=screen.as_json)
+                    outputs.append(line_of_word)
             if not summary:
                 sys.stdout.writelines(outputs)
                 sys.stdout.flush()
             text.forget()
     rate = n_hits / n_words if n_words else None
-    if as_json:
+    if screen.as_json:
         screen.show_json({"hit_rate": rate, "n_hits": n_hits, "n_words": n_words})
     elif rate is not None:
         results = Screen(as_json=False, quiet=False)  # the hit rate is no hint
@@ -112,7 +103,7 @@ def evaluate(
 
 
 class _Text:
-    """Words of lines, and where the context of each predicted word begins and ends among them."""
+    """Words of lines, and the start and the end of the context of each predicted word among them."""
 
     def __init__(self, model: BaseLanguageModel, *, every_word: bool) -> None:
         self.words: list[str] = []
@@ -125,7 +116,7 @@ class _Text:
         self._n_first = 0 if tokenizer.padding == "full" else tokenizer.order - 2
 
     def add(self, line: str) -> list[tuple[int, int]]:
-        """Add a line; return the start and the end of each context, at whose end is the predicted word."""
+        """Add a line; return the start and the end of each context; the predicted word is at the end."""
         from sklearn_hashnlp.language._sentences import tokenize
 
         start = len(self.words)
@@ -152,8 +143,6 @@ def _predictions(
     model: BaseLanguageModel, contexts: Iterable[list[str]], search: Search, top: int | None
 ) -> Iterator[Sequence[str]]:
     """Yield the predicted words of each context, the most probable first."""
-    from sklearn_hashnlp.cli.lm._loading import predict_words
-
     for part in _parts(contexts):
         if top is None:
             yield from ([word] for word in predict_words(model, part, search))
@@ -175,7 +164,7 @@ def _parts(contexts: Iterable[list[str]]) -> Iterator[list[list[str]]]:
         yield part
 
 
-def _output_line(predicted: Sequence[str], true: str, *, hit: bool, as_list: bool, as_json: bool) -> str:
+def _output_line(predicted: Sequence[str], true: str, hit: bool, *, as_list: bool, as_json: bool) -> str:
     if as_json:
         words = list(predicted) if as_list else predicted[0]
         return json.dumps({"predicted": words, "true": true, "hit": hit}) + "\n"

@@ -1,9 +1,11 @@
 """``hashnlp lm train``: train a language model on a text file."""
 
-# ruff: noqa: ARG001 - make_network and callbacks_of read the options from the context
-
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,430 +13,267 @@ import typer
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, ModelFolder, Quiet, Seed, check_device
-from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._network import callbacks_of, make_network
-from sklearn_hashnlp.cli.lm._options import (
-    Activation,
-    Architecture,
-    DirectConnections,
-    Embedding,
-    Init,
-    Keep,
-    ModelType,
-    Optimizer,
-    OutputLayer,
-    Padding,
-    Schedule,
-    TreeKind,
-)
-from sklearn_hashnlp.cli.lm._train_counts import check_options, train_counts
-from sklearn_hashnlp.cli.lm._training_results import show_results
+from sklearn_hashnlp.cli._options import ModelFolder, OptionGroup
+from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
+from sklearn_hashnlp.cli._screen import Screen, bold, command_name, counted
+from sklearn_hashnlp.cli.lm._options import SentenceFile
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp import HsigmoidLanguageModel
-
+    from sklearn_hashnlp import HsigmoidLanguageModel, KneserNeyLanguageModel
 
 HELP = """\
 Train a model that predicts the next word on a text file with one sentence per line, and save it.
 
 \b
   hashnlp lm train train.txt --model lm
-  hashnlp lm train train.txt -m lm --valid valid.txt --early-stopping
-  hashnlp lm train train.txt -m lm --tree cluster --direct-connections hashed
+  hashnlp lm train train.txt -m lm --valid valid.txt \\
+      --set early_stopping=valid_loss
+  hashnlp lm train train.txt -m lm --set tree=cluster \\
+      --set direct_connections=hashed --set hidden_size=512
+  hashnlp lm train train.txt -m lm --set regularization__dropout=0.5
+  hashnlp lm train train.txt -m lm --set max_features=10000 --lowercase
   hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints
   hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints --resume
   hashnlp lm train train.txt -m lm --model-type kneser-ney
+  hashnlp lm train --parameters
 
-The network is a neural n-gram model: embeddings of the previous words, a hidden layer, and a hierarchical softmax, \
-whose cost grows with the logarithm of the vocabulary size. The perplexity printed after every epoch is the number of \
-equally probable words that would be as hard to predict; lower is better. When the perplexity on --valid no longer \
-falls, the model overfits (--early-stopping stops there and keeps the weights of the best epoch).
+The network is a neural n-gram model: embeddings of the previous words, a hidden layer, and a hierarchical softmax; \
+the time per word grows with the logarithm of the vocabulary size. It is an HsigmoidLanguageModel: --set NAME=VALUE \
+sets any of its parameters, and --parameters lists them; values are checked before FILE is read.
 
---model-type kneser-ney counts n-grams instead, with modified Kneser-Ney smoothing: the usual model to compare with.
+The perplexity printed after every epoch is the number of equally probable words that would be as hard to predict; \
+lower is better. When the perplexity on --valid no longer falls, the model overfits: --set early_stopping=valid_loss \
+stops there and keeps the weights of the best epoch, --set early_stopping__patience=3 after three epochs without \
+improvement. To lower the perplexity, try first: --set tree=cluster, --set direct_connections=hashed, a larger --set \
+hidden_size=512.
 
-To lower the perplexity, try first: --tree cluster, --direct-connections hashed, a larger --hidden-size.
+--model-type kneser-ney counts n-grams instead, with modified Kneser-Ney smoothing: the usual baseline. It is a \
+KneserNeyLanguageModel: --set min_ngram_counts=1,1,2 drops rare n-grams.
 
 An existing model in DIR is replaced when training has finished; Ctrl-C keeps it. With --checkpoint-dir the model is \
 also saved after every epoch, and after an interruption the same command with --resume continues.
 """
 
-_NETWORK, _VOCABULARY, _TRAINING, _CHECKPOINTS = "Network", "Vocabulary", "Training", "Checkpoints"
+
+class ModelType(StrEnum):
+    """Kind of language model."""
+
+    network = "network"
+    kneser_ney = "kneser-ney"
 
 
-@reporting_errors
-def train(
-    context: typer.Context,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="Sentences, one per line, UTF-8; also .gz, .bz2, .xz, .zip.", show_default=False
-        ),
-    ],
-    model: ModelFolder,
+@dataclass(frozen=True)
+class LanguageOptions(OptionGroup):
+    """The options of the command that no other has."""
+
     valid: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Validation sentences, scored after every epoch.", show_default=False),
-    ] = None,
+        Path | None, typer.Option(metavar="FILE", help="Validation sentences, scored after every epoch.")
+    ] = None
     model_type: Annotated[
-        ModelType,
-        typer.Option(
-            help="network: a neural network. kneser-ney: n-gram counts with Kneser-Ney smoothing, in seconds; it has "
-            "none of the options of network and training."
-        ),
-    ] = ModelType.network,
-    order: Annotated[
-        int,
-        typer.Option(min=2, help="Length of the n-grams: context words and predicted word.", rich_help_panel=_NETWORK),
-    ] = 5,
-    embedding_dim: Annotated[int, typer.Option(min=1, help="Size of the word vectors.", rich_help_panel=_NETWORK)] = 64,
-    hidden_size: Annotated[int, typer.Option(min=1, help="Size of the hidden layer.", rich_help_panel=_NETWORK)] = 256,
-    output: Annotated[
-        OutputLayer,
-        typer.Option(
-            help="hsigmoid: hierarchical softmax, fast for any vocabulary. softmax: full softmax, slow. adaptive: "
-            "adaptive softmax, in between.",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = OutputLayer.hsigmoid,
-    tree: Annotated[
-        TreeKind,
-        typer.Option(
-            help="Tree of hsigmoid. cluster groups similar words; learned trains a small network first, and predicts "
-            "best.",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = TreeKind.huffman,
-    direct_connections: Annotated[
-        DirectConnections,
-        typer.Option(
-            help="dense: the output layer also reads the word vectors. hashed: hashed n-gram features of the context "
-            "(hsigmoid only).",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = DirectConnections.none,
-    n_direct: Annotated[
-        int,
-        typer.Option(
-            min=1, max=2**31 - 1, help="Number of weights of hashed direct connections.", rich_help_panel=_NETWORK
-        ),
-    ] = 2**22,
-    arch: Annotated[
-        Architecture,
-        typer.Option(
-            help="plain: one hidden layer. modern: residual blocks with layer normalization.",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = Architecture.plain,
-    n_blocks: Annotated[
-        int, typer.Option(min=1, help="Number of residual blocks of --arch modern.", rich_help_panel=_NETWORK)
-    ] = 1,
-    far_context: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Words before the n-gram that also count, as a bag of words.", rich_help_panel=_NETWORK
-        ),
-    ] = 0,
-    across_sentences: Annotated[
-        bool,
-        typer.Option(
-            "--across-sentences",
-            help="Let --far-context reach into the sentences before: the file is one text in order.",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = False,
-    tie_weights: Annotated[
-        bool,
-        typer.Option(
-            "--tie-weights",
-            help="Use the word vectors as the weights of the output layer (--output softmax only).",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = False,
-    activation: Annotated[
-        Activation, typer.Option(help="Activation function of the hidden layer.", rich_help_panel=_NETWORK)
-    ] = Activation.tanh,
-    init: Annotated[
-        Init, typer.Option(help="Initialization of word vectors and hidden layer.", rich_help_panel=_NETWORK)
-    ] = Init.default,
-    embedding: Annotated[
-        Embedding,
-        typer.Option(
-            help="table: a vector per word of the vocabulary. hash: hash embeddings, for unknown words, too. "
-            "sgnn: from the characters of a word, for unknown words, too.",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = Embedding.table,
+        ModelType, typer.Option(help="network: a neural network. kneser-ney: n-gram counts, in seconds.")
+    ] = ModelType.network
+    order: Annotated[int, typer.Option(min=2, help="Length of the n-grams: context words and predicted word.")] = 5
     lowercase: Annotated[
-        bool,
+        bool, typer.Option("--lowercase", help="Lowercase the sentences; the other commands then do so, too.")
+    ] = False
+    max_time: Annotated[float | None, typer.Option(metavar="SECONDS", help="Maximum training time.")] = None
+    log_every: Annotated[
+        int | None, typer.Option(min=1, metavar="STEPS", help="Print perplexities every STEPS steps of an epoch.")
+    ] = None
+    checkpoint_dir: Annotated[
+        Path | None,
         typer.Option(
-            "--lowercase",
-            help="Lowercase the sentences; the other commands then do so, too.",
-            rich_help_panel=_VOCABULARY,
+            metavar="DIR",
+            help="Folder for a checkpoint after every epoch: epoch-00001, ... The last and the best are kept.",
         ),
-    ] = False,
-    max_vocabulary: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Maximum size of the vocabulary: less frequent words are <unk>.",
-            show_default=False,
-            rich_help_panel=_VOCABULARY,
-        ),
-    ] = None,
-    min_count: Annotated[
-        int, typer.Option(min=1, help="Words with fewer occurrences are <unk>.", rich_help_panel=_VOCABULARY)
-    ] = 1,
-    start_token: Annotated[
-        str, typer.Option(metavar="TOKEN", help="Token of the start of a sentence.", rich_help_panel=_VOCABULARY)
-    ] = "<s>",
-    end_token: Annotated[
-        str, typer.Option(metavar="TOKEN", help="Token of the end of a sentence.", rich_help_panel=_VOCABULARY)
-    ] = "</s>",
-    unknown_token: Annotated[
-        str,
-        typer.Option(
-            metavar="TOKEN", help="Token of unknown words; also where FILE has it already.", rich_help_panel=_VOCABULARY
-        ),
-    ] = "<unk>",
-    min_ngram_counts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,N,...",
-            help="kneser-ney: the occurrences that n-grams of 1, 2, ... words need, such as 1,1,2. Default: 1.",
-            show_default=False,
-            rich_help_panel=_VOCABULARY,
-        ),
-    ] = None,
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the training in --checkpoint-dir, if there is one.")
+    ] = False
     arpa: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="kneser-ney: save the model in the ARPA format of KenLM and SRILM, too; .gz, .bz2 or .xz compresses.",
-            show_default=False,
         ),
-    ] = None,
-    padding: Annotated[
-        Padding,
-        typer.Option(
-            help="full: predict every word. reference: only words with a whole context before them.",
-            rich_help_panel=_VOCABULARY,
-        ),
-    ] = Padding.full,
-    epochs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of epochs. Default: auto, 5.", show_default=False, rich_help_panel=_TRAINING),
-    ] = None,
-    batch_size: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Words per batch. Default: auto, 32 to 512 by the size of the text.",
-            show_default=False,
-            rich_help_panel=_TRAINING,
-        ),
-    ] = None,
-    optimizer: Annotated[
-        Optimizer,
-        typer.Option(help="Optimizer.", rich_help_panel=_TRAINING),
-    ] = Optimizer.adagrad,
-    learning_rate: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            help="Learning rate; lower it if training diverges. Default: auto, 0.5 for adagrad, 0.002 for adam, a "
-            "quarter of the batch size's square root for sgd.",
-            show_default=False,
-            rich_help_panel=_TRAINING,
-        ),
-    ] = None,
-    bias_learning_rate: Annotated[
-        float,
-        typer.Option(
-            min=0.0, help="Factor of the learning rate for the bias of the hidden layer.", rich_help_panel=_TRAINING
-        ),
-    ] = 1.0,
-    direct_learning_rate: Annotated[
-        float,
-        typer.Option(
-            min=0.0, help="Factor of the learning rate for hashed direct connections.", rich_help_panel=_TRAINING
-        ),
-    ] = 1.0,
-    schedule: Annotated[
-        Schedule, typer.Option(help="linear: the learning rate decays to 0.", rich_help_panel=_TRAINING)
-    ] = Schedule.linear,
-    warmup_steps: Annotated[
-        int,
-        typer.Option(min=0, help="Steps over which the learning rate rises at first.", rich_help_panel=_TRAINING),
-    ] = 100,
-    weight_decay: Annotated[
-        float, typer.Option(min=0.0, help="Decoupled weight decay, not of biases.", rich_help_panel=_TRAINING)
-    ] = 0.0,
-    max_grad_norm: Annotated[
-        float,
-        typer.Option(
-            min=0.0, help="Clip the norm of all gradients together; 0: do not clip.", rich_help_panel=_TRAINING
-        ),
-    ] = 0.5,
-    dropout: Annotated[
-        float,
-        typer.Option(min=0.0, max=0.99, help="Dropout rate of the hidden layer.", rich_help_panel=_TRAINING),
-    ] = 0.35,
-    embedding_dropout: Annotated[
-        float, typer.Option(min=0.0, max=0.99, help="Dropout rate of the word vectors.", rich_help_panel=_TRAINING)
-    ] = 0.1,
-    word_dropout: Annotated[
-        float,
-        typer.Option(min=0.0, max=0.99, help="Dropout rate of whole words of the window.", rich_help_panel=_TRAINING),
-    ] = 0.0,
-    early_stopping: Annotated[
-        bool,
-        typer.Option(
-            "--early-stopping",
-            help="Stop when the validation perplexity no longer falls, and keep the weights of the best epoch.",
-            rich_help_panel=_TRAINING,
-        ),
-    ] = False,
-    patience: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Epochs without improvement before --early-stopping stops.", rich_help_panel=_TRAINING
-        ),
-    ] = 2,
-    validation_fraction: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.99,
-            help="Fraction of FILE used for validation by --early-stopping without --valid.",
-            rich_help_panel=_TRAINING,
-        ),
-    ] = 0.1,
-    max_time: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, metavar="SECONDS", help="Maximum training time.", show_default=False, rich_help_panel=_TRAINING
-        ),
-    ] = None,
-    log_every: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="STEPS",
-            help="Print training and validation perplexity every STEPS steps.",
-            show_default=False,
-            rich_help_panel=_TRAINING,
-        ),
-    ] = None,
-    checkpoint_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder to save the model in after every epoch, as epoch-00001, epoch-00002, ...",
-            show_default=False,
-            rich_help_panel=_CHECKPOINTS,
-        ),
-    ] = None,
-    keep: Annotated[
-        Keep, typer.Option(help="Epochs to keep there besides the last.", rich_help_panel=_CHECKPOINTS)
-    ] = Keep.best,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Continue the training in --checkpoint-dir, if there is one.",
-            rich_help_panel=_CHECKPOINTS,
-        ),
-    ] = False,
-    seed: Seed = 0,
-    device: ComputeDevice = Device.cpu,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+
+    @property
+    def of_networks(self) -> dict[str, Any]:
+        """The options that a model of counts does not have."""
+        return {name: getattr(self, name) for name in ("max_time", "log_every", "checkpoint_dir", "resume")}
+
+    def callbacks(self) -> list[Any]:
+        """Return the callbacks of ``--max-time`` and ``--log-every``."""
+        from sklearn_hashnlp.training import StepLog, TimeLimit
+
+        limit = [] if self.max_time is None else [TimeLimit(self.max_time)]
+        return [*limit, *([] if self.log_every is None else [StepLog(self.log_every)])]
+
+
+def _models() -> Iterator[tuple[str, Any, Bundles]]:
+    from sklearn_hashnlp.language import HsigmoidLanguageModel, KneserNeyLanguageModel
+
+    yield "hashnlp lm train", HsigmoidLanguageModel(), _bundles()
+    yield "\nhashnlp lm train --model-type kneser-ney", KneserNeyLanguageModel(), {}
+
+
+def _bundles() -> Bundles:
+    from sklearn_hashnlp.language import LanguageSchedule
+    from sklearn_hashnlp.language._bundles import EARLY_STOPPING
+
+    return {"early_stopping": EARLY_STOPPING, "schedule": LanguageSchedule()}
+
+
+@reporting_errors
+def train(
+    data: SentenceFile,
+    model: ModelFolder,
+    options: LanguageOptions,
+    training: Training,
+    screen: Screen,
+    parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
 ) -> None:
     """Train a language model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
-    check_options(context, counts=model_type is ModelType.kneser_ney)
-    if resume and checkpoint_dir is None:
-        raise typer.BadParameter("--resume needs --checkpoint-dir.")
-    if direct_connections is DirectConnections.hashed and output is not OutputLayer.hsigmoid:
-        raise typer.BadParameter(f"--direct-connections hashed needs --output hsigmoid, not {output.value}.")
-    if tie_weights and output is not OutputLayer.softmax:
-        raise typer.BadParameter(f"--tie-weights needs --output softmax, not {output.value}.")
-    if across_sentences and far_context == 0:
-        raise typer.BadParameter("--across-sentences needs --far-context, the number of words that it adds.")
-    if n_blocks > 1 and arch is not Architecture.modern:
-        raise typer.BadParameter(f"--n-blocks {n_blocks} needs --arch modern, not {arch.value}.")
-    for name, value in (
-        ("--learning-rate", learning_rate),
-        ("--bias-learning-rate", bias_learning_rate),
-        ("--direct-learning-rate", direct_learning_rate),
-        ("--validation-fraction", validation_fraction),
-        ("--max-time", max_time),
-    ):
-        if value == 0:
-            raise typer.BadParameter(f"{name} must be greater than 0.")
-    from sklearn_hashnlp.cli.lm._loading import check_no_checkpoints, check_sentences
-
-    check_sentences(data)
-    if valid is not None:
-        check_sentences(valid)
-    if model_type is ModelType.kneser_ney:
-        train_counts(
-            screen,
-            data,
-            model,
-            valid=valid,
-            order=order,
-            lowercase=lowercase,
-            max_vocabulary=max_vocabulary,
-            min_count=min_count,
-            special_tokens=(start_token, end_token, unknown_token),
-            min_ngram_counts=min_ngram_counts,
-            arpa=arpa,
-        )
-        return
-    check_device(device)
-    from sklearn_hashnlp.persistence import save_model
+    counts = options.model_type is ModelType.kneser_ney
+    given = {"epochs": training.epochs, "learning_rate": training.learning_rate} | options.of_networks
+    refused = next((name for name, value in given.items() if counts and value), None)
+    if refused is not None:
+        raise typer.BadParameter(f"--model-type kneser-ney has no --{refused.replace('_', '-')}.")
+    if options.arpa is not None and not counts:
+        raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
+    from sklearn_hashnlp.cli.lm._loading import check_sentences
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
+    language_model = _new_counts(options, training) if counts else _new_network(options, training)
+    check_parameters(language_model)
+    check_sentences(data)
+    if options.valid is not None:
+        check_sentences(options.valid)
     check_replaceable(model)
-    if checkpoint_dir is not None and not resume:
-        check_no_checkpoints(checkpoint_dir)
-    language_model, callbacks = make_network(context.params), callbacks_of(context.params)
-    started = clock()
-    try:
-        _fit(screen, language_model, callbacks, data, valid, lowercase=lowercase)
-    except KeyboardInterrupt:
-        if checkpoint_dir is not None:
-            screen.note(f"Finished epochs are saved in {checkpoint_dir}; --resume continues from there.")
-        raise
-    seconds = clock() - started
-    save_model(language_model, model)
-    show_results(screen, language_model, model, seconds)
+    if counts:
+        _train_counts(screen, language_model, data, model, options)
+    else:
+        _train_network(screen, language_model, data, model, options)
 
 
-def _fit(
-    screen: Screen,
-    language_model: HsigmoidLanguageModel,
-    callbacks: list[Any],
-    data: Path,
-    valid: Path | None,
-    *,
-    lowercase: bool,
+def _new_counts(options: LanguageOptions, training: Training) -> KneserNeyLanguageModel:
+    from sklearn_hashnlp.cli._parameters import set_parameters
+    from sklearn_hashnlp.language import KneserNeyLanguageModel
+
+    model = KneserNeyLanguageModel(order=options.order)
+    set_parameters(model, training.settings or [], {})
+    return model
+
+
+def _new_network(options: LanguageOptions, training: Training) -> HsigmoidLanguageModel:
+    from sklearn_hashnlp.language import HsigmoidLanguageModel
+
+    model = HsigmoidLanguageModel(order=options.order, resume=options.resume, callbacks=options.callbacks())
+    folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
+    training.configure(model, _bundles(), checkpoint_dir=folder)
+    return model
+
+
+def _train_network(
+    screen: Screen, network: HsigmoidLanguageModel, data: Path, model: Path, options: LanguageOptions
 ) -> None:
-    """Fit with a progress bar."""
-    from sklearn_hashnlp.cli.lm._loading import sentence_reader
+    """Train a network with a progress bar, and save it."""
+    from sklearn_hashnlp.cli.lm._loading import check_no_checkpoints, sentence_reader
+    from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.training._callbacks import LanguageProgress
 
+    checkpoints = network.checkpoint_dir
+    folder = checkpoints[0] if isinstance(checkpoints, tuple | list) else checkpoints
+    if folder is not None and not network.resume:
+        check_no_checkpoints(Path(folder))
+    lowercase, valid = options.lowercase, options.valid
+    started = clock()
     try:
-        with screen.progress() as progress:
-            task = progress.add_task("Reading", total=None)
-
-            def update(done: int, total: int, text: str) -> None:
-                progress.update(task, completed=done, total=total, description=text)
-
-            language_model.set_params(callbacks=[*callbacks, LanguageProgress(screen.note, update)])
+        with screen.bar("Reading") as update:
+            network.set_params(callbacks=[*(network.callbacks or []), LanguageProgress(screen.note, update)])
             X_valid = None if valid is None else sentence_reader(valid, lowercase=lowercase)
-            language_model.fit(sentence_reader(data, lowercase=lowercase), X_valid=X_valid)
+            network.fit(sentence_reader(data, lowercase=lowercase), X_valid=X_valid)
+    except KeyboardInterrupt:
+        if folder is not None:
+            screen.note(f"Finished epochs are saved in {folder}; --resume continues from there.")
+        raise
     finally:
-        language_model.set_params(callbacks=None)  # not saved with the model
+        network.set_params(callbacks=None)  # not saved with the model
+    seconds = clock() - started
+    save_model(network, model)
+    _show_network(screen, network, model, seconds)
+
+
+def _show_network(screen: Screen, network: HsigmoidLanguageModel, model: Path, seconds: float) -> None:
+    from sklearn_hashnlp.training._callbacks import format_perplexity
+
+    history = network.history_
+    epoch = history[-1] if history else {}
+    if network.early_stopping:
+        epoch = min(history, key=lambda entry: entry["valid_loss"])
+    n_words = len(network.vocabulary_)
+    report: dict[str, Any] = {
+        "model": str(model),
+        "n_words": n_words,
+        "n_parameters": network.n_parameters_,
+        "seconds": round(seconds, 3),
+        "epoch": epoch.get("epoch"),
+        "train_perplexity": epoch.get("train_perplexity"),
+        "valid_perplexity": epoch.get("valid_perplexity"),
+        "history": history,
+        "log": network.log_,
+    }
+    trained = f"Trained {counted(len(history), 'epoch')} with a vocabulary of {counted(n_words, 'word')}"
+    lines: list[Any] = [f"{trained} in {seconds:.1f} s"]
+    figure = None
+    if "valid_perplexity" in epoch:
+        perplexity, figure = (format_perplexity(epoch["valid_loss"], n_digits) for n_digits in (2, 4))
+        lines.append(bold(f"Validation perplexity {perplexity} after epoch {epoch['epoch']}"))
+    screen.result(report, [*lines, f"Saved in {model}"], figure)
+    _suggest(screen, model)
+
+
+def _train_counts(
+    screen: Screen, counts: KneserNeyLanguageModel, data: Path, model: Path, options: LanguageOptions
+) -> None:
+    """Count the n-grams of a file, and save the model and its ARPA file."""
+    from sklearn_hashnlp.cli.lm._loading import sentence_reader
+    from sklearn_hashnlp.language._arpa import check_arpa_path
+    from sklearn_hashnlp.persistence import save_model
+
+    arpa, lowercase = options.arpa, options.lowercase
+    if arpa is not None and (model.is_dir() or model not in arpa.parents):  # the folder of a new model is still missing
+        check_arpa_path(arpa)
+    started = clock()
+    perplexity = None
+    with screen.bar("Counting n-grams"):
+        counts.fit(sentence_reader(data, lowercase=lowercase))
+        seconds = clock() - started
+        save_model(counts, model)
+        if arpa is not None:
+            counts.save_arpa(arpa)
+        if options.valid is not None:
+            perplexity = counts.perplexity(sentence_reader(options.valid, lowercase=lowercase))
+    n_words, n_ngrams = len(counts.vocabulary_), counts.n_ngrams_
+    report = {
+        "model": str(model),
+        "n_words": n_words,
+        "n_ngrams": n_ngrams,
+        "discounts": counts.discounts_.tolist(),
+        "seconds": round(seconds, 3),
+        "valid_perplexity": perplexity,
+    }
+    total = f"{counted(sum(n_ngrams), 'n-gram')} with a vocabulary of {counted(n_words, 'word')}"
+    lines: list[Any] = [f"Counted {total} in {seconds:.1f} s"]
+    if perplexity is not None:
+        lines.append(bold(f"Validation perplexity {perplexity:.2f}"))
+    lines.append(f"Saved in {model}" if arpa is None else f"Saved in {model} and {arpa}")
+    screen.result(report, lines, None if perplexity is None else f"{perplexity:.4f}")
+    _suggest(screen, model)
+
+
+def _suggest(screen: Screen, model: Path) -> None:
+    command, folder = f"{command_name()} lm", shlex.quote(str(model))
+    samples, scores = f"{command} sample --model {folder} --samples 5", f"{command} score --model {folder} FILE"
+    screen.next_step("generate sentences, or score some", samples, scores)

@@ -3,56 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sklearn_hashnlp.cli._screen import Screen, add_bar, counted
+from sklearn_hashnlp.cli._options import Errors, LabelledOptions
+from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._text_formats import SkippedRows
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.datasets._row_formats import Row
+    from sklearn_hashnlp.datasets._row_formats import Row, RowReader
 
 
 class LabelledTexts(NamedTuple):
-    """The texts of a file, their labels as those of ``load_labelled``, and the line that each begins in."""
+    """The texts of a file, their labels as ``load_labelled`` returns them, and the number of the first line of each."""
 
     texts: list[str]
     labels: Any
     lines: list[int]
 
 
-def read_labelled(
-    screen: Screen,
-    path: Path,
-    *,
-    multilabel: bool | None = None,
-    file_format: str | None = None,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    delimiter: str | None = None,
-    quoted: bool = True,
-    label_prefix: str = "__label__",
-    label_separator: str | None = None,
-    errors: str = "strict",
-) -> LabelledTexts:
-    """Read a labeled file with a progress bar."""
-    from sklearn_hashnlp.datasets._columns import Columns
-    from sklearn_hashnlp.datasets._labelled import collect_rows, find_format, open_rows
-    from sklearn_hashnlp.datasets._row_formats import RowFormat
+def read_labelled(screen: Screen, path: Path, *, multilabel: bool | None = None, **options: Any) -> LabelledTexts:
+    """Read a labeled file with a progress bar; the options are the fields of :class:`LabelledOptions`."""
+    from sklearn_hashnlp.datasets._labelled import collect_rows
 
-    columns = Columns(text_column, label_column)
-    row_format = RowFormat(find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator)
     skipped = SkippedRows(screen)
-    with screen.progress() as progress:
-        rows = open_rows(
-            path,
-            row_format,
-            multilabel=multilabel,
-            errors="replace" if errors == "replace" else "strict",
-            progress=add_bar(progress, f"Reading {path.name}"),
-            on_error=skipped if errors == "skip" else None,
-        )
+    with screen.bar(f"Reading {path.name}") as update:
+        rows = open_labelled(path, LabelledOptions(**options), update, skipped, multilabel=multilabel)
         lines: list[int] = []
         texts, labels = collect_rows(_noting_lines(rows, lines), path, multilabel)
     source = str(path) if rows.columns.text is None else f"columns {rows.columns.text}, {rows.columns.label} of {path}"
@@ -61,6 +38,38 @@ def read_labelled(
     screen.note(f"Read {counted(len(texts), 'text')}{empty} with {_describe_labels(labels)} from {source}")
     skipped.report()
     return LabelledTexts(texts, labels, lines)
+
+
+def open_labelled(
+    path: Path,
+    options: LabelledOptions,
+    progress: Callable[[int, int], None],
+    on_error: Callable[[ValueError], None],
+    *,
+    multilabel: bool | None = None,
+) -> RowReader:
+    """Open a labeled file; ``on_error`` is called with the errors of rows that are skipped."""
+    from sklearn_hashnlp.datasets._columns import Columns
+    from sklearn_hashnlp.datasets._labelled import find_format, open_rows
+    from sklearn_hashnlp.datasets._row_formats import RowFormat
+
+    row_format = RowFormat(
+        find_format(path, options.file_format),
+        Columns(options.text_column, options.label_column),
+        options.delimiter,
+        options.quoted,
+        options.label_prefix,
+        options.label_separator,
+    )
+    treatment = Errors(options.errors)
+    return open_rows(
+        path,
+        row_format,
+        multilabel=multilabel,
+        errors="replace" if treatment is Errors.replace else "strict",
+        progress=progress,
+        on_error=on_error if treatment is Errors.skip else None,
+    )
 
 
 def _noting_lines(rows: Iterable[Row], lines: list[int]) -> Iterator[Row]:
@@ -95,25 +104,6 @@ def check_labels(labels: Any, source: str) -> None:
         raise ValueError(f"{source}: expected at least two different labels, got only {classes[0]!r}.")
 
 
-def check_label_options(
-    data: Path,
-    n_labels: Mapping[str, int],
-    *,
-    several: bool,
-    loss: str | None,
-    weights: Mapping[str, float] | str | None,
-) -> None:
-    """Raise an error for a loss or class weights that the labels of a file do not fit."""
-    if several and loss not in (None, "ova"):
-        raise ValueError(
-            f"--loss {loss} is for one label per text, and {data} has several: leave --loss out, or use --loss ova."
-        )
-    if weights is not None and several:
-        raise ValueError(f"--class-weight is for one label per text, and texts of {data} have several.")
-    if isinstance(weights, Mapping) and (unknown := sorted(set(weights) - set(n_labels))):
-        raise ValueError(f"--class-weight: no text of {data} has the label {unknown[0]!r}.")
-
-
 def note_unknown_labels(
     screen: Screen, source: str, true: Sequence[Sequence[str]], known: set[str], *, separable: bool
 ) -> None:
@@ -125,5 +115,5 @@ def note_unknown_labels(
     names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
     screen.note(f"Labels of {source} that the model was not trained on and never predicts: {names}")
     if not labels & known:
-        hint = " If a field has several labels, add --label-separator, such as --label-separator ','." * separable
+        hint = " If a field has multiple labels, add --label-separator, such as --label-separator ','." * separable
         screen.note(f"The model knows none of the labels of {source}: all figures are 0.{hint}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from sklearn_hashnlp.cli._screen import Screen, add_bar
+from sklearn_hashnlp.cli._screen import Screen
 
 BATCH_SIZE = 2000
 _CHUNK_BYTES = 2**20
@@ -46,7 +46,7 @@ def open_lines(
     """Open a file, with a progress bar, or stdin; ``errors`` as in ``bytes.decode``, None where it is no option."""
     if bar is None:
         bar = not sys.stdout.isatty()  # no bar where results appear on the same terminal
-    with screen.progress() if bar and not is_stdin(file) else nullcontext() as progress:
+    with screen.bar(f"{action} {file.name}") if bar and file and not is_stdin(file) else nullcontext() as update:
         if file is None or is_stdin(file):
             if sys.stdin.isatty():
                 screen.note(f"Type one {unit} per line; end with Ctrl-D.", style="dim")
@@ -55,7 +55,6 @@ def open_lines(
         else:
             from sklearn_hashnlp.datasets._lines import read_lines
 
-            update = None if progress is None else add_bar(progress, f"{action} {file.name}")
             yield Lines(read_lines(file, update, errors), str(file), lambda: True)
 
 
@@ -63,7 +62,7 @@ def open_lines(
 def line_batches(
     screen: Screen, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE, bar: bool | None = None
 ) -> Iterator[Iterator[list[str]]]:
-    """Yield batches of lines without their ends: those of stdin as soon as they arrive."""
+    """Yield batches of lines without line ends; lines of stdin are yielded as soon as they arrive."""
     with open_lines(screen, file, action=action, unit=unit, bar=bar) as opened:
         yield batches(map(strip_line_end, opened.lines), size, opened.ready)
 
@@ -82,9 +81,7 @@ class LineStream:
         self._errors = errors
 
     def __iter__(self) -> Iterator[str]:
-        rest: list[
-            bytes
-        ] = []  # chunks of an unfinished line, joined once: adding each to the last copies them all again
+        rest: list[bytes] = []  # chunks of an unfinished line, joined once
         number = 0
         read = self._stream.read1 if isinstance(self._stream, io.BufferedReader) else self._stream.read
         while chunk := read(_CHUNK_BYTES):
@@ -105,7 +102,7 @@ class LineStream:
 
     def _decode(self, line: bytes, number: int) -> str:
         if number == 1:
-            _check_beginning(line)
+            _check_first_line(line)
         try:
             return line.decode("utf-8-sig" if number == 1 else "utf-8", self._errors or "strict")
         except UnicodeDecodeError as error:
@@ -118,7 +115,7 @@ class LineStream:
             raise ValueError(message) from error
 
 
-def _check_beginning(line: bytes) -> None:
+def _check_first_line(line: bytes) -> None:
     """Raise an error if stdin is no text, by its first line."""
     from sklearn_hashnlp.datasets._lines import suffix_of
 

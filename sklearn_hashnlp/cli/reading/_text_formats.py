@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from sklearn_hashnlp.cli._options import Errors
+from sklearn_hashnlp.cli._options import Errors, TextOptions
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._lines import Lines, check_text_file, is_stdin, open_lines, strip_line_end
 
@@ -40,41 +40,22 @@ class OpenedTexts(NamedTuple):
     ready: Callable[[], bool]  # whether the next text can be read without waiting for it
 
 
-class TextSource(NamedTuple):
-    """A file of texts, or stdin, and the options that say how to read it."""
+class TextSource:
+    """A file of texts, or stdin, and how to read it."""
 
-    file: Path | None
-    kind: str  # "lines", "fasttext" or one of ``TABLES``
-    guessed: bool  # whether the format follows from the name of the file
-    text_column: str | None
-    delimiter: str | None
-    quoted: bool
-    label_prefix: str
-    errors: Errors
-
-    @classmethod
-    def of(
-        cls,
-        file: Path | None,
-        file_format: str | None,
-        *,
-        text_column: str | None,
-        delimiter: str | None,
-        quoted: bool,
-        label_prefix: str,
-        errors: Errors,
-    ) -> TextSource:
-        """Check the file and the options, before torch is loaded."""
+    def __init__(self, file: Path | None, options: TextOptions) -> None:
         check_text_file(file)
-        table_options = text_column is not None or delimiter is not None or not quoted
-        kind = find_text_format(file, file_format, table_options=table_options)
-        if table_options and kind not in TABLES:
-            raise typer.BadParameter(f"--text-column, --delimiter and --no-quotes are for tables, not for {kind}.")
-        if errors is Errors.skip and kind not in TABLES:
+        self.file, self._options = file, options
+        self._guessed = options.file_format is None  # the format follows from the name of the file
+        self._skips = options.errors is Errors.skip
+        of_tables = options.text_column is not None or options.delimiter is not None or not options.quoted
+        self.kind = find_text_format(file, options.file_format, table_options=of_tables)
+        if of_tables and self.kind not in TABLES:
+            raise typer.BadParameter(f"--text-column, --delimiter and --no-quotes are for tables, not for {self.kind}.")
+        if self._skips and self.kind not in TABLES:
             raise typer.BadParameter(
                 "--errors skip is for tables; a line without a prediction would shift those after it."
             )
-        return cls(file, kind, file_format is None, text_column, delimiter, quoted, label_prefix, errors)
 
     @contextmanager
     def open(self, screen: Screen, *, action: str, bar: bool | None) -> Iterator[OpenedTexts]:
@@ -82,13 +63,14 @@ class TextSource(NamedTuple):
         from sklearn_hashnlp.datasets._columns import Columns
         from sklearn_hashnlp.datasets._row_formats import RowFormat
 
-        decoding = "surrogateescape" if self.errors is Errors.skip else self.errors.value
+        options = self._options
+        decoding = "surrogateescape" if self._skips else options.errors.value
         with open_lines(screen, self.file, action=action, unit="text", errors=decoding, bar=bar) as opened:
             table = None
             if self.kind in TABLES:
-                row_format = RowFormat(self.kind, Columns(self.text_column), self.delimiter, self.quoted)
-                table = TableTexts(screen, opened, row_format, skip=self.errors is Errors.skip)
-            lines = plain_texts(screen, opened, self.label_prefix, text_format=self.kind, check=self.guessed)
+                row_format = RowFormat(self.kind, Columns(options.text_column), options.delimiter, options.quoted)
+                table = TableTexts(screen, opened, row_format, skip=self._skips)
+            lines = plain_texts(screen, opened, options.label_prefix, text_format=self.kind, check=self._guessed)
             yield OpenedTexts(lines if table is None else table, table, opened.ready)
 
 
@@ -118,7 +100,6 @@ def plain_texts(screen: Screen, opened: Lines, label_prefix: str, *, text_format
     from sklearn_hashnlp.datasets._columns import TEXT_NAMES
     from sklearn_hashnlp.datasets._row_formats import fasttext_splitter
 
-    split = fasttext_splitter(label_prefix)
     lines: Iterable[str] = opened.lines
     if check:
         lines = iter(lines)
@@ -130,12 +111,15 @@ def plain_texts(screen: Screen, opened: Lines, label_prefix: str, *, text_format
         if name.casefold() in TEXT_NAMES and len(name) > 1:
             screen.note(f"The first line, {name!r}, is read as a text; --format csv reads it as a header.")
         if first.startswith(label_prefix):
-            screen.note(f"{opened.source} has labels ({label_prefix}...), which are left out of the texts.")
+            screen.note(f"{opened.source} has labels ({label_prefix}...), which are removed from the texts.")
             text_format = "fasttext"
         lines = chain([first], lines)
-    for line in lines:
-        text = strip_line_end(line)
-        yield Text(split(text)[1] if text_format == "fasttext" and label_prefix in text else text, None)
+    if text_format != "fasttext":
+        yield from (Text(strip_line_end(line), None) for line in lines)
+        return
+    split = fasttext_splitter(label_prefix)
+    for text in map(strip_line_end, lines):
+        yield Text(split(text)[1] if label_prefix in text else text, None)
 
 
 def _refuse_table(first_line: str, source: str) -> None:

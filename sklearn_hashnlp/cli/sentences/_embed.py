@@ -31,15 +31,12 @@ similarity; a blank line has zeros.
 @reporting_errors
 def embed(
     model: EncoderFolder,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Texts, one per line. Default: stdin.", show_default=False)
-    ] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Texts, one per line. Default: stdin.")] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to save, such as vectors.npy.", show_default=False),
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to save, such as vectors.npy.")
     ] = None,
     context_weight: ContextWeight = None,
-    threads: Threads = 1,
+    n_jobs: Threads = 1,
     quiet: Quiet = False,
 ) -> None:
     """Compute vectors; the parameters are the options of the command."""
@@ -51,7 +48,7 @@ def embed(
         raise FileNotFoundError(f"{output.parent} does not exist; expected the folder to save {output.name} in.")
     from sklearn_hashnlp.cli.sentences._loading import load_encoder
 
-    encoder = load_encoder(model, context_weight=context_weight, n_jobs=threads)
+    encoder = load_encoder(model, context_weight=context_weight, n_jobs=n_jobs)
     vectors = []
     with (
         screen.warnings_as_notes(),

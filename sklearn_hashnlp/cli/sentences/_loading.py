@@ -25,7 +25,7 @@ def load_encoder(folder: Path, *, context_weight: Any, n_jobs: int) -> SGNNSente
 
 
 def load_pretrained(folder: Path) -> SGNNSentenceEncoder:
-    """Load a sentence encoder whose vectors hold what n-grams do not: no spelling of words."""
+    """Load a sentence encoder for vectors without the spelling of words, which n-grams represent."""
     encoder = load_encoder(folder, context_weight=None, n_jobs=-1)
     has_context = encoder.context_weight != 0
     return encoder.set_params(vector_weight=1.0, **({"context_weight": 1.0} if has_context else {}))

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-
-class ParagraphKind(StrEnum):
-    """Kind of paragraph of a text file: a line, or lines up to a blank one."""
-
-    line = "line"
-    block = "block"
 
 
 def _read_weight(value: str | None) -> Any:
@@ -29,19 +21,27 @@ def _read_weight(value: str | None) -> Any:
 
 
 EncoderFolder = Annotated[
-    Path,
-    typer.Option(
-        "--model", "-m", metavar="DIR", help="Folder of the encoder, of hashnlp sentences train.", show_default=False
-    ),
+    Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the encoder, of hashnlp sentences train.")
 ]
 ContextWeight = Annotated[
     str | None,
     typer.Option(
         metavar="WEIGHT",
         help="Compare texts by spelling (towards 0) or by the use of their words (towards 1); auto depends on the "
-        "length of a text. Default: that of the encoder.",
-        show_default=False,
+        "length of a text. Default: the encoder's.",
         callback=_read_weight,
     ),
 ]
-Threads = Annotated[int, typer.Option(min=1, help="Number of threads.")]
+Threads = Annotated[int, typer.Option("--n-jobs", "-j", min=1, help="Number of threads.")]
+
+
+def read_vectors(path: Path, expected: str) -> Any:
+    """Open a saved array without reading all of it; raise an error for another file."""
+    import numpy as np
+
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is no file; expected {expected}.")
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a NumPy array; expected {expected}.") from error

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.reading._lines import check_text_file, is_stdin, line_batches
-from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
+from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads, read_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,55 +33,48 @@ Find the texts of a file that are most similar to a query.
 
 FILE has one text per line; blank lines are skipped. Queries are arguments, or lines of stdin. Each result is one \
 line: the cosine similarity (at most 1), the line number and the text, separated by tabs, the most similar first; with \
-several queries or stdin, the query comes before them. All vectors are compared, without approximation.
+more than one query or stdin, the query comes before them. All vectors are compared, without approximation.
 
 For many searches compute the vectors once: hashnlp sentences embed -m encoder texts.txt -o vectors.npy, then search \
 with --vectors vectors.npy.
 """
 
+_SAVED = "the vectors of hashnlp sentences embed --output"
+
 
 @reporting_errors
 def search(
     model: EncoderFolder,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The texts to search, one per line.", show_default=False)
-    ],
+    screen: Screen,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The texts to search, one per line.")],
     queries: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[QUERY]...", help="What to search for. Default: lines of stdin.", show_default=False),
+        list[str] | None, typer.Argument(metavar="[QUERY]...", help="What to search for. Default: lines of stdin.")
     ] = None,
     top: Annotated[int, typer.Option("--top", metavar="K", min=1, help="Number of results of each query.")] = 10,
     vectors: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Vectors of the texts, saved by hashnlp sentences embed.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="FILE", help="Vectors of the texts, saved by hashnlp sentences embed.")
     ] = None,
     context_weight: ContextWeight = None,
-    threads: Threads = 1,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    n_jobs: Threads = 1,
 ) -> None:
     """Search texts; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     if is_stdin(file):
         raise typer.BadParameter("FILE: expected a file to search; stdin is for queries.")
     check_text_file(file)  # before torch is loaded
-    if vectors is not None and not vectors.is_file():
-        raise FileNotFoundError(f"{vectors} is no file; expected the vectors of hashnlp sentences embed --output.")
+    if vectors is not None:
+        read_vectors(vectors, _SAVED)
     from sklearn_hashnlp.cli.sentences._loading import load_encoder
 
-    encoder = load_encoder(model, context_weight=context_weight, n_jobs=threads)
+    encoder = load_encoder(model, context_weight=context_weight, n_jobs=n_jobs)
     with screen.warnings_as_notes():
         index = _Index.read(screen, encoder, file, vectors)
-        if queries:
-            sys.stdout.writelines(index.results(queries, top, as_json=as_json, with_query=len(queries) > 1))
-            return
-        with line_batches(screen, None, action="Searching", unit="query") as batches:
+        stdin = line_batches(screen, None, action="Searching", unit="query")
+        with nullcontext([queries]) if queries else stdin as batches:
             for lines in batches:
-                asked = [line for line in lines if line.strip()]
-                if asked:
-                    sys.stdout.writelines(index.results(asked, top, as_json=as_json, with_query=True))
+                texts = [line for line in lines if line.strip() or queries]
+                if texts:
+                    with_query = not queries or len(queries) > 1
+                    sys.stdout.writelines(index.results(texts, top, as_json=screen.as_json, with_query=with_query))
                     sys.stdout.flush()
 
 
@@ -138,10 +131,7 @@ def _read_vectors(path: Path, n_lines: int, n_columns: int) -> NDArray[np.float3
     """Read saved vectors, and check that they are of this file and encoder."""
     import numpy as np
 
-    try:
-        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise ValueError(f"{path} is not a NumPy array; expected one of hashnlp sentences embed --output.") from error
+    vectors = read_vectors(path, _SAVED)
     if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or vectors.shape != (n_lines, n_columns):
         shape = getattr(vectors, "shape", "another shape")
         raise ValueError(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, Quiet, Seed, check_device
-from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
+from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
+from sklearn_hashnlp.cli._screen import Screen, command_name, counted
 from sklearn_hashnlp.cli.reading._lines import check_text_file
-from sklearn_hashnlp.cli.sentences._options import EncoderFolder, ParagraphKind, Threads
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp import SGNNSentenceEncoder
+from sklearn_hashnlp.cli.sentences._options import EncoderFolder, Threads, read_vectors
 
 HELP = """\
 Train a sentence encoder on the paragraphs of a text file, and save it.
@@ -25,158 +25,128 @@ Train a sentence encoder on the paragraphs of a text file, and save it.
   hashnlp sentences train articles.txt --model encoder
   hashnlp sentences train book.txt --model encoder --paragraphs block
   hashnlp sentences train articles.txt.gz --model encoder --epochs 2 --seed 1
+  hashnlp sentences train articles.txt -m encoder --set max_sentences=16
   hashnlp sentences train texts.txt --model encoder --vectors vectors.npy
+  hashnlp sentences train --parameters
 
-Train it on the texts that you want to search, or on text like them; some thousand paragraphs are enough to begin \
-with. With --paragraphs line every line is a paragraph; with --paragraphs block a paragraph ends at a blank line. \
-Sentences of the same paragraph are learned to be similar, so a paragraph should have several sentences.
+Train it on the texts that you want to search, or on similar texts; some thousand paragraphs are enough to begin with. \
+With --paragraphs line every line is a paragraph; with --paragraphs block a paragraph ends at a blank line. Sentences \
+of the same paragraph are learned to be similar, so a paragraph should have more than one sentence. The learning rate \
+is 0.001 by default, which suits an encoder without Transformer layers; with such layers try --learning-rate 0.0005.
 
 With --vectors the encoder learns to reproduce vectors that another model, such as a Transformer, has computed for the \
-lines of FILE: a NumPy array of one row per line, as numpy.save writes it. --paragraphs and --epochs then have no \
-effect.
+lines of FILE: a NumPy array of one row per line, as numpy.save writes it. --paragraphs, --epochs and --learning-rate \
+then have no effect.
+
+The model is an SGNNSentenceEncoder: --set NAME=VALUE sets any of its parameters, and --parameters lists them; values \
+are checked before FILE is read.
 
 An existing model in DIR is replaced when training has finished; Ctrl-C keeps it.
 """
 
+_LEARNING_RATE = 1e-3
+
+
+class ParagraphKind(StrEnum):
+    """Kind of paragraph of a text file: a line, or lines up to a blank one."""
+
+    line = "line"
+    block = "block"
+
+
+def _models() -> Iterator[tuple[str, Any, Bundles]]:
+    from sklearn_hashnlp import SGNNSentenceEncoder
+
+    yield "hashnlp sentences train", SGNNSentenceEncoder(), {}
+
 
 @reporting_errors
 def train(
-    data: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Paragraphs, UTF-8; also .gz, .bz2, .xz, .zip.", show_default=False),
-    ],
+    data: Annotated[Path, typer.Argument(metavar="FILE", help="Paragraphs, UTF-8; also .gz, .bz2, .xz, .zip.")],
     model: EncoderFolder,
+    training: Training,
+    screen: Screen,
     paragraphs: Annotated[
         ParagraphKind,
         typer.Option(help="line: every line is a paragraph. block: paragraphs are separated by blank lines."),
     ] = ParagraphKind.line,
-    epochs: Annotated[int, typer.Option(min=0, help="Number of epochs after word pretraining.")] = 1,
-    layers: Annotated[
-        int, typer.Option(min=0, help="Number of Transformer layers; with 0, training is many times as fast.")
-    ] = 0,
     vectors: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Vectors of the lines to learn, a .npy file.", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Vectors of the lines to learn, a .npy file.")
     ] = None,
-    threads: Threads = 1,
-    seed: Seed = 0,
-    device: ComputeDevice = Device.cpu,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    n_jobs: Threads = 1,
+    parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
 ) -> None:
     """Train a sentence encoder; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
     check_text_file(data)
-    check_device(device)
-    if vectors is not None:
-        settings = {"n_layers": layers, "n_jobs": threads, "device": device.value, "random_state": seed}
-        _train_on_vectors(screen, data, vectors, model, settings, as_json=as_json)
-        return
     from sklearn_hashnlp import SGNNSentenceEncoder
-    from sklearn_hashnlp.datasets import stream_paragraphs
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
-    from sklearn_hashnlp.text import split_sentences
 
     check_replaceable(model)
-    with screen.progress() as progress:
-        progress.add_task(f"Reading {data.name}", total=None)
-        texts = [split_sentences(text) for text in stream_paragraphs(data, paragraph=paragraphs.value)]
+    encoder = SGNNSentenceEncoder()
+    if vectors is not None:
+        training = replace(training, epochs=None, learning_rate=None)
+    elif training.learning_rate is None:
+        training = replace(training, learning_rate=_LEARNING_RATE)
+    training.configure(encoder, n_jobs=n_jobs)
+    check_parameters(encoder)
+    X, y, n_texts = (
+        _read_paragraphs(screen, data, paragraphs) if vectors is None else _read_pairs(screen, data, vectors)
+    )
+    started = clock()
+    _fit(screen, encoder, X, y)
+    seconds = clock() - started
+    save_model(encoder, model)
+    report: dict[str, Any] = {"model": str(model)} | n_texts | {"n_parameters": encoder.n_parameters_}
+    report |= {"seconds": round(seconds, 3), "history": encoder.history_}
+    screen.result(report, [f"Trained in {seconds:.1f} s", f"Saved in {model}"])
+    command = f'{command_name()} sentences search --model {shlex.quote(str(model))} FILE "what to search for"'
+    screen.next_step("search a file, one text per line", command)
+
+
+def _read_paragraphs(screen: Screen, data: Path, kind: ParagraphKind) -> tuple[list[list[str]], None, dict[str, int]]:
+    """Return the sentences of each paragraph, and their numbers."""
+    from sklearn_hashnlp.datasets import stream_paragraphs
+    from sklearn_hashnlp.text import split_sentences
+
+    with screen.bar(f"Reading {data.name}"):
+        texts = [split_sentences(text) for text in stream_paragraphs(data, paragraph=kind.value)]
     if not texts:
         raise ValueError(f"{data} has no text to train on.")
     n_sentences = sum(map(len, texts))
-    kind = "a line each" if paragraphs is ParagraphKind.line else "separated by blank lines"
-    screen.note(f"Read {_count(len(texts), 'paragraph')}, {kind}, with {_count(n_sentences, 'sentence')} from {data}")
-    if paragraphs is ParagraphKind.line and n_sentences == len(texts) > 1:
+    separated = "a line each" if kind is ParagraphKind.line else "separated by blank lines"
+    numbers = f"{counted(len(texts), 'paragraph')}, {separated}, with {counted(n_sentences, 'sentence')}"
+    screen.note(f"Read {numbers} from {data}")
+    if kind is ParagraphKind.line and n_sentences == len(texts) > 1:
         screen.note("Every line is one sentence. If blank lines separate paragraphs, use --paragraphs block.")
-    encoder = SGNNSentenceEncoder(
-        max_epochs=epochs,
-        n_layers=layers,
-        learning_rate=5e-4 if layers else 1e-3,
-        n_jobs=threads,
-        device=device.value,
-        random_state=seed,
-    )
-    started = clock()
-    _fit(screen, encoder, texts)
-    seconds = clock() - started
-    save_model(encoder, model)
-    if as_json:
-        screen.show_json(
-            {
-                "model": str(model),
-                "n_paragraphs": len(texts),
-                "n_sentences": n_sentences,
-                "n_parameters": encoder.n_parameters_,
-                "seconds": round(seconds, 3),
-                "history": encoder.history_,
-            }
-        )
-        return
-    _show_result(screen, seconds, model)
+    return texts, None, {"n_paragraphs": len(texts), "n_sentences": n_sentences}
 
 
-def _train_on_vectors(
-    screen: Screen, data: Path, file: Path, model: Path, settings: dict[str, Any], *, as_json: bool
-) -> None:
-    """Train an encoder on lines and their vectors, and save it."""
-    if not file.is_file():
-        raise FileNotFoundError(f"{file} is no file; expected a NumPy array with the vectors of the lines of {data}.")
+def _read_pairs(screen: Screen, data: Path, file: Path) -> tuple[list[str], Any, dict[str, int]]:
+    """Return the lines of a file and their vectors, and their number."""
     import numpy as np
 
-    from sklearn_hashnlp import SGNNSentenceEncoder
     from sklearn_hashnlp.datasets._lines import read_lines
-    from sklearn_hashnlp.persistence import save_model
-    from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-    check_replaceable(model)
-    try:
-        vectors = np.load(file, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise ValueError(f"{file} is not a NumPy array; expected one that numpy.save has written.") from error
+    vectors = read_vectors(file, f"a NumPy array with the vectors of the lines of {data}")
     texts = [line.rstrip("\r\n") for line in read_lines(data)]
     shape: tuple[int, ...] = getattr(vectors, "shape", ())
     if len(shape) != 2 or vectors.dtype.kind not in "fiu" or len(texts) != shape[0]:
         raise ValueError(
-            f"{file} has an array of shape {shape} and {data} has {_count(len(texts), 'line')}; expected a matrix of "
+            f"{file} has an array of shape {shape} and {data} has {counted(len(texts), 'line')}; expected a matrix of "
             "numbers with a row for each line."
         )
-    screen.note(f"Read {_count(len(texts), 'text')} from {data}, and vectors of {shape[1]:,} columns")
-    encoder = SGNNSentenceEncoder(**settings)
-    started = clock()
-    with screen.warnings_as_notes(), screen.progress() as progress:
-        progress.add_task("Training", total=None)
-        encoder.fit(texts, np.asarray(vectors, dtype=np.float32))
-    seconds = clock() - started
-    save_model(encoder, model)
-    if as_json:
-        result = {"model": str(model), "n_texts": len(texts), "n_parameters": encoder.n_parameters_}
-        screen.show_json(result | {"seconds": round(seconds, 3), "history": encoder.history_})
-        return
-    _show_result(screen, seconds, model)
+    screen.note(f"Read {counted(len(texts), 'text')} from {data}, and vectors of {shape[1]:,} columns")
+    return texts, np.asarray(vectors, dtype=np.float32), {"n_texts": len(texts)}
 
 
-def _show_result(screen: Screen, seconds: float, model: Path) -> None:
-    screen.show(f"Trained in {seconds:.1f} s")
-    screen.show(f"Saved in {model}")
-    screen.note("\nNext, search a file, one text per line:")
-    screen.note(
-        f'  {command_name()} sentences search --model {shlex.quote(str(model))} FILE "what to search for"', style="bold"
-    )
-
-
-def _fit(screen: Screen, encoder: SGNNSentenceEncoder, texts: list[list[str]]) -> None:
+def _fit(screen: Screen, encoder: Any, X: Any, y: Any) -> None:
     """Fit with a progress bar, which moves from word pretraining on."""
     from sklearn_hashnlp.training._callbacks import EpochProgress
 
-    with screen.warnings_as_notes(), screen.progress() as progress:
-        update = add_bar(progress, "Training")
-        encoder.set_params(callbacks=[EpochProgress(screen.note, update)])
+    with screen.warnings_as_notes(), screen.bar("Training") as update:
+        encoder.set_params(callbacks=[EpochProgress(screen.note, update)] if y is None else None)
         try:
-            encoder.fit(texts)
+            encoder.fit(X, y)
         finally:
             encoder.set_params(callbacks=None)  # not saved with the model
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+import subprocess
+import sys
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
+from benchmarks.commands.registry import RECIPES, get_recipe
 from benchmarks.commands.scripts import find_scripts
 
 
@@ -32,11 +37,14 @@ def test_one_experiment_with_its_settings(bench: Any) -> None:
     assert line.split(maxsplit=2)[1:] == ["16", "batch size; the reference has 1"]
 
 
-def test_an_unknown_experiment_is_an_error_of_one_line(bench: Any) -> None:
-    result = bench("list", "nonsense")
-    assert result.code == 1
-    assert "no experiment 'nonsense'; there are:" in result.err
-    assert len(result.err.splitlines()) == 1
+@pytest.mark.parametrize("name", find_scripts())
+def test_a_benchmark_has_help_and_says_where_to_name_its_data(
+    bench: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HASHNLP_DATA", raising=False)
+    assert "--output" in bench("run", name, "--help").out
+    if name not in ("bench_load", "bench_cuda"):
+        assert "--data or in HASHNLP_DATA" in bench("run", name).err
 
 
 def test_a_benchmark_is_run_with_its_own_options(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,3 +54,31 @@ def test_a_benchmark_is_run_with_its_own_options(bench: Any, monkeypatch: pytest
     result = bench("run", "bench_scale", "--", "--rows", "10")
     assert result.code == 2
     assert "name the data folder with --data or in HASHNLP_DATA" in result.err
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_a_recipe_is_described(name: str) -> None:
+    recipe = get_recipe(name)
+    assert recipe.name == name
+    assert recipe.summary
+    assert len(recipe.description) > 200
+    assert type(recipe.quick) is type(recipe.settings)
+    assert pickle.loads(pickle.dumps(recipe)) == recipe  # as other processes get it
+    assert recipe.report([]) == []
+    assert recipe.n_results(recipe.quick) > 0
+    for field in fields(recipe.settings):
+        assert field.metadata["help"]
+        assert type(getattr(recipe.settings, field.name)) in (int, float, bool, str, tuple)
+
+
+def test_an_unknown_recipe_is_an_error_with_all_names() -> None:
+    with pytest.raises(ValueError, match=r"no experiment 'reversla'; there are: .*reversal"):
+        get_recipe("reversla")
+
+
+def test_listing_recipes_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, benchmarks.runner\n"
+        "print(sorted({'torch', 'sklearn', 'numpy', 'scipy', 'numba'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -22,15 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_an_own_experiment_is_listed(bench: Any) -> None:
-    result = bench("list", RECIPE)
-    assert result.code == 0, result.err
-    assert "counting: Numbers" in result.out
-    assert "results of a run" in result.out
-    assert result.err.endswith("python -m benchmarks run counting_recipe:COUNTING\n")
-
-
-def test_an_own_experiment_is_run_and_resumed_and_reported(bench: Any, folder: Path) -> None:
+def test_a_custom_experiment_is_run_resumed_and_reported(bench: Any, folder: Path) -> None:
     command = ["run", RECIPE, "-o", "results.jsonl"]
     failed = bench(*command, "--set", "fails=0")
     assert (failed.code, failed.err.splitlines()[-1]) == (1, "benchmarks: seed 0 is not wanted")
@@ -45,13 +37,6 @@ def test_an_own_experiment_is_run_and_resumed_and_reported(bench: Any, folder: P
     without = bench("report", "results.jsonl")
     assert without.code == 1
     assert "unknown experiments: counting; name your own by --recipe MODULE:NAME" in without.err
-
-
-@pytest.mark.slow
-def test_workers_find_the_module(bench: Any) -> None:
-    result = bench("run", RECIPE, "reversal", "--quick", "--seeds", "2", "--processes", "2")
-    assert result.code == 0, result.err
-    assert "Numbers" in result.out
 
 
 @pytest.mark.parametrize(

@@ -61,20 +61,6 @@ def test_each_experiment_on_each_data_set_with_each_seed(bench: Any, counting: R
     assert len(path.read_text().splitlines()) == 16
 
 
-def test_a_failed_run_is_resumed(bench: Any, counting: Recipe, tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
-    command = ["run", counting.name, "-o", path]
-    failed = bench(*command, "--set", "fails=0")
-    assert failed.code == 1
-    assert failed.err.splitlines()[-1] == "benchmarks: seed 0 is not wanted"
-    assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [0, 1]
-    result = bench(*command)
-    assert result.code == 0
-    assert "counting on ag, seed 0: resumed after 2 of 4 results\ncounted to 3\n" in result.err
-    assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [0, 1, 2, 3]
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_failed_run_stops_no_other(bench: Any, counting: Recipe, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     result = bench("run", counting.name, "--seeds", 3, "--set", "fails=0", "-o", path)
@@ -124,21 +110,3 @@ def test_a_file_of_other_content_is_not_changed(bench: Any, counting: Recipe, tm
     assert path.read_text() == "a,b\n"
     for wrong in (["--seeds", "0"], ["--seeds", "2", "--seed", 2**32 - 1], ["--processes", "0"]):
         assert bench("run", counting.name, *wrong).code == 1
-
-
-def test_a_run_without_results_appends_nothing(bench: Any, tmp_path: Path) -> None:
-    result = bench("run", "hash-embed-nodict", "-d", "nowhere", "-o", tmp_path / "results.jsonl")
-    assert result.code == 1
-    assert "'nowhere' was not found" in result.err
-    assert "Added" not in result.err
-
-
-def test_quiet_runs_without_a_file_print_their_results(bench: Any, counting: Recipe) -> None:
-    result = bench("run", counting.name, "-q")
-    assert result.out == bench("run", counting.name).out
-    assert result.err == ""
-
-
-def test_a_setting_of_several_values_can_be_none(bench: Any) -> None:
-    result = bench("run", "custom", "-d", "nowhere", "--set", "ngram_dropout=none")
-    assert "'nowhere' was not found" in result.err

@@ -16,7 +16,6 @@ from sklearn_hashnlp.datasets._train_test_files import read_text_set
 from ...labelled_words import write_text_set
 
 RECIPE = get_recipe("fewer-parameters")
-TIMES = {"fit_seconds", "test_seconds", "date"}
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +28,6 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="module")
 def whole(settings: Any) -> list[dict[str, Any]]:
     return list(run_recipe(RECIPE, settings=settings, seed=4))
-
-
-def without_times(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in result.items() if name not in TIMES} for result in results]
 
 
 def test_both_are_the_default_pipeline_with_other_tables(settings: Any, whole: list[dict[str, Any]]) -> None:
@@ -52,19 +47,3 @@ def test_the_sizes_are_the_paper_s() -> None:
     paper = RECIPE.settings
     assert paper.n_embeddings * 2 + paper.n_buckets * paper.embedding_dim == 40_000_000
     assert paper.n_embeddings * paper.embedding_dim == 200_000_000
-
-
-def test_it_resumes_after_previous_results(settings: Any, whole: list[dict[str, Any]]) -> None:
-    rest = list(run_recipe(RECIPE, settings=settings, seed=4, previous=whole[:1]))
-    assert without_times(rest) == without_times(whole[1:])
-
-
-def test_the_report_pairs_seeds_within_settings(settings: Any, whole: list[dict[str, Any]]) -> None:
-    results = [result | {"seed": seed, "accuracy": 0.9 + seed / 100} for seed in range(3) for result in whole]
-    characters = list(run_recipe(RECIPE, settings=replace(settings, features="characters")))
-    results += [result | {"seed": seed} for seed in range(2) for result in characters]
-    (table,) = RECIPE.report(results[:-1])  # the last seed of the other is unfinished, and one is no pair
-    assert [row[:2] for row in table.rows] == [["words, 240 rows", "3"]]
-    (table,) = RECIPE.report(results)
-    assert [row[:2] for row in table.rows] == [["words, 240 rows", "3"], ["words, 240 rows, characters", "2"]]
-    assert RECIPE.report([]) == []

@@ -1,53 +1,19 @@
-"""Tables and plots of measured and published accuracies."""
+"""Tables of measured and published accuracies, and plots in which everything can be read."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 
-from benchmarks.commands.registry import get_recipe
-from benchmarks.recipes.hash_embedding_report import HASH, STANDARD, claim_table, plot, report
+from benchmarks.commands.registry import RECIPES, get_recipe
+from benchmarks.commands.report import make_plots
+from benchmarks.recipes.hash_embedding_report import HASH, STANDARD, claim_table, report
 from benchmarks.runner.settings import change_settings, settings_as_json
-from benchmarks.runner.table import Table, as_markdown, as_text
-
-# From the tables in the README of the reference, row by row.
-PAPER = """
-AG's News              | 92.4 | 92.0 | 91.5 | 91.7 | 92.0
-Amazon Review Full     | 60.0 | 58.3 | 59.4 | 58.5 | 60.5
-DBpedia                | 98.5 | 98.6 | 98.7 | 98.6 | 98.8
-Yahoo! Answers         | 72.3 | 72.3 | 71.3 | 65.8 | 72.9
-Yelp Review Full       | 63.8 | 62.6 | 62.6 | 61.4 | 62.9
-Amazon Review Polarity | 94.4 | 94.2 | 94.7 | 93.6 | 94.7
-Yelp Review Polarity   | 95.9 | 95.5 | 95.8 | 95.0 | 95.7
-"""
-REPRODUCTION = """
-AG's News              | 92.1 | 91.9
-Amazon Review Full     | 59.1 | 58.8
-DBpedia                | 98.7 | 98.5
-Yahoo! Answers         | 72.9 | 73.1
-Yelp Review Full       | 62.5 | 62.1
-Amazon Review Polarity | 94.3 | 94.2
-Yelp Review Polarity   | 95.8 | 95.6
-"""
-SETS = {
-    "ag": "AG's News",
-    "amazon": "Amazon Review Full",
-    "dbpedia": "DBpedia",
-    "yahoo": "Yahoo! Answers",
-    "yelp": "Yelp Review Full",
-    "amazon-polarity": "Amazon Review Polarity",
-    "yelp-polarity": "Yelp Review Polarity",
-    "sogou": "Sogou News",
-}
-COLUMNS = {
-    "hash-embed-nodict": "hash, no dictionary",
-    "std-embed-nodict": "standard, no dictionary",
-    "hash-embed-dict": "hash, dictionary",
-    "std-embed-dict": "standard, dictionary",
-    "ensemble-hash-embed-dict": "ensemble, dictionary",
-}
+from benchmarks.runner.table import Table
+from tests.plotting.readable import assert_readable
 
 
 def provenance(recipe: str, dataset: str, seed: int, changes: tuple[str, ...]) -> dict[str, Any]:
@@ -69,56 +35,10 @@ def cross_validated(
     return provenance(recipe, "ag", seed, changes) | {"part": "choice"} | values
 
 
-def test_published_accuracies_are_printed_beside_runs_of_all_rows_alone() -> None:
-    results = [measured(HASH, "ag", 0, 0.9, "n_train=500"), measured(STANDARD, "ag", 0, 0.9, "n_test=500")]
-    assert [row[1] for row in report(results)[0].rows] == ["this package, 1,000 rows"]
-    figure = Figure()
-    plot(results, figure)
-    assert {line.get_label() for line in figure.axes[0].lines} == {"this package, one dot per seed"}
-
-
 def rows_of(table: Table) -> dict[tuple[str, str], dict[str, str]]:
     rows = {(row[0], row[1]): dict(zip(table.header[2:], row[2:], strict=True)) for row in table.rows}
     assert len(rows) == len(table.rows)
     return rows
-
-
-def lines_of(text: str) -> dict[str, list[str]]:
-    rows = [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
-    return {name: figures for name, *figures in rows}
-
-
-def test_nothing_is_reported_of_nothing() -> None:
-    assert report([]) == []
-    figure = Figure()
-    plot([], figure)
-    assert figure.axes == []
-
-
-def test_all_published_accuracies_are_in_their_columns() -> None:
-    results = [measured(recipe, dataset) for dataset in SETS for recipe in COLUMNS]
-    table = report(results)[0]
-    assert list(table.header) == ["dataset", "results", *COLUMNS.values()]
-    assert list(dict.fromkeys(row[0] for row in table.rows)) == list(SETS.values())
-    rows = rows_of(table)
-    for name, figures in lines_of(PAPER).items():
-        assert list(rows[name, "paper"].values()) == figures
-    for name, figures in lines_of(REPRODUCTION).items():
-        assert list(rows[name, "PyTorch reproduction"].values()) == [*figures, "", "", ""]
-    assert len(table.rows) == 7 * 3 + 1  # nothing was published for Sogou News
-    assert all(cell == "90.00" for row in table.rows for cell in row[2:] if row[1].startswith("this package"))
-    assert any("Svenstrup" in note for note in table.notes)
-
-
-def test_seeds_are_averaged() -> None:
-    results = [measured("hash-embed-nodict", seed=seed, accuracy=accuracy) for seed, accuracy in enumerate((0.9, 0.92))]
-    results += [measured("std-embed-dict", accuracy=0.8123)]
-    accuracies, times = report(results)
-    measured_row = rows_of(accuracies)["AG's News", "this package, 1,000 rows"]
-    assert measured_row == {"hash, no dictionary": "91.00 ± 1.41 (2)", "standard, dictionary": "81.23"}
-    assert rows_of(accuracies)["AG's News", "paper"] == {"hash, no dictionary": "92.4", "standard, dictionary": "91.7"}
-    assert len(times.rows) == 2
-    assert not any(note.startswith("[") for note in accuracies.notes)
 
 
 def test_results_of_other_settings_and_rows_have_cells_of_their_own() -> None:
@@ -161,119 +81,6 @@ def test_results_of_other_settings_and_rows_have_cells_of_their_own() -> None:
         assert choices.rows == [["AG's News", "hash, dictionary [1]", "0", "n_buckets = 500", "88.00", "12"]]
 
 
-def test_unfinished_runs_show_what_they_have() -> None:
-    results = [
-        cross_validated("hash-embed-dict", "n_buckets", 500, 0.88),
-        cross_validated("hash-embed-dict", "n_buckets", 10_000, 0.9),
-        measured("ensemble-hash-embed-dict") | {"part": "member", "member": 0},
-    ]
-    (choices,) = report(results)
-    assert [row[3:5] for row in choices.rows] == [["n_buckets = 500", "88.00"], ["n_buckets = 10,000", "90.00"]]
-    assert report(results[2:]) == []
-    figure = Figure()
-    plot(results, figure)
-    assert figure.axes == []
-
-
-def test_times_are_reported_with_those_of_the_reference() -> None:
-    results = [
-        measured("hash-embed-nodict", seed=seed, seconds_per_row=seconds, epochs=epochs)
-        for seed, (seconds, epochs) in enumerate([(0.001, 10), (0.002, 20), (0.9, 60)])
-    ]
-    results += [measured("std-embed-nodict", n_parameters=200_000_000, seconds_per_row=0.004)]
-    results += [measured("hash-embed-nodict", "imdb"), measured("hash-embed-nodict", "ag", 0, 0.5, "max_epochs=2")]
-    results += [measured("custom")]
-    times = next(table for table in report(results) if table.title == "Sizes and times")
-    rows = {(row[0], row[1]): dict(zip(times.header[2:], row[2:], strict=True)) for row in times.rows}
-    # 397.9 and 2463.5 minutes for 120,000 rows
-    assert rows["AG's News", "hash, no dictionary"] == {
-        "rows": "1,000",
-        "million parameters": "40.0",
-        "epochs": "30",
-        "seconds": "2.0",
-        "ms per row": "2.00",
-        "ms per row, reference": f"{397.9 * 60 / 120:.1f}",
-        "speed-up": f"{397.9 * 60 / 120 / 2:.0f}",
-    }
-    standard = rows["AG's News", "standard, no dictionary"]
-    assert (standard["ms per row, reference"], standard["speed-up"]) == ("1231.8", "308")
-    assert standard["million parameters"] == "200.0"
-    for other in (("imdb", "hash, no dictionary"), ("AG's News", "hash, no dictionary [1]"), ("AG's News", "custom")):
-        assert (rows[other]["ms per row, reference"], rows[other]["speed-up"]) == ("", "")
-    assert any("397.9 minutes" in note and "2463.5" in note for note in times.notes)
-    alone = report([measured("hash-embed-nodict", "imdb")])[-1]
-    assert not any("397.9" in note for note in alone.notes)
-
-
-def test_a_claim_is_made_of_two_seeds() -> None:
-    results = [measured(name, seed=seed) for name in ("hash-embed-nodict", "std-embed-nodict") for seed in (0, 1)]
-    titles = [table.title for table in report(results)]
-    assert titles == [
-        "Test accuracy, %",
-        "Hash embeddings vs. standard embeddings with five times the parameters",
-        *titles[2:],
-    ]
-    assert len(report(results[:3])) == 2
-
-
-def test_any_name_of_a_dataset_makes_a_table() -> None:
-    name = "/a/folder/with a | and a very long name/" + "x" * 80
-    tables = report([measured("custom", name), measured("custom", "ag")])
-    assert [row[0] for row in tables[0].rows] == ["AG's News", name]
-    for table in tables:
-        assert len({len(line) for line in as_text(table)[1 : 2 + len(table.rows)]}) <= 2
-        assert all(line.replace("\\|", "").count("|") == len(table.header) + 1 for line in as_markdown(table)[2:5])
-
-
-def points(figure: Figure, panel: int) -> set[tuple[str, float, str]]:
-    """Return each point of a panel: its row's label, the accuracy, and its label in the legend."""
-    ax = figure.axes[panel]
-    labels = figure.axes[0].get_yticklabels()  # those of the first panel are those of all
-    rows = dict(zip(ax.get_yticks(), (label.get_text() for label in labels), strict=True))
-    return {
-        (rows[y], round(float(x), 6), str(line.get_label()))
-        for line in ax.get_lines()
-        for x, y in line.get_xydata()
-        if y in rows
-    }
-
-
-def test_each_seed_is_a_dot_beside_the_published_accuracies() -> None:
-    results = [measured("hash-embed-nodict", seed=seed, accuracy=0.9 + seed / 100) for seed in range(3)]
-    results += [measured("std-embed-dict", "ag", 0, 0.8, "folds=1"), measured("custom", "imdb", 0, 0.7)]
-    figure = Figure(layout="constrained")
-    plot(results, figure)
-    assert [ax.get_title() for ax in figure.axes] == ["AG's News", "imdb"]
-    assert points(figure, 0) == {
-        *(("hash, no dictionary", accuracy, "this package, one dot per seed") for accuracy in (90, 91, 92)),
-        ("hash, no dictionary", 92.4, "paper"),
-        ("hash, no dictionary", 92.1, "PyTorch reproduction"),
-        ("standard, dictionary\nfolds=1", 80, "this package, one dot per seed"),
-        ("standard, dictionary\nfolds=1", 91.7, "paper"),
-    }
-    assert points(figure, 1) == {("custom", 70, "this package, one dot per seed")}
-    [legend] = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "this package, one dot per seed",
-        "paper",
-        "PyTorch reproduction",
-    ]
-    low, high = figure.axes[0].get_ylim()
-    assert low > high  # the first row is the uppermost
-
-
-@pytest.mark.parametrize("n_sets", [1, 3])
-def test_a_picture_is_large_enough(n_sets: int) -> None:
-    quick = settings_as_json(get_recipe("hash-embed-dict").quick)
-    changes = [f"{name}={quick[name]}" for name in ("n_embeddings", "embedding_dim", "folds", "max_epochs", "n_train")]
-    results = [measured(name, f"set{number}", 0, 0.9, *changes) for name in COLUMNS for number in range(n_sets)]
-    figure = Figure(layout="constrained")
-    plot(results, figure)
-    figure.draw_without_rendering()  # it warns where there is no room
-    assert all(ax.get_position().width * n_sets > 0.3 for ax in figure.axes)
-    assert figure.get_figheight() > 0.5 * len(COLUMNS)
-
-
 def claimed(recipe: str, dataset: str, seed: int, accuracy: float, **changes: Any) -> dict[str, Any]:
     settings = {"dataset": dataset, "variant": "standard" if recipe == STANDARD else "improved", "max_epochs": 300}
     size = 200_000_084 if recipe == STANDARD else 40_000_092
@@ -302,7 +109,7 @@ def test_seeds_are_paired_and_sets_corrected() -> None:
     assert mine[4] == "+10.00"
 
 
-def test_what_cannot_be_paired_is_left_out() -> None:
+def test_unpaired_results_are_excluded() -> None:
     assert claim_table([]) == []
     alone = [claimed(HASH, "ag", seed, 0.9) for seed in range(3)]
     assert claim_table([*alone, claimed(STANDARD, "ag", 7, 0.9), claimed(STANDARD, "ag", 0, 0.9)]) == []
@@ -316,3 +123,35 @@ def test_the_claim_is_tested_on_the_first_twenty_seeds() -> None:
     results = [claimed(name, "ag", seed, 0.9 if seed < 20 else 0.1) for name in (HASH, STANDARD) for seed in range(23)]
     (table,) = claim_table(results)
     assert table.rows[0][1:3] == ["20", "90.00 ± 0.00 (40 M)"]
+
+
+def quick_results(recipes: list[str], names: list[str]) -> list[dict[str, Any]]:
+    """Return results as of ``python -m benchmarks run --quick``."""
+    return [
+        {
+            "recipe": recipe,
+            "seed": seed,
+            "step": 0,
+            "part": "test",
+            "accuracy": 0.8 + seed / 100,
+            "n_train": 300,
+            "settings": asdict(RECIPES[recipe].quick) | {"dataset": name},
+        }
+        for recipe in recipes
+        for name in names
+        for seed in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    "recipes", [["custom"], ["hash-embed-nodict", "std-embed-dict", "hash-embed-dict", "ensemble-hash-embed-dict"]]
+)
+def test_labels_of_quick_experiments_do_not_overlap_and_the_legend_is_no_data(recipes: list[str]) -> None:
+    [(_, draw)] = make_plots(quick_results(recipes, ["ag", "imdb"]))
+    figure = Figure(layout="constrained")
+    draw(figure)
+    assert_readable(figure)
+    [legend] = figure.legends
+    box = legend.get_window_extent()
+    assert legend.get_frame_on()
+    assert not any(box.overlaps(ax.get_tightbbox()) for ax in figure.axes)

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.ensemble import VotingClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from benchmarks.recipes.hash_embedding_pipeline import make_network, make_pipeline
 from benchmarks.recipes.hash_embedding_settings import HashEmbeddingSettings
 from benchmarks.recipes.hash_embedding_trial import (
-    accuracy_of,
     count_texts,
     cross_validate_value,
     drop_ngrams,
@@ -58,15 +56,6 @@ def test_rows_keep_as_many_n_grams_as_in_training(lengths, limits, seed):
         assert min(length, least) <= len(values) <= min(length, most)
         assert len(set(values.tolist())) == len(values)
         assert set(values.tolist()) <= set(X[[row]].data.tolist())
-
-
-def test_each_number_and_each_n_gram_is_kept_as_often():
-    X = csr_array(np.ones((6000, 5)))
-    result = drop_ngrams(X, (2, 3), np.random.RandomState(0))
-    lengths = np.diff(result.indptr)
-    assert np.bincount(lengths).tolist()[:2] == [0, 0]
-    assert np.mean(lengths == 2) == pytest.approx(0.5, abs=0.03)
-    assert np.asarray(result.mean(axis=0)).ravel() == pytest.approx(np.full(5, 0.5), abs=0.03)
 
 
 def test_rows_are_sampled_by_the_seed(settings):
@@ -128,27 +117,6 @@ def test_n_grams_of_a_fold_are_counted_once(settings, tmp_path, monkeypatch):
     assert fits == [160, 160, 160]
 
 
-def test_texts_are_not_written_beside_the_cached_counts(settings, tmp_path):
-    texts = read_texts(settings, 0)
-    many = texts._replace(train_texts=texts.train_texts * 10, train_labels=np.tile(texts.train_labels, 10))
-    cross_validate_value(replace(settings, folds=1, max_epochs=1), "n_buckets", 20, many, 0, tmp_path)
-    sizes = [path.stat().st_size for path in tmp_path.rglob("metadata.json")]
-    assert len(sizes) == 1
-    assert max(sizes) < 5_000 < sum(map(len, texts.train_texts))
-
-
-@pytest.mark.parametrize("limits", [(), (99, 99)])  # which drop nothing
-def test_training_accuracy_does_not_depend_on_the_chunk_size(settings, limits, monkeypatch):
-    whole = replace(settings, ngram_dropout=limits)
-    counted = count_texts(whole, read_texts(whole, 0))
-    expected = make_network(whole, 3).fit(counted.train, counted.train_labels)
-    score = expected.score(counted.train, counted.train_labels)
-    assert score > 0.3
-    for n_rows in (7, 240, 10**6):
-        monkeypatch.setattr("benchmarks.recipes.hash_embedding_trial._CHUNK_SIZE", n_rows)
-        assert train_and_test(whole, counted, 3)[0]["train_accuracy"] == score
-
-
 def test_training_accuracy_is_measured_under_dropout(settings):
     few = replace(settings, ngram_dropout=(1, 1))
     counted = count_texts(few, read_texts(few, 0))
@@ -174,14 +142,3 @@ def test_a_trial_repeats_and_measures_its_network(settings):
     assert (result["n_train"], result["n_test"], result["n_classes"]) == (240, 60, 3)
     assert result["n_parameters"] == network[-1].n_parameters_
     assert result["seconds_per_row"] * 240 == pytest.approx(result["count_seconds"] + result["fit_seconds"])
-
-
-def test_an_ensemble_averages_as_scikit_learn_s_soft_voting(settings):
-    counted = count_texts(settings, read_texts(settings, 0))
-    networks = [make_network(settings, seed) for seed in range(3)]
-    vote = VotingClassifier([(str(index), network) for index, network in enumerate(networks)], voting="soft")
-    vote.fit(counted.train, counted.train_labels)
-    probabilities = [train_and_test(settings, counted, seed)[1] for seed in range(3)]
-    mean = np.mean(probabilities, axis=0)
-    assert mean == pytest.approx(vote.predict_proba(counted.test), abs=1e-12)
-    assert accuracy_of(vote.classes_, mean, counted.test_labels) == vote.score(counted.test, counted.test_labels)

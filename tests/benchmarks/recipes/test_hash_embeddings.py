@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +11,10 @@ import numpy as np
 import pytest
 
 from benchmarks.commands.registry import RECIPES, get_recipe
-from benchmarks.commands.report import make_tables
 from benchmarks.recipes.hash_embedding_trial import count_texts, read_texts, train_and_test
 from benchmarks.recipes.hash_embeddings import HASH_EMBEDDING_RECIPES
-from benchmarks.runner import Run, run_recipe
-from benchmarks.runner.results_file import read_results
-from benchmarks.runner.run import plan_runs
-from benchmarks.runner.run_all import run_all
+from benchmarks.runner import run_recipe
+from benchmarks.runner.settings import change_settings
 
 from ...labelled_words import write_text_set
 
@@ -65,61 +57,31 @@ def test_the_six_have_the_names_of_the_reference() -> None:
     assert len({(recipe.report, recipe.plot) for recipe in HASH_EMBEDDING_RECIPES}) == 1
 
 
-def test_the_settings_are_those_of_the_reference() -> None:
-    # From the README and the command line of the reference, whose ranges exclude their ends.
-    common = {
-        "dataset": "ag",
-        "variant": "improved",
-        "n_hashes": 2,
-        "aggregation": "sum",
-        "append_weight": True,
-        "max_epochs": 300,
-        "batch_size": 64,
-        "learning_rate": 0.001,
-        "shuffle": True,
-        "validation_fraction": 0.05,
-        "monitor": "valid_acc",
-        "n_iter_no_change": 10,
-        "plateau_patience": 4,
-        "plateau_factor": 0.5,
-        "restore_best": True,
-        "ngram_dropout": (4, 99),
-        "n_train": 0,
-        "n_test": 0,
-    }
-    nodict = {
-        "dictionary": False,
-        "ngram_range": (1, 2),
-        "embedding_dim": 20,
-        "n_embeddings": 10_000_000,
-        "n_buckets": 1_000_000,
-        "hidden_layer_sizes": (),
-        "members": 1,
-        "n_embeddings_grid": (),
-        "n_buckets_grid": (),
-    }
-    with_dictionary = {
-        "dictionary": True,
-        "ngram_range": (1, 9),
-        "embedding_dim": 200,
-        "n_embeddings": 1_000_000,
-        "hidden_layer_sizes": (1000, 1000, 1000),
-        "members": 1,
-        "n_embeddings_grid": (),
-        "n_buckets_grid": (),
-    }
-    sizes = (10_000, 25_000, 50_000, 300_000, 500_000, 1_000_000)
-    expected: dict[str, dict[str, Any]] = {
-        "custom": nodict,
-        "hash-embed-nodict": nodict,
-        "std-embed-nodict": nodict | {"variant": "standard"},
-        "std-embed-dict": with_dictionary | {"variant": "standard", "n_embeddings_grid": sizes},
-        "hash-embed-dict": with_dictionary | {"n_buckets_grid": (500, 10_000, 50_000, 100_000, 150_000)},
-        "ensemble-hash-embed-dict": with_dictionary | {"n_buckets": 50_000, "members": 10},
-    }
-    for name, values in expected.items():
-        settings = vars(get_recipe(name).settings)
-        assert {key: settings[key] for key in common | values} == common | values, name
+# From the README and the command line of the reference, whose ranges exclude their ends.
+COMMON = """
+    dataset=ag variant=improved n_hashes=2 aggregation=sum append_weight=yes max_epochs=300 batch_size=64
+    learning_rate=0.001 shuffle=yes validation_fraction=0.05 monitor=valid_acc n_iter_no_change=10 plateau_patience=4
+    plateau_factor=0.5 restore_best=yes ngram_dropout=4,99 n_train=0 n_test=0 members=1
+    n_embeddings_grid= n_buckets_grid=
+"""
+NODICT = """
+    dictionary=no ngram_range=1,2 embedding_dim=20 n_embeddings=10000000 n_buckets=1000000 hidden_layer_sizes=
+"""
+DICT = "dictionary=yes ngram_range=1,9 embedding_dim=200 n_embeddings=1000000 hidden_layer_sizes=1000,1000,1000"
+REFERENCE = {
+    "custom": NODICT,
+    "hash-embed-nodict": NODICT,
+    "std-embed-nodict": f"{NODICT} variant=standard",
+    "std-embed-dict": f"{DICT} variant=standard n_embeddings_grid=10000,25000,50000,300000,500000,1000000",
+    "hash-embed-dict": f"{DICT} n_buckets_grid=500,10000,50000,100000,150000",
+    "ensemble-hash-embed-dict": f"{DICT} n_buckets=50000 members=10",
+}
+
+
+def test_the_settings_equal_the_reference() -> None:
+    for name, changes in REFERENCE.items():
+        settings = get_recipe(name).settings
+        assert change_settings(settings, f"{COMMON} {changes}".split()) == settings, name
 
 
 # The others are these with another embedding.
@@ -198,10 +160,6 @@ def test_saved_members_are_not_trained_again(data: Path, tmp_path: Path) -> None
     assert without_times(rest) == without_times(whole[2:])
     assert lines == ["words: member 3 of 3"]
     lines.clear()
-    (test,) = run_recipe(recipe, settings=settings, folder=tmp_path, previous=whole[:3], log=lines.append)
-    assert without_times([test]) == without_times(whole[3:])
-    assert test["step"] == 3
-    assert lines == []
     (tmp_path / "member-1.npy").unlink()
     (test,) = run_recipe(recipe, settings=settings, folder=tmp_path, previous=whole[:3], log=lines.append)
     assert without_times([test]) == without_times(whole[3:])
@@ -213,52 +171,20 @@ def test_saved_members_are_not_trained_again(data: Path, tmp_path: Path) -> None
     assert without_times(rest) == without_times(whole[2:])
 
 
-def test_a_grid_search_and_an_ensemble_combine(data: Path) -> None:
-    recipe = get_recipe("custom")
-    settings = tiny("hash-embed-dict", data, members=2, n_buckets_grid=(1, 200), append_weight=False, folds=2)
-    assert recipe.n_results(settings) == 5
-    whole = list(run_recipe(recipe, settings=settings))
-    assert [result["part"] for result in whole] == ["choice", "choice", "member", "member", "test"]
-    assert whole[-1]["chosen"] == {"n_buckets": 200}
-    for n_previous in (1, 3, 4):
-        rest = list(run_recipe(recipe, settings=settings, previous=whole[:n_previous]))
-        assert without_times(rest) == without_times(whole[n_previous:])
-
-
-def test_the_progress_of_a_result_stays_within_its_share(data: Path, tmp_path: Path) -> None:
-    recipe = get_recipe("custom")
-    settings = tiny("hash-embed-dict", data, members=2, n_buckets_grid=(2, 50), max_epochs=3, folds=2)
-    shares: list[float] = []
-    run = Run(seed=0, folder=tmp_path, progress=lambda done, total: shares.append(done / total))
-    for step, _ in enumerate(recipe.run(settings, run)):
-        if step < 4:
-            assert shares[0] == pytest.approx(step / 5)
-            assert max(shares) == pytest.approx((step + 1) / 5)
-        shares.clear()
-
-
-def test_invalid_settings_are_refused_before_a_text_is_read() -> None:
-    settings = replace(get_recipe("custom").quick, dataset="nowhere", variant="best")
-    with pytest.raises(ValueError, match="'variant' parameter"):
-        list(run_recipe(get_recipe("custom"), settings=settings))
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"n_embeddings_grid": (5,)}, "n_embeddings_grid holds sizes of a dictionary, but dictionary=no"),
         ({"dictionary": True, "n_embeddings_grid": (5,), "n_buckets_grid": (5,)}, "cannot both be given"),
         ({"folds": 0}, "folds and members must be at least 1, got 0 and 1"),
-        ({"members": 0}, "folds and members must be at least 1, got 3 and 0"),
         ({"n_train": -5}, r"n_train and n_test must be at least 0 \(0: all rows\), got -5 and 100"),
-        ({"n_test": -5}, r"n_train and n_test must be at least 0 \(0: all rows\), got 300 and -5"),
         ({"ngram_range": (2,)}, r"ngram_range must be two integers.* got \(2,\)"),
         ({"ngram_dropout": (9, 4)}, "ngram_dropout.*1 <= fewest <= most"),
-        ({"variant": "best"}, "'variant' parameter"),
+        ({"variant": "best", "dataset": "nowhere"}, "'variant' parameter"),  # before a text is read
     ],
 )
 def test_invalid_settings_are_refused(data: Path, changes: dict[str, Any], message: str) -> None:
-    settings = replace(get_recipe("custom").quick, dataset="words", data=str(data), **changes)
+    settings = replace(get_recipe("custom").quick, **{"dataset": "words", "data": str(data)} | changes)
     with pytest.raises(ValueError, match=message):
         list(run_recipe(get_recipe("custom"), settings=settings))
 
@@ -278,42 +204,3 @@ def test_classes_may_be_missing_in_a_split(folds: int, tmp_path: Path) -> None:
     assert len(fold_result["folds"]) == folds
     assert (test["n_classes"], test["n_test"]) == (5, 63)
     assert test["accuracy"] <= 60 / 63
-
-
-def test_more_rows_than_exist_are_all_rows(data: Path) -> None:
-    settings = tiny("hash-embed-nodict", data, n_train=10**6, n_test=10**6, max_epochs=1)
-    (test,) = run_recipe(get_recipe("hash-embed-nodict"), settings=settings)
-    assert (test["n_train"], test["n_test"]) == (240, 60)
-    assert test["valid_accuracy"] == pytest.approx(test["valid_accuracy"])
-    (test,) = run_recipe(get_recipe("hash-embed-nodict"), settings=replace(settings, n_train=100))
-    assert (test["n_train"], test["valid_accuracy"]) == (100, None)  # ten rows are too few for validation
-
-
-@pytest.mark.slow  # test_run_all kills a cheaper recipe, and each recipe resumes after any result above
-def test_after_kill_9_the_table_is_the_same(data: Path, tmp_path: Path) -> None:
-    path = tmp_path / "found.jsonl"
-    changes = ["max_epochs=15", "embedding_dim=32", "n_buckets_grid=50,60,70,80", "folds=2", f"data={data}"]
-    command = [sys.executable, "-m", "benchmarks", "run"]
-    command += ["hash-embed-dict", "--quick", "-d", "words", *(f"--set={change}" for change in changes)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[3])}
-    process = subprocess.Popen([*command, "-o", path], stderr=subprocess.DEVNULL, env=environment)
-    until = time.monotonic() + 120
-    while not (path.exists() and path.read_bytes().count(b"\n") >= 2):
-        assert process.poll() is None
-        assert time.monotonic() < until
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    before = read_results(path)
-    assert 2 <= len(before) < 5
-    assert list(Path(f"{path}.parts").iterdir())
-
-    # In this process, which has imported everything already, as the command does it.
-    runs = plan_runs([get_recipe("hash-embed-dict")], datasets=["words"], changes=changes, quick=True)
-    outcome = run_all(runs, output=path)
-    assert read_results(path) == outcome.results
-    assert outcome.results[: len(before)] == before
-    assert not Path(f"{path}.parts").exists()
-    whole = run_all(runs).results
-    assert without_times(outcome.results) == without_times(whole)
-    assert make_tables(outcome.results)[0] == make_tables(whole)[0]

@@ -1,4 +1,4 @@
-"""The recipe ``reversal``, with tiny sizes."""
+"""The recipe ``reversal``: its strings, networks that learn to reverse them, and its tables."""
 
 from __future__ import annotations
 
@@ -7,10 +7,111 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks.commands.registry import get_recipe
+from benchmarks.recipes.reversal_settings import ReversalSettings
+from benchmarks.recipes.reversal_training import (
+    Trainer,
+    draw_glorot,
+    draw_strings,
+    make_output,
+)
 from benchmarks.runner import Recipe, run_recipe
-from benchmarks.runner.settings import settings_as_json
+from sklearn_hashnlp.nn import AttentionSeq2Seq
+
+SIZES = ReversalSettings(n_symbols=6, embedding_dim=16, encoder_size=24, decoder_size=24, learning_rate=0.02)
+OUTPUTS = ["softmax", "hsigmoid"]
+
+
+def make_trainer(output: str, seed: int = 0) -> Trainer:
+    return Trainer(output, SIZES, seed)
+
+
+def strings(n_strings: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    return draw_strings(n_strings, 6, 3, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("output", [pytest.param("softmax", marks=pytest.mark.slow), "hsigmoid"])
+def test_a_network_learns(output: str) -> None:
+    trainer, train = make_trainer(output), strings(300)
+    before = trainer.loss(*train)
+    assert trainer.exact_match(*train)[0] < 0.5
+    for _ in range(20):
+        assert trainer.train_epoch(*train) > 0
+    assert trainer.epochs == 20
+    assert trainer.loss(*train) < before / 5
+    assert trainer.exact_match(*strings(100, seed=1))[0] > 0.9
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_gradient_descent_follows_the_summed_loss_of_a_string(output: str) -> None:
+    sgd = replace(SIZES, learning_rate=0.1, batch_size=1, optimizer="sgd", decoder_layers=2)
+    trainer = Trainer(output, sgd, seed=0)
+    source, target = torch.tensor([[3, 1, 2]]), torch.tensor([[2, 1, 3]])
+    (-trainer.network(source, target)[0].sum()).backward()
+    gradients = {name: parameter.grad.clone() for name, parameter in trainer.network.named_parameters()}
+    before = {name: parameter.detach().clone() for name, parameter in trainer.network.named_parameters()}
+    norm = torch.stack([gradient.norm() for gradient in gradients.values()]).norm()
+    trainer.train_epoch(source, target)
+    for name, parameter in trainer.network.named_parameters():
+        step = 0.1 * gradients[name] * min(1.0, 5.0 / float(norm))
+        torch.testing.assert_close(parameter.detach(), before[name] - step)
+
+
+def test_exact_match_counts_whole_strings(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, (source, target) = make_trainer("softmax"), strings(500)
+    wrong = target.clone()
+    wrong[7, 0] = (wrong[7, 0] + 1) % 6  # one symbol
+    wrong[300] = torch.tensor([target[300, 0], -1, -1]) if target[300, 1] >= 0 else torch.tensor([0, 0, 0])
+    parts = iter(torch.split(torch.nn.functional.pad(wrong, (0, 2), value=-1), 250))
+    monkeypatch.setattr(trainer.network, "generate", lambda _source: next(parts))
+    assert trainer.exact_match(source, target)[0] == 498 / 500
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_glorot_draws_every_parameter_within_its_bounds(output: str) -> None:
+    torch.manual_seed(0)
+    network = AttentionSeq2Seq(9, 6, 8, 10, output=make_output(output, 10, 9, 0))
+    draw_glorot(network)
+    sizes = {"embedding.weight": 6, "encoder.weight_ih_l0": 8 + 6, "decoder.weight_ih": 10 + 8, "decoder.bias_hh": 10}
+    sizes |= {"attend_score.weight": 1 + 8, "attend_encoder.weight": 8 + 8}
+    sizes |= {"output.weight": 9 + 10, "output.bias": 9} if output == "softmax" else {}
+    for name, size in sizes.items():
+        largest, bound = network.get_parameter(name).abs().max(), (6 / size) ** 0.5
+        assert 0.5 * bound < largest <= bound
+    if output == "hsigmoid":  # a binary node has the difference of two scores
+        assert (6 / 12) ** 0.5 < network.output.weight.abs().max() <= 2 * (6 / 12) ** 0.5
+        assert network.output.bias.abs().max() <= 2 * 3**0.5
+
+
+def draw(n_strings: int, n_symbols: int = 9, max_length: int = 4, seed: int = 0) -> tuple[list[list[int]], ...]:
+    generator = torch.Generator().manual_seed(seed)
+    pair = draw_strings(n_strings, n_symbols, max_length, generator=generator)
+    for strings in pair:
+        mask = strings >= 0
+        assert strings.shape == (n_strings, max_length)
+        assert ((strings >= -1) & (strings < n_symbols)).all()
+        assert not (mask[:, 1:] & ~mask[:, :-1]).any()  # padding is at the end
+    return tuple([[symbol for symbol in row if symbol >= 0] for row in strings.tolist()] for strings in pair)
+
+
+def test_targets_are_the_reversed_strings() -> None:
+    source, target = draw(200)
+    assert target == [string[::-1] for string in source]
+
+
+def test_lengths_and_symbols_are_equally_probable() -> None:
+    source, _ = draw(20_000)
+    for values, n_values in (
+        ([len(string) - 1 for string in source], 4),
+        ([string[0] for string in source], 9),
+        ([string[-1] for string in source if len(string) > 1], 9),
+    ):
+        shares = torch.bincount(torch.tensor(values), minlength=n_values) / len(values)
+        assert len(shares) == n_values
+        assert (shares - 1 / n_values).abs().max() < 0.02
+
 
 TINY = replace(get_recipe("reversal").quick, n_symbols=5, max_length=2, n_train=80, encoder_size=20, learning_rate=0.02)
 
@@ -67,14 +168,6 @@ def test_training_on_fresh_strings_ends_when_they_are_reversed(output: str) -> N
     assert fresh["exact_match"] > 0.6
 
 
-def test_the_form_of_the_reference_has_fixed_strings_alone() -> None:
-    recipe = get_recipe("reversal-sgd")
-    assert (recipe.settings.batch_size, recipe.settings.optimizer, recipe.settings.learning_rate) == (1, "sgd", 0.1)
-    results = list(run_recipe(recipe, settings=replace(recipe.quick, n_symbols=5, max_length=2, n_train=20)))
-    assert [result["part"] for result in results] == ["fixed strings", "fixed strings", "output layer alone"]
-    assert [table.title for table in recipe.report(results)] == ["Fixed strings", "Speed ratio, full softmax / tree"]
-
-
 def test_the_tables_are_made_from_results_alone(whole: list[dict[str, Any]]) -> None:
     results = json.loads(json.dumps(whole))
     for result, seconds in zip(results[:2], (30.0, 20.0), strict=True):
@@ -89,31 +182,6 @@ def test_the_tables_are_made_from_results_alone(whole: list[dict[str, Any]]) -> 
     assert len(tables["Fresh strings"].rows) == 2
     alone = [result for result in results if result.get("output") == "softmax"]
     assert [table.title for table in get_recipe("reversal").report(alone)] == ["Fixed strings", "Fresh strings"]
-
-
-@pytest.mark.parametrize("name", ["reversal", "reversal-sgd"])
-@pytest.mark.parametrize("changes", [{}, {"n_symbols": 150}, {"arity": 32}, {"epochs": 8}])
-def test_reference_figures_are_printed_beside_runs_of_its_sizes_alone(
-    whole: list[dict[str, Any]], name: str, changes: dict[str, Any]
-) -> None:
-    settings = settings_as_json(replace(get_recipe(name).settings, **changes))
-    fixed, *_, ratios = get_recipe(name).report([result | {"settings": settings} for result in whole])
-    assert (fixed.header[-1] == "reference") == (not changes)
-    assert changes or [row[-1] for row in fixed.rows] == ["513 s, 3.18", "448 s, 1.71"]
-    assert list(ratios.notes) == ([] if changes else ["Reference, training: 1.15"])
-
-
-def test_results_of_other_seeds_and_settings_have_rows_of_their_own() -> None:
-    results = run(outputs=("softmax",), epochs=1, max_epochs=1)
-    other_seed = [result | {"seed": 1} for result in results]
-    longer = [result | {"settings": result["settings"] | {"epochs": 9}} for result in results]
-    tables = get_recipe("reversal").report([*results, *other_seed, *longer])
-    assert [(table.title, [row[1] for row in table.rows]) for table in tables] == [
-        ("Fixed strings (epochs=1)", ["0", "1"]),
-        ("Fresh strings (epochs=1)", ["0", "1"]),
-        ("Fixed strings (epochs=9)", ["0"]),
-        ("Fresh strings (epochs=9)", ["0"]),
-    ]
 
 
 def test_a_run_resumes_after_previous_results(whole: list[dict[str, Any]]) -> None:

@@ -105,18 +105,6 @@ def test_a_run_resumes_after_previous_results(tmp_path: Path) -> None:
     assert [(result["step"], result["value"]) for result in rest] == [(1, 8), (2, 9)]
 
 
-def test_a_run_has_its_own_folder(tmp_path: Path) -> None:
-    assert [result["files"] for result in run_recipe(RECIPE)] == [["0"], ["0", "1"], ["0", "1", "2"]]
-    assert next(run_recipe(RECIPE))["files"] == ["0"]
-    list(run_recipe(RECIPE, folder=tmp_path))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2"]
-
-
-def test_folders_are_not_recorded() -> None:
-    here, there = (list(run_recipe(RECIPE, settings=Some(data=data))) for data in ("here", "there"))
-    assert here == there
-
-
 def test_a_wrong_number_of_results_is_an_error() -> None:
     wrong = replace(RECIPE, n_results=lambda settings: 4)
     with pytest.raises(RuntimeError, match="'counting' declares 4 results for these settings, but yielded 3"):

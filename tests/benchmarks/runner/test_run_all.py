@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -156,22 +155,6 @@ def test_an_error_of_the_listener_stops_all_runs(counting: Any, tmp_path: Path) 
     assert len(run_all(plan_runs([counting], seeds=(0, 1)), output=path).results) == 8  # it resumes
 
 
-def test_a_run_that_fails_without_files_leaves_no_folder(counting: Any, tmp_path: Path) -> None:
-    def fail(_settings: Any, _run: Any) -> Any:
-        raise ValueError("no such data")
-
-    path = tmp_path / "found.jsonl"
-    outcome = run_all(plan_runs([replace(counting, run=fail)], seeds=(0, 1)), output=path)
-    assert [str(error) for _, error in outcome.failures] == ["no such data"] * 2
-    assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize("processes", [0, -1])
-def test_less_than_one_process_is_refused(counting: Any, processes: int) -> None:
-    with pytest.raises(ValueError, match=f"processes must be 1 or more. Got {processes} instead"):
-        run_all(plan_runs([counting]), processes=processes)
-
-
 def wait_for(what: Any) -> None:
     until = time.monotonic() + 60
     while not what():
@@ -222,9 +205,11 @@ def test_ctrl_c_stops_all_runs(counting: Any, tmp_path: Path) -> None:
     assert [result["step"] for result in read_results(path)] == [0]
 
 
-def test_it_runs_in_any_thread(counting: Any) -> None:
-    outcomes = []
-    thread = threading.Thread(target=lambda: outcomes.append(run_all(plan_runs([counting], quick=True))))
-    thread.start()
-    thread.join()
-    assert len(outcomes[0].results) == 2
+def test_a_run_that_fails_without_files_leaves_no_folder(counting: Any, tmp_path: Path) -> None:
+    def fail(_settings: Any, _run: Any) -> Any:
+        raise ValueError("no such data")
+
+    path = tmp_path / "found.jsonl"
+    outcome = run_all(plan_runs([replace(counting, run=fail)], seeds=(0, 1)), output=path)
+    assert [str(error) for _, error in outcome.failures] == ["no such data"] * 2
+    assert list(tmp_path.iterdir()) == [path]

@@ -12,17 +12,15 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier
 from sklearn_hashnlp.classifiers import EmbeddingTables, export_predictor
+from tests.classifiers.export.test_linear_predictor import LABELS, PAIRS, SMALL, TEXTS
 from tests.oracles.exported_folder import ExportedFolder
 
 PAGE = (Path(__file__).parents[3] / "docs" / "exported_format.md").read_text(encoding="utf-8")
-TEXTS = ["where is the station", "Who wrote it ?", "how many are there", "where do I go", "who was there", "how much"]
-LABELS = ["place", "person", "number", "place", "person", "number"]
 TOPICS = [["place"], ["person", "place"], [], ["place"], ["person"], ["number"]]
 UNSEEN = [
     *("", " \t\u00a0\x1c", "xyzzy plugh", "the", "the the the is", "WHERE was it, and who?", "a\0b \0"),
     *("मी हिन्दी 中文字 кот", "naïve ﬁancé e\u0301", "İstanbul ΑΣ ẞ", "🙂 x", "don't -- stop... a_b"),
 ]
-SMALL: dict[str, Any] = {"n_buckets": 97, "n_embeddings": 301, "embedding_dim": 3, "random_state": 0}
 
 
 def check(model: Any, folder: Path, precision: Any = "float32", tolerance: float = 1e-5) -> ExportedFolder:
@@ -41,15 +39,16 @@ def check(model: Any, folder: Path, precision: Any = "float32", tolerance: float
     return reader
 
 
-@pytest.mark.parametrize("features", ["words", "characters", "words+characters", "auto"])
 @pytest.mark.parametrize(
-    "labels", [LABELS, ["yes", "no"] * 3, [1, 2, 3] * 2, TOPICS], ids=["3", "2", "numbers", "lists"]
+    ("features", "labels"),
+    [("words", LABELS), ("characters", ["yes", "no"] * 3), ("words+characters", [1, 2, 3] * 2), ("auto", TOPICS)],
+    ids=["3 labels", "2 labels", "numbers", "lists"],
 )
 def test_text_classifiers(features: Any, labels: Any, tmp_path: Path) -> None:
     check(TextClassifier(features=features, random_state=0).fit(TEXTS, labels), tmp_path / "m")
 
 
-def test_texts_that_say_little_move_towards_the_shares_of_the_labels(tmp_path: Path) -> None:
+def test_texts_with_little_evidence_move_towards_the_label_shares(tmp_path: Path) -> None:
     texts = [f"begin {text} {word}" for text in TEXTS for word in ("one", "two", "two", "some other")]
     model = make_pipeline(
         HashingNgramVectorizer(norm=None),
@@ -68,9 +67,7 @@ def test_tables_of_lower_precision(precision: Any, tmp_path: Path) -> None:
     assert {dtype for name, dtype, _, _ in reader.header["arrays"] if name == "pool"} <= {"<f2", "|i1"}
 
 
-@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
-@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
-@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+@pytest.mark.parametrize(("variant", "aggregation", "normalize"), PAIRS)
 def test_hash_embeddings(variant: Any, aggregation: Any, normalize: Any, tmp_path: Path) -> None:
     options = SMALL | {"variant": variant, "aggregation": aggregation, "normalize": normalize}
     options |= {

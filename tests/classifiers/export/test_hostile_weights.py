@@ -53,7 +53,7 @@ def test_the_folder_reads_its_weights_and_names_them(content: bytes, tmp_path: P
         runpy.run_path(str(program))["predict"](TEXTS)
 
 
-def test_pickles_are_no_weights(tmp_path: Path) -> None:
+def test_pickles_are_refused_and_not_loaded(tmp_path: Path) -> None:
     canary, path = tmp_path / "canary", tmp_path / "weights.bin"
     path.write_bytes(pickle.dumps(Canary(canary)))
     refused(path, "")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
 from copy import deepcopy
 from typing import get_args
 
 import numpy as np
 import pytest
 import torch
-from skorch.callbacks import EpochScoring
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, make_text_classifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.training import EarlyStopping
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested
-from sklearn_hashnlp.trees._tree_names import ClassTree
+from sklearn_hashnlp.trees._tree_builders import ClassTree
 from tests.oracles.hierarchical_softmax import log_probs
 
 RNG = np.random.default_rng(0)
@@ -71,7 +68,7 @@ def test_trees_follow_the_counts_of_the_labels():
     assert first != second
 
 
-def test_a_tree_of_ones_own_is_over_the_labels_in_order():
+def test_a_custom_tree_is_over_the_sorted_labels():
     X, y = np.eye(4), ["d", "b", "a", "c"]
     tree = tree_from_nested([0, [1, [2, 3]]])
     model = make(tree=tree, max_epochs=60).fit(X, y)
@@ -96,7 +93,7 @@ def test_labels_and_rankings_come_from_the_search_and_agree_with_all_probabiliti
     assert all(value >= 0.3 for row in model.predict_topk(X, threshold=0.3) for _, value in row)
 
 
-def test_of_equally_probable_labels_the_first_is_told():
+def test_ties_are_broken_by_the_order_of_the_labels():
     model = make(tree="balanced", learning_rate=1e-30).fit(np.eye(16), np.arange(16))
     layer = model.net_.module_.head[-1]
     with torch.no_grad():
@@ -104,27 +101,6 @@ def test_of_equally_probable_labels_the_first_is_told():
         layer.bias.zero_()
     assert model.predict(np.eye(16)).tolist() == [0] * 16
     assert [[label for label, _ in row] for row in model.predict_topk(np.eye(16), k=3)] == [[0, 1, 2]] * 16
-
-
-def test_a_row_is_told_the_same_alone_and_among_others(model):
-    assert model.predict_proba(X[7:8]).tobytes() == model.predict_proba(X)[7:8].tobytes()
-    assert model.predict_topk(X[7:8]) == model.predict_topk(X)[7:8]
-
-
-@pytest.mark.parametrize("hidden", [(), (12,)])
-@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
-def test_copies_predict_and_train_on_the_same_to_the_last_bit(hidden, optimizer, tmp_path):
-    model = make(hidden_layer_sizes=hidden, optimizer=optimizer, max_epochs=2, warm_start=True).fit(X, Y)
-    save_model(model, tmp_path / "model", training_state=True)
-    copies = [pickle.loads(pickle.dumps(model)), deepcopy(model), load_model(tmp_path / "model")]
-    expected = model.predict_proba(X).tobytes()
-    further = model.fit(X, Y).predict_proba(X).tobytes()
-    assert further != expected
-    for copy in copies:
-        assert copy.predict_proba(X).tobytes() == expected
-        assert tree_of(copy) == tree_of(model)
-        assert copy.net_.predict(copy._rows(X)).tolist() == copy.predict_proba(X).argmax(axis=1).tolist()
-        assert copy.fit(X, Y).predict_proba(X).tobytes() == further
 
 
 def test_a_tree_that_was_given_is_saved(tmp_path):
@@ -135,13 +111,6 @@ def test_a_tree_that_was_given_is_saved(tmp_path):
     assert (copy.tree, tree_of(copy)) == (tree, tree)
     assert copy.score(X, Y) > 0.9
     copy.fit(X, Y)
-
-
-def test_a_state_whose_tree_has_other_classes_is_refused(model):
-    values, arrays = model._get_model_state()
-    arrays |= {f"tree.{name}": array for name, array in balanced_tree(N_CLASSES + 1).to_arrays().items()}
-    with pytest.raises(ValueError, match="The tree must have num_classes=23 classes, got 24"):
-        make()._set_model_state(values, arrays)
 
 
 def test_a_warm_start_wants_the_same_tree():
@@ -157,7 +126,7 @@ def test_a_warm_start_wants_the_same_tree():
     assert model.fit(X, Y).set_params(tree="random").fit(X, Y)
 
 
-def test_a_stream_knows_how_many_labels_and_no_counts():
+def test_partial_fit_builds_a_tree_without_label_counts():
     model = make(tree="huffman", max_epochs=1)
     for _ in range(12):
         model.partial_fit(X, Y, classes=LABELS)
@@ -166,27 +135,6 @@ def test_a_stream_knows_how_many_labels_and_no_counts():
     assert model.score(X, Y) > 0.9
     unseen = make().partial_fit(X[:4], LABELS[:4], classes=LABELS)
     assert unseen.predict_proba(X).shape == (600, N_CLASSES)
-
-
-def test_early_stopping_measures_by_the_search_and_keeps_the_best():
-    common = NUMBERS < 8
-    model = make(early_stopping=EarlyStopping(patience=3, validation_fraction=0.2), max_epochs=12)
-    model.fit(X[common], Y[common])
-    accuracies = [entry["valid_acc"] for entry in model.history_]
-    assert 0.9 < max(accuracies) <= 1
-    assert all(np.isfinite(entry["valid_loss"]) for entry in model.history_)
-
-
-def test_callbacks_see_probabilities_of_all_classes():
-    scoring = EpochScoring("accuracy", lower_is_better=False, on_train=True, name="acc", use_caching=False)
-    model = make(callbacks=[scoring]).fit(X, Y)
-    assert model.net_.history[-1, "acc"] > 0.95
-    cached = EpochScoring("neg_log_loss", lower_is_better=False, name="told")  # of the outputs of validation
-    common = NUMBERS < 8
-    model = make(callbacks=[cached], early_stopping=EarlyStopping(validation_fraction=0.2)).fit(X[common], Y[common])
-    np.testing.assert_allclose(
-        [-entry["told"] for entry in model.net_.history], [entry["valid_loss"] for entry in model.history_], rtol=1e-5
-    )
 
 
 def test_no_step_is_compiled_and_only_visited_decisions_learn(monkeypatch):
@@ -209,19 +157,6 @@ def test_an_unfitted_and_a_diverged_model_do_not_answer(model):
     for method in ("predict", "predict_topk", "predict_proba"):
         with pytest.raises(ValueError, match="a score is infinite or not a number"):
             getattr(broken, method)(X)
-
-
-def test_an_indicator_matrix_is_refused():
-    with pytest.raises(ValueError, match="takes one label per row, got several"):
-        make().fit(X, (X[:, :5] > 0).astype(int))
-
-
-def test_the_text_classifier_takes_a_tree():
-    texts, labels = [f"word{i} other" for i in range(12)] * 8, [f"label{i}" for i in range(12)] * 8
-    model = make_text_classifier(loss="hsigmoid", max_epochs=20, random_state=0)
-    model.set_params(classifier__tree="balanced").fit(texts, labels)
-    assert tree_of(model[-1]) == balanced_tree(np.full(12, 8))
-    assert model.score(texts, labels) == 1
 
 
 @pytest.mark.gpu

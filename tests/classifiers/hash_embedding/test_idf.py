@@ -52,7 +52,7 @@ def test_a_bag_starts_with_it_divided_by_its_mean():
         initialize_importance(HashEmbeddingBag(10, 4, num_buckets=5, variant="standard"), COUNTS.indices, 3)
 
 
-def test_later_documents_start_only_what_no_earlier_one_had():
+def test_later_documents_initialize_new_columns_only():
     bag = fresh_bag()
     divisor = initialize_importance(bag, COUNTS.indices, 3)
     before = bag.importance.detach().clone()

@@ -1,10 +1,8 @@
-"""Learning from parts: every call alike, in memory that hardly grows, with labels told in advance."""
+"""partial_fit: each call trains on all its rows, in constant memory, with labels given in the first call."""
 
 from __future__ import annotations
 
-import copy
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -41,19 +39,6 @@ def accumulated(model):
     return model.net_.optimizer_.state[model.net_.module_.head[0].bias]["sum"].clone().numpy()
 
 
-def same(first, second):
-    return all(a.tobytes() == b.tobytes() for a, b in zip(weights_of(first), weights_of(second), strict=True))
-
-
-@pytest.mark.parametrize("options", [{}, {"loss": "ova"}, {"loss": "hinge"}, {"hidden_layer_sizes": (8,)}], ids=str)
-def test_a_stream_is_nearly_as_good_as_a_fit_of_one_epoch(options):
-    options = options | {"learning_rate": 0.1}
-    streamed = stream(**options)
-    fitted = HashEmbeddingClassifier(**SMALL | options, max_epochs=1, schedule=None).fit(X, Y)
-    assert streamed.score(X, Y) > fitted.score(X, Y) - 0.05
-    assert streamed.classes_.tolist() == ["a", "b", "c"]
-
-
 def test_each_call_is_one_pass_over_all_its_rows_at_a_constant_rate():
     seen, rates = [], set()
 
@@ -76,18 +61,7 @@ def test_each_call_is_one_pass_over_all_its_rows_at_a_constant_rate():
     assert rates == {0.3}
 
 
-def test_automatic_batches_have_32_rows():
-    sizes = []
-
-    class Watch(Callback):
-        def on_batch_begin(self, net, batch=None, **kwargs):
-            sizes.append(len(batch[0]))
-
-    stream(PARTS[:1], batch_size="auto", callbacks=[Watch()])
-    assert sizes == [32, 18]
-
-
-def test_the_history_grows_by_an_entry_a_call_and_nothing_else_does():
+def test_partial_fit_adds_one_history_entry_and_keeps_no_rows():
     model = stream()
     assert [entry["epoch"] for entry in model.history_] == list(range(1, 9))
     assert all(set(entry) == {"epoch", "train_loss", "dur"} for entry in model.history_)
@@ -97,26 +71,6 @@ def test_the_history_grows_by_an_entry_a_call_and_nothing_else_does():
     assert len(pickle.dumps(model.net_.history)) < size * 9 / 8 + 100
     held = [value for value in vars(model.net_).values() if hasattr(value, "indptr")]
     assert held == []
-
-
-@pytest.mark.xdist_group("measured")
-def test_many_calls_take_no_longer_than_few():
-    model, times, entries = HashEmbeddingClassifier(**SMALL), [], None
-    for call in range(90):
-        start = time.process_time()
-        model.partial_fit(X[:2], Y[:2], classes=["a", "b", "c"])
-        times.append(time.process_time() - start)
-        entries = model.history_ if entries is None else entries
-        assert model.history_ is entries  # added to, not copied
-        assert len(model.history_) == len(model.net_.history) == call + 1
-    assert all(entry["batches"] == [] for entry in model.net_.history)
-    assert np.median(times[-30:]) < 2 * np.median(times[1:31])
-
-
-def test_a_shallow_copy_has_a_history_of_its_own():
-    model = stream(PARTS[:2])
-    copy.copy(model).partial_fit(X[PARTS[2]], Y[PARTS[2]])
-    assert len(model.history_) == 2
 
 
 @pytest.mark.parametrize("loss", ["softmax", "hinge"])
@@ -132,22 +86,8 @@ def test_a_model_that_diverged_does_not_answer(loss):
     assert model.set_params(learning_rate=0.2).fit(X, Y).score(X, Y) > 0.5
 
 
-def test_the_same_stream_twice_is_the_same_model_and_its_orders_differ():
-    orders = []
-
-    class Watch(Callback):
-        def on_batch_begin(self, net, batch=None, **kwargs):
-            orders.append(batch[0].ids.tolist())
-
-    assert same(stream(), stream())
-    assert not same(stream(), stream(random_state=1))
-    stream([PARTS[0]] * 2, callbacks=[Watch()], batch_size=50)
-    assert orders[0] != orders[1]
-    assert sorted(orders[0]) == sorted(orders[1])
-
-
 @pytest.mark.parametrize("classes", [None, ["a", "b", "c"]])
-def test_it_goes_on_after_fit_with_the_state_of_the_optimizer(classes):
+def test_partial_fit_after_fit_keeps_the_optimizer_state(classes):
     model = HashEmbeddingClassifier(**SMALL, max_epochs=2).fit(X[:200], Y[:200])
     before, total = weights_of(model), accumulated(model)
     model.partial_fit(X[200:], Y[200:], classes=classes)
@@ -182,16 +122,6 @@ def test_a_new_column_starts_at_its_document_frequency_and_an_old_one_stays():
     # 50 documents by then, of which one has the column; divided by what the first weights were divided by
     expected = (np.log(51 / 2) + 1) / weights.mean()
     assert started[1][new].numpy() == pytest.approx(np.full((len(new), 2), expected))
-
-
-def test_what_it_counted_is_in_a_copy():
-    for copied in (lambda model: pickle.loads(pickle.dumps(model)), through_state):
-        model = copied(stream(PARTS[:2]))
-        assert model._rows_seen == 100
-        assert model._idf_divisor == stream(PARTS[:2])._idf_divisor
-        model.partial_fit(X[PARTS[2]], Y[PARTS[2]])
-        assert model._rows_seen == 150
-        assert [entry["epoch"] for entry in model.history_] == [1, 2, 3]
 
 
 def through_state(model):
@@ -252,20 +182,7 @@ def test_a_stream_is_calibrated_on_rows_before_it_is_trained_on_them():
     assert model._rows_seen == n_known + 50
 
 
-def test_balanced_class_weights_are_refused_and_others_count():
-    with pytest.raises(ValueError, match="class_weight='balanced' is not for partial_fit: a part of the rows"):
-        stream(PARTS[:1], class_weight="balanced")
-    plain, heavy = stream(PARTS[:1]), stream(PARTS[:1], class_weight={"a": 20})
-    assert (heavy.predict(X) == "a").sum() > (plain.predict(X) == "a").sum()
-
-
-def test_a_size_that_changed_is_named():
-    model = stream(PARTS[:1]).set_params(n_buckets=301)
-    with pytest.raises(ValueError, match="made with another 'n_buckets' than 301"):
-        model.partial_fit(X, Y)
-
-
-def test_a_net_stays_where_it_is(monkeypatch):
+def test_training_does_not_move_a_net_to_another_device(monkeypatch):
     model = stream(PARTS[:1])
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     with pytest.raises(ValueError, match=r"\(device='cuda'\) cannot continue training its net, which is on 'cpu'"):
@@ -275,15 +192,3 @@ def test_a_net_stays_where_it_is(monkeypatch):
         only_cpu.setattr(torch.cuda, "is_available", lambda: False)
         model.partial_fit(X, Y)
     assert len(model.history_) == 2
-
-
-def test_an_indicator_matrix_in_parts():
-    labels = np.stack([X[:, [0]].toarray().ravel() > 0, X[:, [1]].toarray().ravel() > 0], axis=1).astype(int)
-    model = HashEmbeddingClassifier(**SMALL, loss="ova")
-    for _ in range(6):
-        for part in PARTS:
-            model.partial_fit(X[part], csr_array(labels[part]))
-    assert model.classes_.tolist() == [0, 1]
-    assert model.score(X, labels) > 0.9
-    with pytest.raises(ValueError, match="The model was fitted with an indicator matrix of 2 columns in y"):
-        model.partial_fit(X, np.hstack([labels, labels]))

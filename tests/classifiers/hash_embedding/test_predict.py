@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 from scipy.special import expit
-from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from skorch.callbacks import Callback
 
@@ -39,9 +36,8 @@ def test_one_label_a_row(loss, labels):
         assert scores.argmax(axis=1).tolist() == probabilities.argmax(axis=1).tolist()
 
 
-@pytest.mark.parametrize("kind", [np.asarray, csr_matrix, csr_array, lambda y: y.astype(bool)])
-def test_any_number_of_labels_a_row(kind):
-    model = HashEmbeddingClassifier(**SMALL | {"max_epochs": 30}, loss="ova").fit(X, kind(TOPICS))
+def test_any_number_of_labels_a_row():
+    model = HashEmbeddingClassifier(**SMALL | {"max_epochs": 30}, loss="ova").fit(X, csr_matrix(TOPICS))
     assert model.classes_.tolist() == [0, 1, 2, 3]
     scores, predicted = model.decision_function(X), model.predict(X)
     assert scores.shape == (300, 4)
@@ -50,40 +46,6 @@ def test_any_number_of_labels_a_row(kind):
     assert predicted.dtype == np.int64
     assert (predicted == (scores > 0)).all()
     assert model.score(X, TOPICS) == accuracy_score(TOPICS, predicted) > 0.8
-
-
-def test_two_columns_of_labels_are_two_scores():
-    model = HashEmbeddingClassifier(**SMALL, loss="ova").fit(X, TOPICS[:, :2])
-    assert model.decision_function(X).shape == model.predict_proba(X).shape == (300, 2)
-
-
-def test_a_column_that_is_always_the_same():
-    labels = np.column_stack([TOPICS[:, 0], np.zeros(300), np.ones(300)]).astype(int)
-    model = HashEmbeddingClassifier(**SMALL, loss="ova").fit(X, labels)
-    assert model.predict(X)[:, 1:].tolist() == labels[:, 1:].tolist()
-
-
-def test_any_number_of_labels_with_rows_held_out():
-    model = HashEmbeddingClassifier(**SMALL, loss="ova", early_stopping=EarlyStopping(validation_fraction=0.2)).fit(
-        X, TOPICS
-    )
-    assert all(0 <= entry["valid_acc"] <= 1 for entry in model.history_)
-    assert model.score(X, TOPICS) > 0.3
-
-
-def through_state(model):
-    again = clone(model)
-    again._set_model_state(*model._get_model_state())
-    return again
-
-
-@pytest.mark.parametrize("copy", [through_state, lambda model: pickle.loads(pickle.dumps(model))])
-@pytest.mark.parametrize(("loss", "labels"), [("softmax", Y), ("ova", Y), ("hinge", Y), ("ova", TOPICS)], ids=str)
-def test_a_copy_answers_the_same_whatever_its_parameters_are_by_now(copy, loss, labels):
-    model = HashEmbeddingClassifier(**SMALL, loss=loss).fit(X, labels)
-    again = copy(model).set_params(loss="hinge" if loss == "ova" else "ova")
-    for answer in ("predict", "predict_proba", "decision_function"):
-        assert getattr(again, answer)(X).tobytes() == getattr(model, answer)(X).tobytes()
 
 
 def test_the_best_labels():
@@ -102,13 +64,7 @@ def test_the_best_labels():
             model.predict_topk(X, k=k)
 
 
-def test_the_best_of_any_number_of_labels():
-    model = HashEmbeddingClassifier(**SMALL | {"max_epochs": 30}, loss="ova").fit(X, TOPICS)
-    for row, pairs in zip(model.predict(X), model.predict_topk(X, threshold=0.5), strict=True):
-        assert sorted(label for label, _ in pairs) == np.flatnonzero(row).tolist()
-
-
-def test_equal_probabilities_stand_in_the_order_of_the_classes():
+def test_ties_are_broken_by_the_order_of_the_classes():
     model = HashEmbeddingClassifier(**SMALL).fit(np.eye(4), ["b", "a", "d", "c"])
     for parameter in model.net_.module_.head.parameters():
         parameter.detach().zero_()
@@ -140,10 +96,3 @@ def test_hinge_probabilities_fit_the_rows_they_were_fitted_on(early_stopping):
     # At the maximum of the likelihood the score of the right class is, on the average, what was expected of it.
     assert (probabilities * scores).sum(axis=1).mean() == pytest.approx(own.mean(), rel=0.01)
     assert model._loss.inverse_temperature != 1
-
-
-def test_the_tag_says_who_takes_indicator_matrices():
-    for loss in LOSSES:
-        tags = HashEmbeddingClassifier(loss=loss).__sklearn_tags__()
-        assert tags.classifier_tags.multi_label == (loss == "ova")
-        assert tags.input_tags.sparse

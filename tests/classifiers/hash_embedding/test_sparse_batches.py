@@ -1,4 +1,4 @@
-"""Batches hold what the sparse rows hold."""
+"""Sparse rows in one form, and the batches of them, made by the kernel or on a device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatches, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import DeviceDataset, SparseBatches, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import canonical_rows
 
 MATRIX = csr_array(random_array((37, 50), density=0.2, rng=np.random.default_rng(0), dtype=np.float32))
 
@@ -45,7 +46,7 @@ def test_a_slice_is_its_rows(start, stop):
     assert found[1].tolist() == expected[0].row_weights.tolist() == list(range(start, stop))
 
 
-def test_of_a_slice_nothing_is_copied_but_what_torch_cannot_hold():
+def test_a_slice_is_copied_only_if_torch_needs_it():
     rows = SparseDataset(MATRIX)
     assert np.shares_memory(rows.take(slice(3, 30))[0].weights.numpy(), MATRIX.data)
     locked = MATRIX.copy()
@@ -88,19 +89,6 @@ def test_one_pass_has_every_row_once(batch_size, shuffle):
     assert len(batches) == -(-37 // batch_size)
 
 
-def test_every_pass_has_an_order_of_its_own_and_the_seed_decides_it():
-    def orders(seed):
-        batches = SparseBatches(
-            SparseDataset(MATRIX, np.arange(37)), 10, shuffle=True, generator=np.random.default_rng(seed)
-        )
-        return [[t for _, targets in batches for t in targets.tolist()] for _ in range(2)]
-
-    first, second = orders(1)
-    assert first != second
-    assert orders(1) == [first, second]
-    assert orders(2) != [first, second]
-
-
 def test_a_last_batch_that_is_too_small_joins_the_one_before():
     sizes = [len(batch) for batch, _ in SparseBatches(SparseDataset(MATRIX), 12, smallest=2)]
     assert sizes == [12, 12, 13]
@@ -121,11 +109,6 @@ def test_batches_of_limited_size_end_as_late_as_they_may(lengths, batch_size, ma
     assert [pair for batch, _ in batches for pair in rows_of(batch)] == [
         [(j, 1.0) for j in range(length)] for length in lengths
     ]
-
-
-def test_no_rows_give_no_columns():
-    batches = list(SparseBatches(SparseDataset(MATRIX[:0]), 5))
-    assert sum(len(batch) for batch, _ in batches) == 0
 
 
 def test_dropout_keeps_a_random_number_of_columns_in_their_order():
@@ -152,3 +135,139 @@ def test_dropout_draws_every_number_and_every_column_equally_often():
     assert lengths[0] == 0
     assert (np.abs(lengths[1:] - 2000) < 200).all()
     assert (np.abs(np.bincount(batch.ids.numpy()) - 2000) < 200).all()
+
+
+DENSE = np.array([[0, 2, -1, 0], [0, 0, 0, 0], [3, 0, 0, 0.5]], dtype=np.float32)
+
+
+@given(
+    entries=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([-2.0, -1.0, 0.0, 0.5, 4.0])), max_size=12),
+    cut=st.integers(0, 12),
+)
+def test_unsorted_columns_duplicates_and_zeros(entries, cut):
+    cut = min(cut, len(entries))
+    data = np.array([value for _, value in entries], dtype=np.float32)
+    indices = np.array([column for column, _ in entries], dtype=np.int64)
+    messy = csr_array((data, indices, np.array([0, cut, len(entries)])), shape=(2, 4))
+    before = messy.data.copy(), messy.indices.copy()
+    rows = canonical_rows(messy, any_scale=False)
+    expected = np.zeros((2, 4), dtype=np.float32)
+    for place, (column, value) in enumerate(entries):
+        expected[int(place >= cut), column] += value
+    np.testing.assert_array_equal(rows.toarray(), expected)
+    assert rows.nnz == np.count_nonzero(expected)
+    assert rows.has_canonical_format
+    assert np.array_equal(before[0], messy.data)
+    assert np.array_equal(before[1], messy.indices)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_rows_out_of_range_are_rescaled_and_only_if_that_is_allowed(scale):
+    extreme = (DENSE * scale).astype(np.float32)
+    if scale < 1:
+        np.testing.assert_array_equal(canonical_rows(extreme, any_scale=False).toarray(), extreme)
+    expected = DENSE / np.array([[2], [1], [3]])
+    np.testing.assert_allclose(canonical_rows(extreme, any_scale=True).toarray(), expected, rtol=1e-6)
+    last_empty = canonical_rows(np.vstack([extreme, np.zeros((2, 4), np.float32)]), any_scale=True)
+    np.testing.assert_allclose(last_empty.toarray()[:3], expected, rtol=1e-6)
+
+
+def test_a_row_that_is_rescaled_changes_no_other():
+    values = np.random.default_rng(0).random((5, 4)).astype(np.float32)
+    values[1] *= 1e30
+    values[3] *= 1e-30
+    values[4, 0] = 1e-30  # a small value beside ordinary ones is no reason to rescale
+    rows = canonical_rows(values, any_scale=True).toarray()
+    for ordinary in (0, 2, 4):
+        assert rows[ordinary].tobytes() == values[ordinary].tobytes()
+    for i in range(5):
+        assert rows[i].tobytes() == canonical_rows(values[[i]], any_scale=True).toarray()[0].tobytes()
+
+
+def test_a_row_that_cannot_be_rescaled_is_named():
+    values = np.ones((3, 4), dtype=np.float32)
+    values[2, 1] = -1e37
+    with pytest.raises(ValueError, match=r"X has the value -1e\+37 in row 2, and normalize=None .* up to 1e\+15"):
+        canonical_rows(values, any_scale=False)
+    values[2, 1] = 1e15
+    assert canonical_rows(values, any_scale=False).nnz == 12
+
+
+def test_duplicates_that_add_up_to_infinity_are_refused():
+    values = csr_array((np.full(2, 3e38, dtype=np.float32), np.array([1, 1]), np.array([0, 2])), shape=(1, 3))
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(ValueError, match="the same row and column that add up to infinity"),
+    ):
+        canonical_rows(values, any_scale=True)
+
+
+def test_columns_beyond_the_hash_functions_are_refused():
+    wide = csr_array((np.ones(2, np.float32), np.array([0, 2**32]), np.array([0, 1, 2])), shape=(2, 2**34))
+    with pytest.raises(ValueError, match=r"X has 17179869184 columns, .* make fewer, such as Hashing"):
+        canonical_rows(wide, any_scale=True)
+
+
+DRAWS = np.random.default_rng(0)
+WIDER = csr_array(random_array((700, 50), density=0.1, rng=DRAWS, dtype=np.float32))
+TARGETS = {"numbers": DRAWS.integers(0, 5, 700), "indicators": DRAWS.integers(0, 2, (700, 3)).astype(np.float32)}
+WEIGHTS = {"weighted": DRAWS.random(700).astype(np.float32), "unweighted": None}
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+def tensors(batch, targets):
+    found = [batch.ids, batch.offsets, batch.weights, targets]
+    return found if batch.row_weights is None else [*found, batch.row_weights]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("targets", TARGETS)
+@pytest.mark.parametrize("batch_size", [3, 7, 1000])  # 234 batches: more than are gathered at once
+def test_batches_on_a_device_equal_the_batches_of_the_kernel(batch_size, targets, weights, device):
+    rows = SparseDataset(WIDER, TARGETS[targets], WEIGHTS[weights])
+    order = np.random.default_rng(1).permutation(len(rows))
+    edges = [*range(0, len(rows), batch_size), len(rows)]
+    batches = list(DeviceDataset(rows, torch.device(device)).batches(order, edges))
+    assert len(batches) == len(edges) - 1
+    for (batch, taken), start, stop in zip(batches, edges[:-1], edges[1:], strict=True):
+        expected = tensors(*rows.take(order[start:stop]))
+        for found, wanted in zip(tensors(batch, taken), expected, strict=True):
+            assert found.device.type == device
+            assert found.dtype == wanted.dtype
+            assert torch.equal(found.cpu(), wanted)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_dropout_on_a_device_keeps_a_random_number_of_columns_in_their_order(device):
+    rows = SparseDataset(WIDER)
+    generator = np.random.default_rng(0)
+    order, edges = np.arange(len(rows))[::-1].copy(), [0, 300, 700]
+    seen = set()
+    for _ in range(60):
+        for (batch, _), start in zip(
+            DeviceDataset(rows, torch.device(device)).batches(order, edges, dropout=(2, 4), generator=generator),
+            edges,
+            strict=False,
+        ):
+            offsets = batch.offsets.tolist()
+            assert offsets[-1] == len(batch.ids)
+            for place in range(0, len(batch), 37):
+                row = order[start + place]
+                whole = WIDER.indices[WIDER.indptr[row] : WIDER.indptr[row + 1]].tolist()
+                kept = batch.ids[offsets[place] : offsets[place + 1]].tolist()
+                assert min(2, len(whole)) <= len(kept) <= min(4, len(whole))
+                assert [column for column in whole if column in kept] == kept  # a subset, none twice, order kept
+                seen |= {(row, column) for column in kept}
+    assert all((order[0], column) in seen for column in WIDER.indices[WIDER.indptr[order[0]] :])
+
+
+@pytest.mark.gpu
+def test_rows_are_copied_to_a_device_once():
+    batches = SparseBatches(SparseDataset(WIDER), 100, shuffle=True, generator=np.random.default_rng(0), device="cuda")
+    first = torch.cat([batch.ids for batch, _ in batches]).cpu()
+    there = batches._on_device
+    second = torch.cat([batch.ids for batch, _ in batches]).cpu()
+    assert batches._on_device is there
+    assert not torch.equal(first, second)
+    assert torch.equal(first.sort().values, second.sort().values)

@@ -52,14 +52,6 @@ def shards(**options):
     return [trained(part, **options) for part in PARTS]
 
 
-def streamed(part, **options):
-    model = HashEmbeddingClassifier(**SMALL | options)
-    rows = np.arange(400)[part]
-    for few in np.array_split(rows, len(rows) // 25):
-        model.partial_fit(X[few], Y[few], classes=["a", "b", "c"])
-    return model
-
-
 def weights_of(model):
     return {name: value.detach().numpy() for name, value in model.net_.module_.state_dict().items()}
 
@@ -152,44 +144,12 @@ def test_merging_one_model_changes_no_bit(options):
     assert merged is not model
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS[::2], ids=str)
 def test_the_order_has_no_influence_nor_have_earlier_merges(options):
     one, two, three = shards(**options)
     merged = merge([one, two, three])
     same(merged, merge([three, one, two]), rtol=1e-4, atol=1e-6)
     same(merged, merge([merge([one, two]), three]), rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_copies_that_count_as_one_are_the_model(options):
-    model = trained(PARTS[2], **options)
-    same(model, merge([model, model], [0.5, 0.5]), rtol=1e-5, atol=1e-7)
-    assert (merge([model, model]).predict(X) == model.predict(X)).mean() > 0.99  # idf of twice the rows
-
-
-def test_a_stream_of_batches_is_merged_as_it_is():
-    models = [streamed(part) for part in PARTS]
-    same(models[0], merge(models[:1]), rtol=1e-6, atol=0)
-    merged = merge(models)
-    assert merged.score(X, Y) > max(model.score(X, Y) for model in models[:1])
-    assert [entry["epoch"] for entry in merged.history_] == list(range(1, len(merged.history_) + 1))
-
-
-def test_rows_of_one_model_alone_are_its_rows_and_others_are_initial():
-    left, right = csr_array(X.multiply(np.arange(90) < 45)), csr_array(X.multiply(np.arange(90) >= 45))
-    options = SMALL | {
-        "n_buckets": 2**16,
-        "n_embeddings": 2**16,
-        "embedding": EmbeddingTables(importance_init="ones"),
-        "n_hashes": 1,
-    }
-    models = [HashEmbeddingClassifier(**options).fit(rows, Y) for rows in (left, right)]
-    pools, merged = [weights_of(model)["bag.pool"] for model in models], weights_of(merge(models))["bag.pool"]
-    trained_by = [pool.any(axis=1) for pool in pools]
-    assert not (trained_by[0] & trained_by[1]).any()
-    for pool, rows in zip(pools, trained_by, strict=True):
-        np.testing.assert_array_equal(merged[rows], pool[rows])
-    assert not merged[~trained_by[0] & ~trained_by[1]].any()
 
 
 def test_a_merged_model_trains_on_and_is_saved(tmp_path):
@@ -289,15 +249,6 @@ def test_models_without_accumulated_squares_are_refused(tmp_path):
         merge([loaded.partial_fit(X, Y)])
 
 
-def test_models_that_were_loaded_and_trained_further_are_merged_by_their_step_sizes(tmp_path):
-    parts = [trained(part, embedding=EmbeddingTables(importance_init="ones")) for part in PARTS]
-    exact = merge(parts)
-    for number, part in enumerate(parts):
-        save_model(part, tmp_path / str(number))
-        parts[number] = load_model(tmp_path / str(number)).partial_fit(X[:1], Y[:1])
-    assert (merge(parts).predict(X) == exact.predict(X)).mean() > 0.9
-
-
 class Locked(Callback):
     """It can be neither copied nor pickled, like one that writes a file."""
 
@@ -310,14 +261,6 @@ def test_callbacks_that_cannot_be_copied_are_shared():
     merged = merge([trained(part, callbacks=callbacks) for part in PARTS])
     assert merged.callbacks is callbacks
     same(merged, merge(shards()))
-
-
-def test_the_same_labels_in_arrays_of_other_widths():
-    models = [
-        HashEmbeddingClassifier(**SMALL).partial_fit(X, Y.astype(dtype), classes=np.array(["a", "b", "c"], dtype=dtype))
-        for dtype in ("U1", "U7")
-    ]
-    assert merge(models).score(X, Y) == pytest.approx(models[0].score(X, Y), abs=0.01)
 
 
 def test_wrong_arguments():
@@ -336,3 +279,11 @@ def test_wrong_arguments():
     pipeline = make_pipeline(HashingVectorizer(), HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS)
     with pytest.raises(TypeError, match="model 0 is a HashEmbeddingClassifier, model 1 a Pipeline"):
         merge([model, pipeline])
+
+
+def test_the_same_labels_in_arrays_of_other_widths():
+    models = [
+        HashEmbeddingClassifier(**SMALL).partial_fit(X, Y.astype(dtype), classes=np.array(["a", "b", "c"], dtype=dtype))
+        for dtype in ("U1", "U7")
+    ]
+    assert merge(models).score(X, Y) == pytest.approx(models[0].score(X, Y), abs=0.01)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
@@ -43,27 +39,12 @@ def test_labels_and_probabilities_are_nearly_those_before(trained):
     assert model.n_features_in_ == 96
 
 
-def test_labels_follow_the_scores(trained):
-    model = quantize(trained)
-    scores = model.decision_function(BITS)
-    assert scores.shape == (600, 3)
-    assert np.array_equal(model.predict(BITS), model.classes_[scores.argmax(axis=1)])
-
-
 def test_fit_is_to_train_and_to_quantise(trained):
     fitted = QuantizedSGNNClassifier(small()).fit(BITS[:400], LABELS[:400])
     assert np.array_equal(fitted.decision_function(BITS), quantize(trained).decision_function(BITS))
     weight = np.where(LABELS == "low", 0.0, 1.0)
     weighted = QuantizedSGNNClassifier(small()).fit(BITS, LABELS, sample_weight=weight)
     assert "low" not in weighted.predict(BITS)
-
-
-def test_the_classifier_that_was_quantised_is_as_it_was(trained):
-    before = trained.decision_function(BITS)
-    model = quantize(trained)
-    assert np.array_equal(trained.decision_function(BITS), before)
-    assert model.estimator is not trained
-    assert model.estimator.get_params() == trained.get_params()
 
 
 def test_bits_signs_and_packed_bits():
@@ -78,12 +59,6 @@ def test_bits_signs_and_packed_bits():
         by_packed.predict(packed.astype(float))
 
 
-def test_means_of_bits():
-    means = (BITS[:300] + BITS[300:]).astype(np.float32) / 2
-    trained = small().fit(means, LABELS[:300])
-    assert (quantize(trained).predict(means) == trained.predict(means)).mean() > 0.99
-
-
 def test_rows_beyond_one_are_refused(trained):
     with pytest.raises(ValueError, match=r"from -1 to 1 .* got numbers from 0 to 1\.5"):
         quantize(trained).predict(BITS * 1.5)
@@ -95,13 +70,6 @@ def test_rows_beyond_one_are_refused(trained):
         quantize(trained).predict(np.full((1, 96), np.nan))
 
 
-def test_two_classes_have_one_score_a_row():
-    model = quantize(small().fit(BITS, LABELS == "low"))
-    scores = model.decision_function(BITS)
-    assert scores.shape == (600,)
-    assert np.array_equal(model.predict(BITS), scores > 0)
-
-
 def test_one_against_all_and_any_number_of_labels():
     trained = small(loss="ova").fit(BITS, LABELS)
     assert (quantize(trained).predict(BITS) == trained.predict(BITS)).mean() > 0.99
@@ -111,13 +79,6 @@ def test_one_against_all_and_any_number_of_labels():
     assert (model.predict(BITS) == trained.predict(BITS)).mean() > 0.99
     assert np.array_equal(model.predict(BITS), model.predict_proba(BITS) > 0.5)
     assert get_tags(model).classifier_tags.multi_label
-
-
-def test_no_hidden_layers():
-    trained = small(hidden_layer_sizes=()).fit(BITS, LABELS)
-    model = quantize(trained)
-    assert (model.predict(BITS) == trained.predict(BITS)).mean() > 0.99
-    assert len(model.layers_) == 1
 
 
 def test_more_rows_than_are_scored_at_once(trained):
@@ -156,13 +117,3 @@ def test_what_is_no_fitted_classifier_is_refused():
         quantize(small())
     with pytest.raises(NotFittedError):
         QuantizedSGNNClassifier().predict(BITS)
-
-
-def test_clones_copies_and_searches(trained):
-    model = quantize(trained)
-    copy = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(copy.decision_function(BITS), model.decision_function(BITS))
-    assert not hasattr(clone(model), "layers_")
-    search = GridSearchCV(QuantizedSGNNClassifier(small(max_epochs=3)), {"estimator__hidden_layer_sizes": [(), (8,)]})
-    search.fit(BITS, LABELS)
-    assert search.best_estimator_.n_features_in_ == 96

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
-from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseBatch, DenseBatches, DenseDataset
+from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseBatches, DenseDataset
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.integers(0, 100, (37, 5)).astype(np.uint8)
@@ -35,7 +34,7 @@ def test_a_slice_is_not_copied():
 
 
 @pytest.mark.filterwarnings("error")
-def test_memory_that_torch_does_not_know():
+def test_read_only_and_strided_rows_are_gathered():
     locked = MATRIX.copy()
     locked.flags.writeable = False
     for matrix in (locked, np.asfortranarray(MATRIX), MATRIX[:, ::-1], MATRIX[::-2]):
@@ -68,15 +67,7 @@ def test_batches_hold_every_row_once(shuffle):
     assert np.array_equal(np.concatenate([batch.values.numpy() for batch, _ in seen]), MATRIX[order])
 
 
-def test_a_batch_goes_to_a_device():
-    batch = DenseBatch(torch.zeros(2, 3), torch.ones(2)).to("meta")
-    assert batch.values.is_meta
-    assert batch.row_weights is not None
-    assert batch.row_weights.is_meta
-    assert DenseBatch(torch.zeros(2, 3)).to("meta").row_weights is None
-
-
-def test_elsewhere_batches_are_made_of_one_copy():
+def test_batches_on_another_device_are_made_of_one_copy():
     batches = DenseBatches(DenseDataset(MATRIX, np.arange(37), WEIGHTS), 10, shuffle=True, device="meta")
     seen = list(batches)
     there = batches._on_device
@@ -87,24 +78,3 @@ def test_elsewhere_batches_are_made_of_one_copy():
     assert all(batch.values.is_meta and targets.is_meta for batch, targets in seen)
     list(batches)
     assert batches._on_device is there
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
-def test_on_cuda_batches_are_those_of_the_cpu(weights):
-    here, there = (
-        DenseBatches(
-            DenseDataset(MATRIX, np.arange(37), weights),
-            10,
-            shuffle=True,
-            generator=np.random.default_rng(0),
-            device=device,
-        )
-        for device in ("cpu", "cuda")
-    )
-    for (batch, targets), (batch_there, targets_there) in zip(here, there, strict=True):
-        assert batch_there.values.is_cuda
-        assert torch.equal(batch_there.values.cpu(), batch.values)
-        assert torch.equal(targets_there.cpu(), targets)
-        if weights is not None:
-            assert torch.equal(batch_there.row_weights.cpu(), batch.row_weights)

@@ -88,26 +88,20 @@ def test_the_cache_has_the_special_tokens_of_the_models(
     assert load_model(tmp_path / "m").models_[1].score(VALID) == cache.score(VALID)
 
 
-@pytest.mark.parametrize("option", [["--cache", 5], ["--bins"]])
-def test_cache_and_bins_need_the_training_text(
-    hashnlp: Any, folders: list[Path], valid: Path, tmp_path: Path, option: list[Any]
-) -> None:
-    result = hashnlp("lm", "mix", *folders, "--valid", valid, "-m", tmp_path / "m", *option)
-    assert (result.code, f"{option[0]} needs --train" in result.err) == (2, True)
-    assert not (tmp_path / "m").exists()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--train"], "--train needs --cache or --bins"),
-        (["--cache", 5, "--context-length", 3, "--train"], "--context-length needs --bins"),
+        (["--cache", 5], "--cache needs --train"),
+        (["--bins"], "--bins needs --train"),
+        (["--train", "VALID"], "--train needs --cache or --bins"),
+        (["--cache", 5, "--context-length", 3, "--train", "VALID"], "--context-length is the length of the contexts"),
     ],
 )
 def test_options_without_the_one_that_they_belong_to_are_refused(
     hashnlp: Any, folders: list[Path], valid: Path, tmp_path: Path, options: list[Any], message: str
 ) -> None:
-    result = hashnlp("lm", "mix", *folders, "--valid", valid, "-m", tmp_path / "m", *options, valid)
+    options = [valid if option == "VALID" else option for option in options]
+    result = hashnlp("lm", "mix", *folders, "--valid", valid, "-m", tmp_path / "m", *options)
     assert (result.code, message in result.err) == (2, True)
     assert not (tmp_path / "m").exists()
 

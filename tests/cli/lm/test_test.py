@@ -170,7 +170,7 @@ def test_blank_lines_and_empty_input(hashnlp: Any, lm: Path) -> None:
 
 
 def test_every_saved_epoch_predicts(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    arguments = ["--order", 3, "--epochs", 2, "--checkpoint-dir", tmp_path / "p", "--keep", "all"]
+    arguments = ["--order", 3, "--epochs", 2, "--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')"]
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments).code == 0
     for number in (1, 2):
         folder = tmp_path / "p" / f"epoch-{number:05d}"
@@ -200,8 +200,3 @@ def test_greedy_search_without_a_tree_is_an_error_of_one_line(hashnlp: Any, tmp_
     result = hashnlp("lm", "test", "-m", tmp_path / "m", "--search", "greedy", stdin="a b\n")
     assert (result.code, result.out, len(result.err.splitlines())) == (1, "", 1)
     assert "search to be 'exact', since the model has no tree, got 'greedy'" in result.err
-
-
-@pytest.mark.parametrize("arguments", [["--top", 0], ["--top", 2, "--search", "greedy"], ["--batch-size", 0]])
-def test_wrong_usage(hashnlp: Any, lm: Path, arguments: list[Any]) -> None:
-    assert hashnlp("lm", "test", "-m", lm, *arguments, stdin="a b").code == 2

@@ -8,20 +8,20 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel
-from sklearn_hashnlp.cli.lm import _options as options
-from sklearn_hashnlp.cli.lm._network import callbacks_of
-from sklearn_hashnlp.language import LanguageSchedule
-from sklearn_hashnlp.language._trees import WordTree
+from sklearn_hashnlp.cli.lm._train import LanguageOptions
+from sklearn_hashnlp.language import LanguageSchedule, Regularization
 from sklearn_hashnlp.persistence import load_model
+from sklearn_hashnlp.training import EarlyStopping
 from sklearn_hashnlp.training._callbacks import LanguageProgress
 
-SMALL = ["--order", 3, "--embedding-dim", 4, "--hidden-size", 8, "--batch-size", 32, "--epochs", 2]
+SMALL = ["--order", 3, "--epochs", 2]
+SMALL += ["--set", "embedding_dim=4", "--set", "hidden_size=8", "--set", "batch_size=32"]
 SIZES = {"order": 3, "embedding_dim": 4, "hidden_size": 8, "batch_size": 32, "max_epochs": 2}
 
 
@@ -44,86 +44,28 @@ def test_defaults_are_those_of_the_estimator(hashnlp: Any, sentences: Path, tmp_
 
 
 def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    given: dict[str, tuple[Any, str | None, Any]] = {  # what is part of another parameter follows below
-        "--tree": ("cluster", "tree", "cluster"),
-        "--direct-connections": ("hashed", "direct_connections", ("hashed", 1000)),
-        "--n-direct": (1000, None, None),
-        "--arch": ("modern", "hidden_layer", ("residual", 2)),
-        "--n-blocks": (2, None, None),
-        "--far-context": (3, "far_context", 3),
-        "--init": ("reference", "init", "reference"),
-        "--embedding": ("hash", "embedding", "hash"),
-        "--max-vocabulary": (7, "max_features", 7),
-        "--min-count": (2, "min_count", 2),
-        "--start-token": ("[", "special_tokens", ("[", "]", "?")),
-        "--end-token": ("]", None, None),
-        "--unknown-token": ("?", None, None),
-        "--padding": ("reference", "padding", "reference"),
-        "--optimizer": ("adam", "optimizer", "adam"),
-        "--learning-rate": (0.01, "learning_rate", 0.01),
-        "--bias-learning-rate": (2, "schedule__bias_learning_rate", 2.0),
-        "--direct-learning-rate": (3, "schedule__direct_learning_rate", 3.0),
-        "--schedule": ("constant", "schedule__decay", "constant"),
-        "--warmup-steps": (7, "schedule__warmup_steps", 7),
-        "--weight-decay": (1e-4, "regularization__weight_decay", 1e-4),
-        "--max-grad-norm": (5, "regularization__max_grad_norm", 5.0),
-        "--dropout": (0.5, "regularization__dropout", 0.5),
-        "--embedding-dropout": (0.15, "regularization__embedding_dropout", 0.15),
-        "--word-dropout": (0.2, "regularization__word_dropout", 0.2),
-        "--patience": (3, "early_stopping__patience", 3),
-        "--validation-fraction": (0.2, "early_stopping__validation_fraction", 0.2),
-        "--max-time": (60, None, None),
-        "--log-every": (1, None, None),
-        "--checkpoint-dir": (tmp_path / "p", "checkpoint_dir", (str(tmp_path / "p"), "all")),
-        "--keep": ("all", None, None),
-        "--seed": (5, "random_state", 5),
-        "--device": ("auto", "device", "auto"),
-    }
-    words = [word for option, (text, _, _) in given.items() for word in (option, text)]
-    flags = {"resume": True, "across_sentences": True}
-    words += ["--early-stopping", *(f"--{name.replace('_', '-')}" for name in flags)]
-    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *words)
+    options = ["--learning-rate", 0.01, "--seed", 5, "--device", "auto", "--checkpoint-dir", tmp_path / "p", "--resume"]
+    options += ["--max-time", 60, "--log-every", 1, "--set", "tree=cluster", "--set", "regularization__dropout=0.5"]
+    options += ["--set", "early_stopping__patience=3", "--set", "schedule__decay=constant"]
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *options)
     assert result.code == 0, result.err
-    expected = SIZES | {name: value for _, name, value in given.values() if name} | flags
-    model = load_model(tmp_path / "m")
-    parameters = model.get_params()
-    assert {name: parameters[name] for name in expected} == expected
-    assert {entry["epoch"] for entry in model.log_} == {1, 2}
-    limit, log = callbacks_of({"max_time": 60.0, "log_every": 2})
-    assert (limit.seconds, log.every) == (60.0, 2)
-    never_given = {"callbacks", "output", "verbose", "vocabulary", "warm_start"}
-    never_given |= {"early_stopping", "regularization", "schedule"}  # but for their fields
-    assert set(model.get_params(deep=False)) - set(expected) == never_given
-    result = hashnlp(
-        "lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--output", "adaptive", "--direct-connections", "dense"
+    expected = HsigmoidLanguageModel(
+        **SIZES,
+        learning_rate=0.01,
+        random_state=5,
+        device="auto",
+        checkpoint_dir=str(tmp_path / "p"),
+        resume=True,
+        tree="cluster",
+        regularization=Regularization(dropout=0.5),
+        early_stopping=EarlyStopping("valid_loss", 3, 0.1),
+        schedule=LanguageSchedule("constant"),
     )
-    assert result.code == 0, result.err
-    loaded = load_model(tmp_path / "m")
-    assert (loaded.output, loaded.direct_connections) == ("adaptive", True)
-    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--output", "softmax", "--tie-weights")
-    assert result.code == 0, result.err
-    assert load_model(tmp_path / "m").output == "tied_softmax"
-    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--activation", "sigmoid")
-    assert result.code == 0, result.err
-    assert load_model(tmp_path / "m").hidden_layer == "sigmoid"
-    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--max-grad-norm", 0)
-    assert result.code == 0, result.err
-    assert load_model(tmp_path / "m").regularization.max_grad_norm is None
-
-
-def test_choices_are_those_of_the_parameters() -> None:
-    assert set(options.TreeKind) == set(get_args(WordTree))
-    constraints = HsigmoidLanguageModel._parameter_constraints
-    for name, kind in {
-        "init": options.Init,
-        "embedding": options.Embedding,
-        "padding": options.Padding,
-        "optimizer": options.Optimizer,
-    }.items():
-        assert set(kind) == constraints[name][0].options
-    assert {*options.OutputLayer, "tied_softmax"} == constraints["output"][0].options
-    assert {*options.Activation, "residual"} == constraints["hidden_layer"][0].options
-    assert set(options.Schedule) == LanguageSchedule._parameter_constraints["decay"][0].options
+    model = load_model(tmp_path / "m")
+    assert repr(model.get_params()) == repr(expected.get_params())
+    assert {entry["epoch"] for entry in model.log_} == {1, 2}
+    limit, log = LanguageOptions(max_time=60.0, log_every=2).callbacks()
+    assert (limit.seconds, log.every) == (60.0, 2)
 
 
 def test_validation_log_and_json(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
@@ -145,16 +87,8 @@ def test_validation_log_and_json(hashnlp: Any, sentences: Path, corpus: list[str
 def test_early_stopping_reports_the_best_epoch(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("mat the on sat cat the\n" * 3)
     arguments = [
-        *SMALL,
-        "--epochs",
-        60,
-        "--schedule",
-        "constant",
-        "--early-stopping",
-        "--patience",
-        3,
-        "--valid",
-        tmp_path / "other.txt",
+        *(*SMALL, "--epochs", 60, "--set", "schedule__decay=constant", "--valid", tmp_path / "other.txt"),
+        *("--set", "early_stopping=valid_loss", "--set", "early_stopping__patience=3"),
     ]
     report = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments, "--json").json
     losses = [entry["valid_perplexity"] for entry in report["history"]]
@@ -167,13 +101,15 @@ def test_early_stopping_reports_the_best_epoch(hashnlp: Any, sentences: Path, tm
 def test_checkpoints_are_saved_and_training_is_resumed(
     hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path
 ) -> None:
-    kept = ["--checkpoint-dir", tmp_path / "p", "--keep", "all", "--quiet", "--schedule", "constant"]
+    kept = ["--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')", "--quiet", "--set", "schedule__decay=constant"]
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept).code == 0
     assert sorted(path.name for path in (tmp_path / "p").iterdir()) == ["epoch-00001", "epoch-00002"]
     again = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept)
     message = f"{tmp_path / 'p'} contains epoch-00001 of an earlier training; use --resume to continue it, or another "
     assert (again.code, again.err) == (1, f"hashnlp: {message}--checkpoint-dir.\n")
-    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept, "--epochs", 4, "--resume")
+    result = hashnlp(
+        "lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept, "--epochs", 4, "--set", "resume=True"
+    )
     assert result.code == 0, result.err
     sizes = SIZES | {"max_epochs": 4, "schedule": LanguageSchedule("constant")}
     expected = HsigmoidLanguageModel(**sizes, random_state=0).fit(corpus)
@@ -193,7 +129,7 @@ def test_an_interrupt_leaves_finished_epochs_and_no_model(
     monkeypatch.setattr(LanguageProgress, "_move", lambda *_: None)
     monkeypatch.setattr(LanguageProgress, "on_batch_begin", lambda *_, **__: None)
     arguments = ["lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--epochs", 9]
-    result = hashnlp(*arguments, "--checkpoint-dir", tmp_path / "p", "--keep", "all")
+    result = hashnlp(*arguments, "--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')")
     assert result.code == 130
     assert result.err.endswith(
         f"Finished epochs are saved in {tmp_path / 'p'}; --resume continues from there.\n\nhashnlp: interrupted.\n"
@@ -253,16 +189,11 @@ def test_errors_in_files_are_one_line(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--resume"], "--resume needs --checkpoint-dir"),
-        (["--tie-weights"], "--tie-weights needs --output softmax, not hsigmoid"),
-        (["--output", "softmax", "--direct-connections", "hashed"], "--direct-connections hashed needs --output"),
-        (["--across-sentences"], "--across-sentences needs --far-context"),
-        (["--n-blocks", 3], "--n-blocks 3 needs --arch modern, not plain"),
-        (["--max-grad-norm", -1], "--max-grad-norm"),
-        (["--learning-rate", 0], "--learning-rate must be greater than 0"),
-        (["--max-time", 0], "--max-time must be greater than 0"),
+        (["--resume"], "needs checkpoint_dir"),
+        (["--set", "output=softmax", "--set", "direct_connections=hashed"], "direct_connections"),
+        (["--learning-rate", 0], "The 'learning_rate' parameter"),
+        (["--max-time", 0], "TimeLimit needs a number of more than 0 seconds"),
         (["--order", 1], "--order"),
-        (["--tree", "oak"], "--tree"),
     ],
 )
 def test_wrong_usage_is_an_error_before_anything_is_read(

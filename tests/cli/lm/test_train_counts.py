@@ -42,17 +42,17 @@ def test_json_and_quiet(hashnlp: Any, sentences: Path, corpus: list[str], tmp_pa
 
 
 def test_options_reach_the_model(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    words = ("--min-ngram-counts", "1,1,2", "--max-vocabulary", 7, "--min-count", 2, "--lowercase", "--seed", 3)
-    words += ("--start-token", "<b>", "--end-token", "<e>", "--unknown-token", "UNK")
+    words = ("--set", "min_ngram_counts=1,1,2", "--set", "max_features=7", "--set", "min_count=2", "--lowercase")
+    words += ("--set", "special_tokens=('<b>', '<e>', 'UNK')", "--seed", 3)
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *COUNTS, *words).code == 0
     model = load_model(tmp_path / "m")
-    expected = {"order": 3, "min_ngram_counts": [1, 1, 2], "max_features": 7, "min_count": 2}
+    expected = {"order": 3, "min_ngram_counts": (1, 1, 2), "max_features": 7, "min_count": 2}
     expected |= {"special_tokens": ("<b>", "<e>", "UNK")}
     assert {name: model.get_params()[name] for name in expected} == expected
 
 
 def test_capitals_of_special_tokens_are_none_of_the_text(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    words = ("--lowercase", "--start-token", "[B]", "--end-token", "[E]", "--unknown-token", "UNK")
+    words = ("--lowercase", "--set", "special_tokens=('[B]', '[E]', 'UNK')")
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *COUNTS, *words).code == 0
     lowercase, capitals = (
         hashnlp("lm", "score", "-m", tmp_path / "m", stdin=line) for line in ("the cat UNK\n", "The CAT UNK\n")
@@ -65,9 +65,10 @@ def test_capitals_of_special_tokens_are_none_of_the_text(hashnlp: Any, sentences
     ("words", "message"),
     [
         ([*COUNTS, "--epochs", 3], "--model-type kneser-ney has no --epochs"),
-        ([*COUNTS, "--early-stopping"], "--model-type kneser-ney has no --early-stopping"),
-        ([*COUNTS, "--min-ngram-counts", "1,x"], "--min-ngram-counts takes numbers such as 1,1,2, got '1,x'"),
-        (["--min-ngram-counts", "1,2"], "--min-ngram-counts needs --model-type kneser-ney"),
+        ([*COUNTS, "--checkpoint-dir", "p"], "--model-type kneser-ney has no --checkpoint-dir"),
+        ([*COUNTS, "--set", "tree=cluster"], "KneserNeyLanguageModel has no parameter 'tree'"),
+        ([*COUNTS, "--set", "min_ngram_counts=1,x"], "The 'min_ngram_counts' parameter of KneserNeyLanguageModel"),
+        (["--set", "min_ngram_counts=1,2"], "HsigmoidLanguageModel has no parameter 'min_ngram_counts'"),
         (["--arpa", "model.arpa"], "--arpa needs --model-type kneser-ney"),
     ],
 )

@@ -1,7 +1,5 @@
 """Products of sparse and dense matrices, and hashes of pairs, against sums one by one."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -48,9 +46,3 @@ def test_pairs(rows):
         for left, right in pairwise(row)
     ]
     assert pairs.tolist() == expected
-
-
-def test_the_order_of_a_pair_matters():
-    words = np.array([1, 2], dtype=np.uint64)
-    pairs, _ = pair_fingerprints(words, np.array([0, 1, 0]), np.array([0, 3]))
-    assert pairs[0] != pairs[1]

@@ -1,7 +1,5 @@
 """Counts of n-grams of word ids."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

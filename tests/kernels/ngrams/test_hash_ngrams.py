@@ -35,26 +35,6 @@ def slow_ngrams(units, ngram_range, joiner, *, whole=False):
 RANGES = st.tuples(st.integers(1, 9), st.integers(0, 12)).map(lambda pair: (pair[0], sum(pair)))
 
 
-@given(texts=TEXTS, ngram_range=RANGES)
-def test_words(texts, ngram_range):
-    units = word_units(pack(texts))
-    assert rows_of(hash_ngrams(units, ngram_range)) == slow_ngrams(units, ngram_range, " ")
-
-
-@given(texts=TEXTS, ngram_range=RANGES)
-def test_characters(texts, ngram_range):
-    units = character_units(pack(texts))
-    assert rows_of(hash_ngrams(units, ngram_range)) == slow_ngrams(units, ngram_range, "")
-
-
-@pytest.mark.parametrize("whole", [False, True])
-@given(texts=TEXTS, ngram_range=RANGES)
-def test_characters_of_words(whole, texts, ngram_range):
-    units = word_character_units(pack(texts), before="<", after=">")
-    hashes = hash_ngrams(units, ngram_range, short_segments_whole=whole)
-    assert rows_of(hashes) == slow_ngrams(units, ngram_range, "", whole=whole)
-
-
 @pytest.mark.parametrize("length", [15, 16, 17, 1023, 1024, 1025, 3000])
 @pytest.mark.parametrize("ngram_range", [(1, 1), (1, 4), (3, 9), (16, 16), (20, 40)])
 def test_lines_of_single_bytes_longer_than_one_stride(length, ngram_range):

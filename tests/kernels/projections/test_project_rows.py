@@ -1,7 +1,5 @@
 """Projections of rows against sums in exact and float64 arithmetic; equal rows against a dictionary."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -82,8 +80,8 @@ def test_counts_around_one_byte(values, kind):
     np.testing.assert_array_equal(project([row], hyperplanes, "sums")[0], expected.astype(np.float32))
 
 
-@pytest.mark.parametrize("size", [258, 259, 4 * 258, 2**31 // 127, 2**31 - 1, 2**31])
-@pytest.mark.parametrize("n_columns", [1, 3, 4, 257, 600])
+@pytest.mark.parametrize("size", [258, 259, 4 * 258, 2**31 // 127, 2**31])
+@pytest.mark.parametrize("n_columns", [1, 4, 257, 600])
 def test_no_integer_overflows(size, n_columns):
     # The largest sums that each kind of accumulator may have to hold: all coefficients of the largest size and sign.
     hyperplanes = Hyperplanes.of("normal", 32)
@@ -170,10 +168,3 @@ def test_the_first_equal_row_is_found(rows):
     seen = {}
     expected = [seen.setdefault(repr(row), number) for number, row in enumerate(rows)]
     assert first_equal_rows(indptr, indices, data).tolist() == expected
-
-
-def test_equal_rows_among_many():
-    rows = np.random.default_rng(0).integers(0, 500, 3000)
-    result = first_equal_rows(np.arange(3001), rows, np.ones(3000))
-    assert (rows[result] == rows).all()
-    assert len(set(result.tolist())) == len(set(rows.tolist()))

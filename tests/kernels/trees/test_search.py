@@ -1,7 +1,5 @@
 """Search, greedy descent and sampling against the probabilities of all classes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.kernels.trees._search import TreeScorer, descend, search_best
 
-from ...oracles.tree_kernels import all_log_probs, branch_log_probs
+from ...oracles.tree_kernels import all_log_probs
 from ...random_trees import chain, random_shape
 
 CONSTANTS = hash_constants(5, 1)[0][:2]
@@ -33,40 +31,6 @@ def make(tree, n_rows, n_slots, n_features, seed, scale=1.0):
         int(np.diff(tree.score_offsets).max()),
     )
     return inputs, features, scorer
-
-
-@given(
-    tree=TREES,
-    share=st.floats(0, 1),
-    n_slots=st.sampled_from([0, 1, 50]),
-    seed=st.integers(0, 9),
-    scale=st.sampled_from([0.01, 1.0, 20.0]),
-)
-def test_the_best_classes_are_those_of_brute_force(tree, share, n_slots, seed, scale):
-    inputs, features, scorer = make(tree, 3, n_slots, 2, seed, scale)
-    k = max(round(share * tree.n_classes), 1)
-    log_probs, classes = np.empty((3, k)), np.empty((3, k), dtype=np.int64)
-    search_best(inputs, features, scorer, log_probs, classes)
-    for row in range(3):
-        everything = all_log_probs(tree, scorer, inputs[row], features[row])
-        np.testing.assert_allclose(log_probs[row], np.sort(everything)[::-1][:k], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(everything[classes[row]], log_probs[row], rtol=1e-9, atol=1e-12)
-        assert len(set(classes[row])) == k
-        assert (np.diff(log_probs[row]) <= 0).all()
-
-
-@given(tree=TREES, n_slots=st.sampled_from([0, 1, 50]), seed=st.integers(0, 9))
-def test_greedy_follows_the_most_probable_child(tree, n_slots, seed):
-    inputs, features, scorer = make(tree, 4, n_slots, 2, seed)
-    classes = np.empty(4, dtype=np.int64)
-    descend(inputs, features, scorer, np.empty(0), classes)
-    for row in range(4):
-        item = 0
-        while item >= 0:
-            item = tree.children[
-                tree.offsets[item] + branch_log_probs(scorer, inputs[row], features[row], item).argmax()
-            ]
-        assert classes[row] == ~item
 
 
 @pytest.mark.parametrize("most_children", [2, 6])

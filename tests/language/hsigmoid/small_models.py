@@ -19,19 +19,17 @@ SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "m
 }
 # Every kind of network and optimizer
 VARIED = [
-    {},
+    {"optimizer": "sgd", "regularization__weight_decay": 1e-3},
     {"output": "softmax", "regularization__dropout": 0.3, "regularization__embedding_dropout": 0.3},
     {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.01},
-    {"optimizer": "adam", "learning_rate": 0.01, "direct_connections": ("hashed", 99)},
-    {"direct_connections": ("hashed", 500), "tree": "cluster"},
-    {"optimizer": "sgd", "learning_rate": 0.5, "regularization__weight_decay": 1e-3},
-    {"embedding": ("hash", 200, 50), "tree": "random"},
+    {"optimizer": "adam", "learning_rate": 0.01, "direct_connections": ("hashed", 99)}
+    | {"embedding": ("hash", 200, 50), "tree": "random"},
     {"embedding": ("sgnn", 20, 14), "tree": "learned"},
     {"output": "tied_softmax", "regularization__dropout": 0.3},
     {"hidden_layer": "residual", "far_context": 5, "across_sentences": True, "learning_rate": 0.1}
     | {"regularization__dropout": 0.3, "regularization__word_dropout": 0.3},
     {"schedule__decay": "linear", "schedule__warmup_steps": 100, "schedule__bias_learning_rate": 2.0}
-    | {"init": "reference"},
+    | {"init": "reference", "direct_connections": ("hashed", 500), "tree": "cluster"},
 ]
 
 

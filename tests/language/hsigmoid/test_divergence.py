@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -21,18 +22,20 @@ def test_divergence():
         fitted(learning_rate=1e30, optimizer="adam", hidden_layer="tanh", output="softmax", direct_connections=True)
 
 
-def test_divergence_in_partial_fit():
-    model = make(optimizer="sgd", learning_rate=1e5, regularization__max_grad_norm=None)
-    with pytest.raises(ValueError, match=r"diverged.*smaller learning_rate"):
-        model.partial_fit(SENTENCES)
-    assert not hasattr(model, "net_")
-
-
 def test_divergence_in_the_only_step():
     options = {"max_epochs": 1, "batch_size": 512, "random_state": 0}
     model = HsigmoidLanguageModel(learning_rate=500.0, schedule=LanguageSchedule(warmup_steps=0), **options)
     with pytest.raises(ValueError, match=r"The perplexity of the training sentences is .*; it was 7.* before"):
         model.fit(TWO * 10)
+
+
+def test_no_perplexity_of_300_digits_is_printed(capsys):
+    model = make(learning_rate=1e5, batch_size=8, callbacks=[StepLog(1)], verbose=2)
+    with pytest.raises(ValueError, match=r"diverged\. Set a smaller learning_rate"):
+        model.fit(SENTENCES)
+    printed = capsys.readouterr().out
+    assert "train_perplexity" in printed
+    assert max(map(len, re.findall(r"\d+", printed))) < 20
 
 
 class CountBatches(Callback):

@@ -19,8 +19,6 @@ OPTIONS = {"max_epochs": 8, "learning_rate": 0.5}
     [
         ("tanh", ("hash", 99, 50)),
         ("residual", "table"),
-        pytest.param("tanh", "table", marks=pytest.mark.slow),
-        pytest.param("residual", ("hash", 99, 50), marks=pytest.mark.slow),
     ],
 )
 def test_words_before_the_window_count(hidden_layer, embedding):

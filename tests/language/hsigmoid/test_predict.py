@@ -1,35 +1,35 @@
-"""Scores, predictions and samples of a trained model."""
+"""Scores, predictions, samples and word vectors of a trained model."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
+from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.persistence import load_word_vectors
 from tests.language.hsigmoid.small_models import GRAMMAR, NAMES, SENTENCES, THINGS, VERBS, fitted
 
 OUTPUTS = [
     {"output": "softmax"},
     {"output": "adaptive"},
-    *(
-        {"tree": name}
-        for name in ("huffman", "learned", "cluster", "binary_cluster", "complete", "balanced", "random", "two_level")
-    ),
-    {"direct_connections": True},
-    {"direct_connections": ("hashed", 1000)},
-    {"embedding": ("hash", 500, 100)},
-    {"embedding": "sgnn"},
-    {"embedding": ("sgnn", 7, 3), "direct_connections": ("hashed", 1000)},
+    {"tree": "huffman", "direct_connections": True},
+    {"tree": "learned"},
+    {"tree": "cluster", "direct_connections": ("hashed", 1000)},
+    {"tree": "binary_cluster", "embedding": ("hash", 500, 100)},
+    {"tree": "complete", "embedding": "sgnn"},
+    {"tree": "random", "embedding": ("sgnn", 7, 3), "direct_connections": ("hashed", 1000)},
     {
         "hidden_layer": "sigmoid",
         "regularization__dropout": 0.1,
         "regularization__embedding_dropout": 0.1,
         "max_epochs": 20,
     },
-    {"optimizer": "adam", "learning_rate": 0.01},
-    {"init": "uniform"},
+    {"tree": "balanced", "optimizer": "adam", "learning_rate": 0.01},
+    {"tree": "two_level", "init": "uniform"},
 ]
 
 
@@ -63,11 +63,6 @@ def test_scores_are_sums_over_words(model):
     assert model.perplexity(GRAMMAR[:5]) == pytest.approx(math.exp(-sum(expected) / 20))
 
 
-def test_natural_sentences_score_higher(model):
-    natural, shuffled = model.score_samples(["ann hears birds", "hears birds ann"])
-    assert natural > shuffled + 3
-
-
 def test_search(model):
     contexts = ["ann", "ann sees trees", "bob hears", []]
     rows = torch.from_numpy(model._tokenizer.contexts(contexts))
@@ -90,40 +85,6 @@ def test_no_such_search(output, search, wanted):
         model.predict(["ann"], search=search)
 
 
-def test_samples(model):
-    sentences = model.sample(200, random_state=0)
-    assert sentences == model.sample(200, random_state=0)
-    assert sentences != model.sample(200, random_state=1)
-    natural = [
-        words
-        for words in sentences
-        if len(words) == 3 and words[0] in NAMES and words[1] in VERBS and words[2] in THINGS
-    ]
-    assert len(natural) > 150
-    assert all(words[:2] == ["bob", "sees"] for words in model.sample(5, 0, start="bob sees"))
-    assert {len(words) for words in model.sample(20, 0, start=["ann"], max_length=2)} <= {1, 2}
-    assert model.sample(0) == []
-    assert model.sample(1, 0, start="ann sees", max_length=0) == [["ann", "sees"]]
-    assert not any(token in words for words in sentences for token in ("<s>", "</s>"))
-    with pytest.raises(ValueError, match="n and max_length of at least 0"):
-        model.sample(-1)
-
-
-def test_sampled_words_come_as_often_as_they_should(model):
-    first = [words[0] if words else "</s>" for words in model.sample(4000, random_state=0, max_length=1)]
-    [row] = model.predict_proba([[]])
-    for word, word_id in model.vocabulary_.items():
-        if word != "<s>":
-            assert first.count(word) / 4000 == pytest.approx(row[word_id], abs=0.03)
-
-
-def test_it_computes_on_one_thread_and_leaves_the_users():
-    before, state = torch.get_num_threads(), torch.get_rng_state()
-    fitted(max_epochs=1, regularization__dropout=0.5)
-    assert torch.get_num_threads() == before
-    assert torch.equal(torch.get_rng_state(), state)
-
-
 def test_candidates_are_ranked():
     model = fitted(output="softmax")
     candidates = [*SENTENCES[:40], *SENTENCES[:3]]
@@ -136,3 +97,71 @@ def test_candidates_are_ranked():
     np.testing.assert_allclose(scores, [across.score([SENTENCES[index]]) for index in indices], rtol=1e-6)
     with pytest.raises(ValueError, match="candidate 1 is too short to have a score with padding='reference'"):
         fitted(order=4, padding="reference").rank(["ann sees trees", "ann"])
+
+
+def cosine_of(model, a, b):
+    one, two = (model.embeddings_[model.vocabulary_[word]].astype(float) for word in (a, b))
+    return one @ two / np.linalg.norm(one) / np.linalg.norm(two)
+
+
+def test_similar_words():
+    model = fitted(max_epochs=40)
+    assert model.embeddings_.shape == (10, 6)
+    [(word, similarity)] = model.most_similar("sees", n=1)
+    assert word == "hears"
+    assert similarity == pytest.approx(cosine_of(model, "sees", "hears"), abs=1e-6)
+    assert len(model.most_similar("ann", n=100)) == 6
+    units = model.embeddings_ / np.linalg.norm(model.embeddings_, axis=1, keepdims=True)
+    one, two, three = (units[model.vocabulary_[word]] for word in ("ann", "sees", "birds"))
+    goal = two - one + three
+    result = dict(model.analogy("ann", "sees", "birds", n=100))
+    assert set(result) == {*NAMES, *VERBS, *THINGS} - {"ann", "sees", "birds"}
+    for word, similarity in result.items():
+        assert similarity == pytest.approx(units[model.vocabulary_[word]] @ goal / np.linalg.norm(goal), abs=1e-5)
+    assert list(result.values()) == sorted(result.values(), reverse=True)
+    with pytest.raises(TypeError, match="has vectors of words: strings, got 5"):
+        model.most_similar(5)
+    with pytest.raises(ValueError, match="has no vector of 'zebra'"):
+        model.most_similar("zebra")
+    with pytest.raises(ValueError, match="most_similar needs n of at least 1, got 0"):
+        model.most_similar("ann", n=0)
+
+
+def test_words_of_equal_vectors_keep_their_order(monkeypatch):
+    model = HsigmoidLanguageModel(max_epochs=1, min_count=1).fit([" ".join(f"w{i}" for i in range(100))])
+    words = [word for word in model.vocabulary_ if word.startswith("w") and word != "w0"]
+    vectors = np.random.default_rng(0).normal(size=(50, 2, model.embedding_dim)).astype(np.float32)
+    for same, query in vectors:
+        monkeypatch.setattr(model, "_vectors", partial(_vectors_of, same, query))
+        assert [word for word, _ in model.most_similar("w0", n=99)] == words
+
+
+def _vectors_of(same, query, words):
+    return np.array([query if word == "w0" else same for word in words])
+
+
+@pytest.mark.parametrize("options", [{"embedding": ("hash", 500, 100)}, {"embedding": "sgnn"}], ids=str)
+def test_words_that_were_never_seen_have_vectors(options):
+    model = fitted(**options)
+    assert model.embeddings_.shape == (10, 6)
+    assert len(model.most_similar("zebra", n=3)) == 3
+    assert model.predict_proba(["zebra"])[0] != pytest.approx(model.predict_proba(["giraffe"])[0])
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_vectors_in_a_file(tmp_path, model, binary):
+    model.save_word2vec(tmp_path / "vectors", binary=binary)
+    words, vectors = load_word_vectors(tmp_path / "vectors", binary=binary)
+    assert words == list(model.vocabulary_)
+    assert vectors.tobytes() == model.embeddings_.tobytes()
+
+
+@pytest.mark.parametrize("options", [{}, {"direct_connections": ("hashed", 1000)}], ids=str)
+def test_a_score_does_not_depend_on_the_other_sentences(options):
+    rng = np.random.default_rng(0)
+    sentences = [" ".join(map(str, rng.integers(50, size=rng.integers(12)))) for _ in range(300)]
+    model = HsigmoidLanguageModel(max_epochs=1, random_state=0, **options).fit(sentences)
+    together = model.score_samples(sentences)  # more than a batch
+    for index in range(0, 300, 30):
+        assert model.score_samples(sentences[index : index + 1])[0] == together[index]
+        assert model.score_samples(sentences[index : index + 7])[0] == together[index]

@@ -1,19 +1,56 @@
-"""A resumed training ends as if it had never been interrupted."""
+"""Checkpoints, and resumed trainings, which end as if they had never been interrupted."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
+import subprocess
+import sys
+import time
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_val_score
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, StepLog
-from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VALID, VARIED, bytes_of, losses, make
+from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
+
+
+@pytest.mark.parametrize("early_stopping", [False, EarlyStopping("valid_loss", patience=None)])
+@pytest.mark.parametrize("keep", ["all", "best", None])
+def test_which_epochs_are_kept(tmp_path, keep, early_stopping):
+    folder = tmp_path if keep is None else (tmp_path, keep)
+    options = {"max_epochs": 5, "checkpoint_dir": folder, "learning_rate": 1.0, "early_stopping": early_stopping}
+    model = make(**options).fit(SENTENCES, X_valid=VALID)
+    valid_losses = losses(model, "valid_loss")
+    best = valid_losses.index(min(valid_losses)) + 1
+    assert {int(path.name[6:]) for path in tmp_path.iterdir()} == ({1, 2, 3, 4, 5} if keep == "all" else {best, 5})
+    for path in tmp_path.iterdir():
+        number = int(path.name[6:])
+        assert -load_model(path).score(VALID) == pytest.approx(valid_losses[number - 1], rel=1e-6)
+    loaded = load_model(tmp_path / f"epoch-{best if early_stopping else 5:05d}")
+    assert bytes_of(loaded) == bytes_of(model)
+    assert loaded.checkpoint_dir == (str(tmp_path) if keep is None else (str(tmp_path), keep))
+
+
+def test_epochs_of_an_earlier_training_are_not_overwritten(tmp_path):
+    model = make(checkpoint_dir=tmp_path, callbacks=[Callback()], random_state=np.random.RandomState(0)).fit(SENTENCES)
+    with pytest.raises(ValueError, match=r"holds epoch-0000. of an earlier training. Set resume=True"):
+        model.fit(SENTENCES)
+    model.set_params(warm_start=True).fit(SENTENCES)
+    assert load_model(tmp_path / "epoch-00006").history_[-1]["epoch"] == 6
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    path = Path(tmp_path, "file")
+    path.touch()
+    with pytest.raises(OSError, match="file"):
+        make(checkpoint_dir=path).fit(SENTENCES)
 
 
 class KilledError(Exception):
@@ -110,14 +147,6 @@ def test_another_number_of_epochs_plans_the_linear_schedule_anew(tmp_path, plann
     np.testing.assert_allclose(later.rates, whole.rates[-n_steps:])
 
 
-def test_more_epochs_of_a_linear_schedule_learn_more(tmp_path):
-    options = {"schedule__decay": "linear", "checkpoint_dir": tmp_path, "resume": True}
-    first = make(**options, max_epochs=2).fit(GRAMMAR)
-    more = make(**options, max_epochs=10).fit(GRAMMAR)
-    constant = make(max_epochs=10).fit(GRAMMAR)
-    assert losses(first)[-1] - losses(more)[-1] > 0.5 * (losses(first)[-1] - losses(constant)[-1])
-
-
 @pytest.mark.parametrize(
     "wrong", [{"hidden_size": 5}, {"tree": "random"}, {"min_count": 25}, {"max_features": 3}], ids=str
 )
@@ -158,3 +187,72 @@ def test_an_interrupt(tmp_path):
     assert -model.score(VALID) == pytest.approx(min(losses(model, "valid_loss")), rel=1e-6)
     model.set_params(callbacks=None, resume=True, max_epochs=4).fit(SENTENCES, X_valid=VALID)
     assert len(model.history_) == 4
+
+
+def into(folder, **options):
+    return make(**{"max_epochs": 2, "checkpoint_dir": folder, "resume": True} | options)
+
+
+@pytest.mark.parametrize(
+    "others", [SENTENCES[::-1], SENTENCES[1:], [*SENTENCES, "a b"], [*SENTENCES[:-1], "h g f e d c b a"]], ids=len
+)
+def test_other_sentences(tmp_path, others):
+    into(tmp_path).fit(SENTENCES)
+    with pytest.raises(ValueError, match=r"holds a training on other (sentences|words)"):
+        into(tmp_path, max_epochs=3).fit(others)
+    into(tmp_path, max_epochs=3).fit(iter(SENTENCES))
+
+
+def test_folds_are_not_taken_for_each_other(tmp_path):
+    with pytest.raises(ValueError, match="each fold of a cross-validation needs a folder of its own"):
+        cross_val_score(into(tmp_path, vocabulary={"a": 0, "b": 1}), SENTENCES, cv=3, error_score="raise")
+
+
+@pytest.mark.parametrize("early_stopping", [False, "valid_loss"])
+def test_validation_sentences_that_were_added_or_left_out(tmp_path, early_stopping):
+    into(tmp_path / "without").fit(SENTENCES)
+    with pytest.raises(ValueError, match=r"training without validation sentences.*go on with them"):
+        into(tmp_path / "without", early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
+    into(tmp_path / "with", early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
+    with pytest.raises(ValueError, match=r"training with validation sentences.*go on without them"):
+        into(tmp_path / "with").fit(SENTENCES)
+
+
+def test_the_best_epoch_is_gone(tmp_path):
+    stopping = EarlyStopping("valid_loss", patience=None)
+    options = {"early_stopping": stopping, "learning_rate": 0.1, "optimizer": "adam", "max_epochs": 9}
+    valid_losses = losses(into(tmp_path, **options).fit(SENTENCES, X_valid=VALID), "valid_loss")
+    best = valid_losses.index(min(valid_losses)) + 1
+    assert best < 9
+    shutil.rmtree(tmp_path / f"epoch-{best:05d}")
+    with pytest.raises(ValueError, match=f"lacks epoch-0000{best}, the best epoch"):
+        into(tmp_path, **options).fit(SENTENCES, X_valid=VALID)
+
+
+def test_the_digest_of_the_windows_is_saved(tmp_path):
+    model = into((tmp_path, "all")).fit(SENTENCES)
+    assert load_model(tmp_path / "epoch-00001")._trained_on == model._trained_on is not None
+    assert model.partial_fit(SENTENCES)._trained_on is None
+
+
+def test_a_process_that_is_killed_outright(tmp_path):
+    code = (
+        "import sys; from tests.language.hsigmoid.small_models import *\n"
+        "make(checkpoint_dir=sys.argv[1], max_epochs=10_000).fit(SENTENCES)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=Path(__file__).parents[3])
+    try:
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "epoch-00003").exists() and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.002)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    checkpoints = sorted(path for path in tmp_path.iterdir() if path.name.startswith("epoch-"))
+    assert checkpoints
+    last = len(load_model(checkpoints[-1]).history_)
+    options = {"max_epochs": last + 2}
+    resumed = into(tmp_path, **options).fit(SENTENCES)
+    whole = make(**options).fit(SENTENCES)
+    assert bytes_of(resumed) == bytes_of(whole)
+    assert not list(tmp_path.glob(".unfinished*"))

@@ -12,6 +12,7 @@ from sklearn_hashnlp import HsigmoidLanguageModel, KneserNeyLanguageModel
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.language import Regularization
 from sklearn_hashnlp.text import split_sentences
+from sklearn_hashnlp.training import StepLog
 
 OUTPUTS = {
     "tree": {},
@@ -47,13 +48,6 @@ def add_one_perplexity(model, train, test):
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_one_epoch_is_better_than_the_frequencies_of_words(texts, output):
     train, test = texts
-    model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, max_epochs=1, random_state=0).fit(train)
-    assert model.perplexity(test) < add_one_perplexity(model, train, test)
-
-
-@pytest.mark.parametrize("output", OUTPUTS)
-def test_a_first_call_of_partial_fit_is_better_than_the_frequencies_of_words(texts, output):
-    train, test = texts
     model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, random_state=0).partial_fit(train)
     assert model.perplexity(test) < add_one_perplexity(model, train, test)
 
@@ -82,3 +76,13 @@ def test_clipped_gradients_keep_a_high_learning_rate_from_divergence():
     assert model.perplexity(test) < add_one_perplexity(model, train, test)
     with pytest.raises(ValueError, match="The training diverged"):
         HsigmoidLanguageModel(regularization=Regularization(max_grad_norm=None), **options).fit(train)
+
+
+def test_the_perplexities_of_a_default_training_are_below_the_number_of_words_from_the_first_on():
+    random = np.random.default_rng(0)
+    words = (random.zipf(1.3, size=(1500, 10)) % 2000).astype(str).tolist()
+    model = HsigmoidLanguageModel(max_epochs=2, callbacks=[StepLog(15)], embedding_dim=32, random_state=0).fit(words)
+    n_words = len(model.vocabulary_) - 1
+    assert model.log_[0]["step"] == 15
+    assert np.exp(max(entry["train_loss"] for entry in model.log_)) < n_words
+    assert max(entry["train_perplexity"] for entry in model.history_) < n_words

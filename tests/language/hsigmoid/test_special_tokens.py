@@ -6,10 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from sklearn_hashnlp import KneserNeyLanguageModel
-from sklearn_hashnlp.persistence import load_model, save_model
 from tests.language.hsigmoid.small_models import make
 
 SENTENCES = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog saw the cat"] * 5
@@ -48,18 +46,6 @@ def test_a_sampled_sentence_ends_with_the_readers_end_token(model):
     assert max(map(len, sentences)) < 100
     assert not {"<e>", "<s>"} & {word for sentence in sentences for word in sentence}
     assert model.predict(["on the mat"]).tolist() == ["<e>"]
-
-
-def test_the_same_weights_whether_trained_on_ids_or_on_sentences(model):
-    again = clone(model).fit(SENTENCES)
-    assert again.embeddings_.tobytes() == model.embeddings_.tobytes()
-
-
-def test_special_tokens_are_saved(model, tmp_path):
-    save_model(model, tmp_path / "lm")
-    loaded = load_model(tmp_path / "lm")
-    assert loaded.perplexity(windows_of(TEST)) == model.perplexity(TEST)
-    assert loaded.sample(3, random_state=0, start="a cat") == model.sample(3, random_state=0, start="a cat")
 
 
 def test_a_model_that_counts_reads_the_same_tokens(tmp_path):

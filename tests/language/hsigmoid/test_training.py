@@ -1,19 +1,23 @@
-"""Epochs, validation, the step log, warm starts and partial_fit."""
+"""Epochs, validation, the step log, warm starts, partial_fit, callbacks, and copies of a model."""
 
 from __future__ import annotations
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 import torch
-from skorch.callbacks import Callback
+from skorch.callbacks import Callback, EpochScoring, TensorBoard
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from torch.utils.tensorboard import SummaryWriter
 
-from sklearn_hashnlp.training import EarlyStopping, StepLog, TimeLimit
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.training import EarlyStopping, StepLog
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
 
 
-@pytest.mark.parametrize("options", VARIED, ids=str)
+@pytest.mark.parametrize("options", VARIED[::2], ids=str)
 def test_the_same_seed_gives_the_same_bytes(options):
     before = torch.get_num_threads()
     try:
@@ -162,13 +166,30 @@ def test_partial_fit():
     assert bytes_of(early) == bytes_of(make().partial_fit(SENTENCES))
 
 
-def test_a_time_limit():
-    model = make(max_epochs=10_000, callbacks=[TimeLimit(0.2)]).fit(SENTENCES)
-    assert 0 < len(model.history_) < 10_000
-    model = make(callbacks=[TimeLimit(1e-9)]).fit(SENTENCES)
-    assert len(model.history_) == 1
+def test_tensorboard(tmp_path):
+    model = make(callbacks=[TensorBoard(SummaryWriter(tmp_path))]).fit(SENTENCES, X_valid=VALID)
+    events = EventAccumulator(str(tmp_path)).Reload()
+    for name in ("train_loss", "valid_loss", "valid_perplexity"):
+        written = events.Scalars(f"Loss/{name}")
+        assert [event.step for event in written] == [1, 2, 3]
+        np.testing.assert_allclose([event.value for event in written], losses(model, name), rtol=1e-6)
 
 
-def test_batches_of_past_epochs_are_dropped():
-    model = make().fit(SENTENCES)
-    assert [bool(entry["batches"]) for entry in model.net_.history] == [False, False, True]
+def test_callbacks_of_a_user():
+    def perplexity(net, X, y=None):
+        return float(np.exp(-net.score_windows(X).mean()))
+
+    scoring = EpochScoring(perplexity, name="own", lower_is_better=True)
+    model = make(callbacks=[("own", scoring)]).fit(SENTENCES, X_valid=VALID)
+    np.testing.assert_allclose(model.net_.history[:, "own"], losses(model, "valid_perplexity"), rtol=1e-5)
+
+
+@pytest.mark.parametrize("options", [*VARIED, {"vocabulary": {"<s>": 0, "b": 1, "a": 2}}], ids=str)
+def test_copies(tmp_path, options):
+    model = make(**options).fit(SENTENCES, X_valid=VALID)
+    save_model(model, tmp_path / "folder", training_state=True)
+    for other in (pickle.loads(pickle.dumps(model)), load_model(tmp_path / "folder")):
+        assert bytes_of(other) == bytes_of(model)
+        assert (other.history_, other.vocabulary_) == (model.history_, model.vocabulary_)
+        after_more = bytes_of(other.partial_fit(VALID))
+    assert after_more == bytes_of(model.partial_fit(VALID))

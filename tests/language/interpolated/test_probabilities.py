@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 
@@ -36,53 +34,12 @@ def test_probabilities_are_the_weighted_sums(model):
         assert [word for word, _ in row] == [words[index] for index in np.argsort(-probs, kind="stable")[:3]]
 
 
-def test_scores_are_those_of_the_words_one_by_one(model):
-    model = mixture(weights=[0.2, 0.5, 0.3])
-    for sentence in UNSEEN:
-        words = sentence.split()
-        steps = model.predict_proba([words[:end] for end in range(len(words) + 1)])
-        ids = [model.vocabulary_.get(word, model.vocabulary_["<unk>"]) for word in [*words, "</s>"]]
-        expected = np.log(steps[np.arange(len(ids)), ids]).sum()
-        assert model.score_samples([sentence])[0] == pytest.approx(expected, rel=1e-6)
-    assert model.score(UNSEEN) == pytest.approx(model.score_samples(UNSEEN).sum() / (11 + 4), rel=1e-6)
-
-
-def test_the_cache_reads_across_sentences(model):
-    alone = model.score_samples(["f e d"])[0]
-    assert model.score_samples(["f e d", "f e d"])[1] > alone
-
-
 def test_a_generator_is_read_once(model):
     expected = model.score_samples(UNSEEN).tobytes()
     assert model.score_samples(iter(UNSEEN)).tobytes() == expected
     once = InterpolatedLanguageModel(fitted_members(), prefit=True, frequency_bins=True)
     again = mixture(frequency_bins=True)
     assert once.fit(iter(TRAIN), X_valid=iter(VALID)).weights_.tobytes() == again.weights_.tobytes()
-
-
-def test_one_model_with_all_the_weight_answers_alone():
-    for index, member in enumerate(fitted_members()):
-        weights = [0.0, 0.0, 0.0]
-        weights[index] = 1.0
-        one = mixture(weights=weights)
-        np.testing.assert_allclose(one.score_samples(UNSEEN), member.score_samples(UNSEEN), rtol=1e-9)
-        np.testing.assert_allclose(one.predict_proba(CONTEXTS), columns_of(member, list(one.vocabulary_)[:-1]))
-
-
-def test_samples_follow_the_probabilities():
-    model = mixture(weights=[0.3, 0.4, 0.3])
-    sentences = model.sample(4000, random_state=0, start="b a", max_length=3)
-    assert sentences == model.sample(4000, random_state=0, start="b a", max_length=3)
-    drawn = Counter(words[2] if len(words) > 2 else "</s>" for words in sentences)
-    [row] = model.predict_proba(["b a"])
-    for word, prob in zip(list(model.vocabulary_), row, strict=False):
-        assert drawn[word] / 4000 == pytest.approx(prob, abs=0.03)
-
-
-def test_sentences_before_a_sample_are_returned_as_they_are_given(model):
-    samples = model.sample(20, 0, start="a b </s>")
-    assert all(words[:3] == ["a", "b", "</s>"] and "</s>" not in words[3:] for words in samples)
-    assert any(len(words) > 3 for words in samples)
 
 
 def test_mixtures_can_be_mixed(model):
@@ -124,12 +81,3 @@ def test_a_network_that_reads_across_sentences_is_mixed(frequency_bins):
     expected = model._log_prob(model._windows(text))[-len(ids) :]
     np.testing.assert_allclose(np.log(steps[np.arange(len(ids)), ids]), expected, rtol=1e-5)
     assert model._reads_across_sentences()
-
-
-def test_nothing_to_score_or_predict(model):
-    with pytest.raises(ValueError, match="InterpolatedLanguageModel found no word to score"):
-        model.score([])
-    assert model.score_samples([]).shape == (0,)
-    assert model.predict([]).shape == (0,)
-    assert model.predict_topk([]) == []
-    assert model.predict_proba([]).shape == (0, 9 - 1)

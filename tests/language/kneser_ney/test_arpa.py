@@ -19,8 +19,9 @@ from tests.oracles.arpa import Arpa
 SENTENCES = ["a b c", "a b d", "b c a", "c", "a b c d", "é a"]
 
 
-@pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz", "model.arpa.bz2", "model.arpa.xz"])
-@pytest.mark.parametrize("order", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    ("order", "name"), [(1, "model.arpa"), (2, "model.arpa.gz"), (3, "model.arpa.bz2"), (7, "model.arpa.xz")]
+)
 def test_a_file_is_read_back_to_the_last_bit(order, name, tmp_path):
     model = KneserNeyLanguageModel(order=order).fit([*SENTENCES, "nicht-utf8\udcff"])
     model.save_arpa(tmp_path / name)
@@ -131,17 +132,10 @@ def test_a_truncated_archive_is_refused_with_its_line(tmp_path):
         KneserNeyLanguageModel.load_arpa(tmp_path / "model.arpa.gz")
 
 
-@pytest.mark.parametrize("word", ["", "a b", "\t"])
-def test_a_word_with_whitespace_is_refused_and_nothing_is_written(word, tmp_path):
-    model = KneserNeyLanguageModel(order=2).fit([["x", word]])
-    with pytest.raises(ValueError, match="cannot hold the word"):
-        model.save_arpa(tmp_path / "model.arpa")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("word", "message"),
     [
+        *((word, "cannot hold the word") for word in ("", "a b", "\t")),
         ("x\ud800", r"the word 'x\\ud800': UTF-8 cannot encode its lone surrogate '\\ud800'"),
         ("\udcc3\udca9", r"the word '\\udcc3\\udca9': its lone surrogates would be read as 'é'"),
     ],

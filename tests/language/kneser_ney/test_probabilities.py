@@ -55,12 +55,6 @@ def test_scores_are_sums_of_the_log_probabilities(sentences, asked, order):
         assert score == pytest.approx(sum(math.log(row[i]) for row, i in zip(probs, ids, strict=True)), abs=1e-11)
 
 
-def test_the_score_of_a_sentence_depends_on_no_other():
-    model = KneserNeyLanguageModel(order=3).fit(SHORT)
-    together = model.score_samples(SHORT)
-    assert together.tobytes() == np.concatenate([model.score_samples([each]) for each in SHORT]).tobytes()
-
-
 def test_a_reader_of_word_ids_gives_the_model_of_its_sentences():
     vocabulary = {word: word_id for word_id, word in enumerate(["<s>", "</s>", "<unk>", *"abcde"])}
 
@@ -96,25 +90,6 @@ def test_rare_words_are_unknown_words():
         "<unk>",
         "<s>",
     }
-
-
-def test_the_most_probable_words_come_first_and_ties_by_their_ids():
-    model = KneserNeyLanguageModel(order=3).fit(SHORT)
-    words = list(model.vocabulary_)
-    for context, probs in zip(SHORT, model.predict_proba(SHORT), strict=True):
-        expected = [words[i] for i in np.argsort(-np.log(probs).round(12), kind="stable")]
-        for k in (1, 3, len(words) - 1):
-            found = model.predict_topk([context], k)[0]
-            assert [word for word, _ in found] == expected[:k]
-            assert [prob for _, prob in found] == pytest.approx(np.sort(probs)[::-1][:k])
-
-
-def test_samples_follow_the_probabilities():
-    model = KneserNeyLanguageModel(order=2).fit(["a b", "a c", "a b", "b"])
-    samples = model.sample(4000, random_state=0, start="a", max_length=2)
-    share = sum(words[1:2] == ["b"] for words in samples) / 4000
-    assert share == pytest.approx(model.predict_proba(["a"])[0, model.vocabulary_["b"]], abs=0.03)
-    assert samples == model.sample(4000, random_state=0, start="a", max_length=2)
 
 
 def test_many_words_are_predicted_in_small_batches(monkeypatch):

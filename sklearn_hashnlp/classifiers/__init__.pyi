@@ -1,0 +1,26 @@
+from sklearn_hashnlp.classifiers._augmented_text_classifier import AugmentedTextClassifier
+from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers._load_fasttext import load_fasttext
+from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
+from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
+from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
+from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
+from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
+from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
+from sklearn_hashnlp.classifiers.merging._merge import merge
+from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import tune_text_classifier
+
+__all__ = [
+    "AugmentedTextClassifier",
+    "EmbeddingTables",
+    "HashEmbeddingClassifier",
+    "QuantizedSGNNClassifier",
+    "SGNNClassifier",
+    "TextClassifier",
+    "export_predictor",
+    "load_fasttext",
+    "make_text_classifier",
+    "merge",
+    "quantize",
+    "tune_text_classifier",
+]

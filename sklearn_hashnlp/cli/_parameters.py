@@ -1,0 +1,181 @@
+"""The parameters of an estimator on the command line: a few options, ``--set`` for all of them, and their list."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from sklearn_hashnlp.cli._options import ComputeDevice, Device, OptionGroup, Seed, check_device
+from sklearn_hashnlp.cli._screen import Screen, plain_table
+
+_LITERALS = ("(", "[", "{", "'", '"')  # first characters of values that must be Python literals
+_MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")  # of docstrings, such as :class:`~module.Name`
+
+Bundles = Mapping[str, Any]
+"""Estimators by parameter: NAME__FIELD is set in a copy of one where NAME is not an estimator, such as False."""
+
+
+@dataclass(frozen=True)
+class Training(OptionGroup):
+    """The parameters of training that people type, and ``--set`` for all others."""
+
+    epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs. Default: the estimator's.")] = None
+    learning_rate: Annotated[
+        float | None, typer.Option(metavar="RATE", help="Learning rate. Default: the estimator's.")
+    ] = None
+    seed: Seed = 0
+    device: ComputeDevice = Device.cpu
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Set a parameter of the estimator; repeatable. --parameters lists the names.",
+        ),
+    ] = None
+
+    def configure(self, estimator: Any, bundles: Bundles | None = None, **more: Any) -> None:
+        """Set the parameters of an estimator or of the last step of a pipeline; None keeps the default."""
+        given = {"max_epochs": self.epochs, "learning_rate": self.learning_rate, "random_state": self.seed}
+        given |= {"device": self.device.value} | more
+        trained = estimator[-1] if hasattr(estimator, "steps") else estimator
+        trained.set_params(**{name: value for name, value in given.items() if value is not None})
+        set_parameters(estimator, self.settings or [], bundles or {})
+        if trained.device == Device.cuda:
+            check_device(Device.cuda)
+
+
+class Parameter(NamedTuple):
+    """A parameter that can be set, with the first sentence of its documentation."""
+
+    name: str
+    default: Any
+    description: str
+
+
+def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterator[Parameter]:
+    """Yield the parameters of an estimator and of nested estimators, in the order of the signature."""
+    if hasattr(estimator, "steps"):
+        for name, step in estimator.steps:
+            yield from parameters_of(step, {}, f"{prefix}{name}__")
+        return
+    descriptions = _descriptions(type(estimator))
+    for name in inspect.signature(type(estimator)).parameters:
+        if name == "callbacks":  # objects, which cannot be typed
+            continue
+        value = getattr(estimator, name)
+        yield Parameter(prefix + name, value, descriptions.get(name, ""))
+        fields = _bundle(estimator, name, bundles)
+        if fields is not None:
+            yield from parameters_of(fields, {}, f"{prefix}{name}__")
+
+
+def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) -> None:
+    """Set parameters from ``NAME=VALUE``; an estimator is set before its own parameters."""
+    names = [parameter.name for parameter in parameters_of(estimator, bundles)]
+    values = dict(_read_setting(setting, type(estimator).__name__, names) for setting in settings)
+    for name in sorted(values, key=lambda name: name.count("__")):
+        owner, *path = estimator, *name.split("__")
+        for part in path[:-1]:
+            if not hasattr(owner, "steps"):
+                owner.set_params(**{part: _bundle(owner, part, bundles if owner is estimator else {})})
+            owner = owner.get_params(deep=False).get(part) or owner[part]
+        owner.set_params(**{path[-1]: values[name]})
+
+
+def check_parameters(*estimators: Any) -> None:
+    """Raise an error of usage for parameters that ``fit`` refuses, before any data is read."""
+    for estimator in estimators:
+        try:
+            estimator._validate_params()
+            getattr(estimator, "_check_parameters", lambda: None)()  # what the declared constraints cannot express
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+
+
+def parameters_option(models: Callable[[], Iterable[tuple[str, Any, Bundles]]]) -> Any:
+    """Return the option ``--parameters``, which prints the parameters of models with their headings, and exits."""
+
+    def list_parameters(requested: bool) -> None:
+        if not requested:
+            return
+        screen = Screen(as_json=False, quiet=False)
+        for heading, estimator, bundles in models():
+            table = plain_table("parameter", "default", "", title=heading)
+            for name, default, description in parameters_of(estimator, bundles):
+                table.add_row(name, repr(default), description)
+            screen.show(table)
+        raise typer.Exit
+
+    return typer.Option(
+        "--parameters",
+        callback=list_parameters,
+        is_eager=True,
+        help="List the parameters of --set with their defaults, and exit.",
+    )
+
+
+def _bundle(estimator: Any, name: str, bundles: Bundles) -> Any:
+    """Return the estimator that a parameter holds, or a new one in its place; None where it takes no estimator."""
+    from sklearn.base import BaseEstimator, clone
+
+    from sklearn_hashnlp.training._bundles import EarlyStopping, as_early_stopping
+
+    value = getattr(estimator, name)
+    constraints = getattr(estimator, "_parameter_constraints", {}).get(name, ())
+    kinds = [kind for kind in constraints if isinstance(kind, type) and issubclass(kind, BaseEstimator)]
+    if not kinds or isinstance(value, BaseEstimator):
+        return value if kinds else None
+    bundle = clone(bundles[name]) if name in bundles else kinds[0]()
+    return as_early_stopping(value, bundle) or bundle if isinstance(bundle, EarlyStopping) else bundle
+
+
+def _read_setting(setting: str, caller: str, names: list[str]) -> tuple[str, Any]:
+    name, separator, text = (part.strip() for part in setting.partition("="))
+    if not separator or not name:
+        raise typer.BadParameter(f"--set: expected NAME=VALUE, such as verbose=1, got {setting!r}.")
+    if name not in names:
+        similar = [known for known in names if known.endswith(f"__{name}")] or get_close_matches(
+            name, names, cutoff=0.8
+        )
+        hint = f" Did you mean {' or '.join(similar[:2])}?" if similar else ""
+        raise typer.BadParameter(f"--set: {caller} has no parameter {name!r}.{hint} --parameters lists all of them.")
+    try:
+        return name, ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        if text.startswith(_LITERALS):
+            raise typer.BadParameter(
+                f"--set {name}: expected a Python value, such as 3, text, (1, 2) or {{'a': 1}}, got {text!r}."
+            ) from None
+        return name, text
+
+
+def _descriptions(kind: type) -> dict[str, str]:
+    """Return the first sentence about each parameter in the numpydoc docstring of a class."""
+    lines = iter((inspect.getdoc(kind) or "").splitlines())
+    texts: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in lines:
+        if line == "Parameters":
+            break
+    next(lines, None)  # the line below the heading
+    for line in lines:
+        if line.startswith("---"):  # below the next heading
+            break
+        if line and not line.startswith(" "):
+            names = line.partition(" : ")[0].split(", ")
+        for name in names:
+            texts.setdefault(name, []).append(line.strip() if line.startswith(" ") else "")
+    return {name: _first_sentence(" ".join(text)) for name, text in texts.items()}
+
+
+def _first_sentence(text: str) -> str:
+    plain = " ".join(_MARKUP.sub(lambda match: match[1] or "", text).split()).removeprefix("- ")
+    return re.split(r"(?<=[.])(?= [A-Z\"-])|;", plain, maxsplit=1)[0]

@@ -1,0 +1,238 @@
+"""The scripts that compare accuracies run on a small set, measure nothing twice, and report what they measured."""
+
+from __future__ import annotations
+
+import shutil
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from benchmarks.accuracy import (
+    bench_calibration,
+    bench_classifiers,
+    bench_learning_on,
+    bench_merge,
+    bench_pretrained,
+    bench_sgnn_accuracy,
+    bench_small_sets,
+)
+from benchmarks.common import classifier_accuracy, robustness_models, sgnn_recipes
+from benchmarks.common.data import DataFolder
+from benchmarks.speed import bench_sgd_pipeline
+from tests.benchmarks.labeled_rows import read_texts, rows, run_script
+
+TREC = ["--sets", "trec"]
+
+
+def test_an_accuracy_is_written_at_once_and_measured_once(data, monkeypatch):
+    arguments = ["bench_classifiers", data, "--part", "accuracy", *TREC, "--models"]
+    first = run_script(*arguments, "svm")["accuracy"]["sets"]["trec"]
+    assert list(first) == ["svm"]
+    assert first["svm"]["accuracy"] == 100
+    measured = []
+
+    def stop(name, model, *rest):
+        measured.append(model)
+        if model == "svm-punctuation":
+            raise KeyboardInterrupt
+        return {"accuracy": 50.0, "spread": 0.0}
+
+    monkeypatch.setattr(bench_classifiers.classifier_accuracy, "measure", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run_script(*arguments, "words", "svm", "svm-punctuation")
+    assert measured == ["words", "svm-punctuation"]
+    sets = run_script(*arguments, "svm", "--again")["accuracy"]["sets"]["trec"]
+    assert set(sets) == {"words", "svm"}
+    assert measured[-1] == "svm"
+
+
+def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
+    default = {"classifier__max_epochs": 2, "classifier__batch_size": 32}
+    worth = {("classifier__max_epochs", 4): 5.0, ("classifier__batch_size", 16): -1.0, ("features", "characters"): 2.0}
+
+    def evaluate(model, train, test):
+        assert not set(train.texts) & set(test.texts)
+        return {"accuracy": 80 + sum(worth.get(one, 0) for one in model.get_params().items()), "seconds": 1.0}
+
+    def model(settings, seed):
+        return SimpleNamespace(get_params=lambda: default | settings)
+
+    grid = {
+        "features": ["words", "characters"],
+        "classifier__max_epochs": [2, 4],
+        "classifier__batch_size": [16, 32],
+    }
+    monkeypatch.setattr(classifier_accuracy, "our_model", model)
+    monkeypatch.setattr(classifier_accuracy, "train_and_test", evaluate)
+    monkeypatch.setattr(classifier_accuracy, "TUNING", list(grid.items()))
+    tried = classifier_accuracy.tune("trec", DataFolder(data), lambda line: None)
+    best = {"features": "characters", "classifier__max_epochs": 4}
+    assert tried[-1] == {"settings": best, "accuracy": 87}
+    assert [one["accuracy"] for one in tried] == [80, 82, 87, 86, 87]  # a default is not evaluated twice
+
+
+def test_calibration_is_measured_on_test_rows_and_the_linear_model_chosen_on_validation_rows(data, monkeypatch, capsys):
+    monkeypatch.setattr(bench_calibration, "DRAWN", "trec")
+    seen, scores = [], bench_calibration.scores
+    monkeypatch.setattr(bench_calibration, "scores", lambda model, rows: seen.append(rows.texts) or scores(model, rows))
+    arguments = ["bench_calibration", data, *TREC, "--seeds", "1"]
+    models = run_script(*arguments, "--plot", str(data / "plot.png"))["sets"]["trec"]
+    assert list(models) == ["calibrated", "not calibrated", "linear"]
+    assert all(run["accuracy"] == 100 for one in models.values() for run in one["runs"].values())
+    assert models["linear"]["C"] == max(bench_calibration.CS)  # the labels are so clear that the largest is best
+    assert (data / "plot.png").stat().st_size > 10_000
+    train, test = (set(read_texts(data / "trec" / file)) for file in ("train.csv", "test.csv"))
+    assert [set(texts) == test for texts in seen] == [True] * 2 + [False] * len(bench_calibration.CS) + [True]
+    assert all(set(texts) < train for texts in seen[2:-1])
+    monkeypatch.setattr(bench_calibration, "measure", None)
+    run_script(*arguments)
+    assert "| TREC | calibrate=False | 100.00 |" in capsys.readouterr().out
+
+
+def test_calibration_is_scored_by_the_probability_of_the_predicted_label():
+    probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.3, 0.7], [0.3, 0.7]])
+    model = SimpleNamespace(classes_=np.array(["a", "b"]), predict_proba=lambda texts: probabilities)
+    scores = bench_calibration.scores(model, rows(a=2, b=2)._replace(labels=["a", "b", "b", "b"]))
+    log_loss = -np.log([0.9, 0.1, 0.7, 0.7]).mean()
+    assert scores == pytest.approx({"accuracy": 75, "ECE": (0.4 + 0.3) / 2, "log loss": log_loss})
+
+
+def test_changed_labels_and_a_stream_of_nights_are_measured(data, monkeypatch, capsys):
+    monkeypatch.setattr(bench_learning_on, "MORE", (1, 10))
+    monkeypatch.setattr(bench_learning_on, "NIGHT", 2)
+    cells = run_script("bench_learning_on", data, *TREC, "--sizes", "20", "10000", "--seeds", "1")["sets"]["trec"]
+    assert list(cells) == ["20"]  # there are no 10,000 rows
+    assert set(cells["20"]["change"]) == {"1", "10", "refit"}
+    assert len(cells["20"]["nights"]["accuracies"]) == 11
+    assert "trec, 20: " in capsys.readouterr().out
+
+
+def test_merged_models_are_compared_with_each_part_and_their_vote(data, monkeypatch, capsys):
+    monkeypatch.setattr(bench_merge, "EPOCHS", (1,))
+    shutil.copytree(data / "trec", data / "ag_news")
+    arguments = ["bench_merge", data, "--parts", "2", "--seeds", "1"]
+    result = run_script(*arguments)
+    assert (list(result["parts"]), result["rows"]) == (["1", "2"], 60)
+    assert result["parts"]["1"]["accuracy"]["merged"] == result["parts"]["1"]["accuracy"]["alone"]
+    assert len(result["parts"]["2"]["accuracy"]["vote"]) == 1
+    monkeypatch.setattr(bench_merge, "measure", None)
+    run_script(*arguments)
+    assert "| 2 | 100.00 | 100.00 |" in capsys.readouterr().out
+
+
+def test_three_pipelines_are_measured_on_the_same_rows(data, monkeypatch, capsys):
+    monkeypatch.setattr(bench_sgd_pipeline, "ALPHAS", (1e-4,))
+    cell = run_script("bench_sgd_pipeline", data, *TREC, "--seeds", "2")["sets"]["trec"]
+    assert cell["rows"] == [60, 12]
+    assert cell["models"]["scikit-learn"]["accuracy"] == cell["models"]["vectorizer"]["accuracy"]
+    assert "| TREC, 60 rows | `HashingVectorizer`" in capsys.readouterr().out
+
+
+def test_few_rows_are_measured_once_by_both_models(data, monkeypatch, capsys):
+    arguments = ["bench_small_sets", data, *TREC, "--sizes", "20", "0", "--seeds", "2"]
+    cells = run_script(*arguments, "--cache", str(data / "cache"))["sets"]["trec"]
+    assert cells["0"]["ours"] == cells["0"]["linear"] == 100
+    assert [len(cells[size]["chosen"]) for size in ("20", "0")] == [2, 1]  # the linear model has no seed
+    files = sorted(file.name for file in (data / "cache").iterdir())
+    assert files == ["trec-0-0.npz", "trec-20-0.npz", "trec-20-1.npz"]
+    monkeypatch.setattr(bench_small_sets, "measure", None)
+    run_script(*arguments)
+    assert "Mean lead, 0 rows: +0.00 over 1 sets" in capsys.readouterr().out
+
+
+def test_samples_are_training_rows_and_differ_by_seed():
+    train = rows(a=50, b=50)
+    first, second = (train.sample(30, seed) for seed in (0, 1))
+    assert len(set(first.texts)) == 30
+    assert set(first.texts) != set(second.texts)
+    assert set(zip(*first, strict=True)) <= set(zip(*train, strict=True))
+    assert train.sample(None) == train.sample(100) == train
+
+
+def test_pretrained_vectors_are_compared_with_ngrams_alone(data, monkeypatch, capsys):
+    (data / "wikipedia").mkdir()
+    (data / "wikipedia" / "paragraphs.txt").write_text("A film is long. It is dull.\nThe acting is fine. It is warm.\n")
+    arguments = ["bench_pretrained", data, *TREC, "--sizes", "20", "--seeds", "2"]
+    cells = run_script(*arguments)["sets"]["trec"]["20"]
+    assert {name: "interval" in cell for name, cell in cells.items()} == {
+        "without": False,
+        "Wikipedia": True,
+        "and own texts": True,
+    }
+    monkeypatch.setattr(bench_pretrained, "fitted", None)
+    run_script(*arguments)
+    assert "n-grams | Wikipedia" in capsys.readouterr().out
+
+
+def test_projections_are_compared_with_a_linear_model_and_ablations(data, monkeypatch, capsys):
+    small = sgnn_recipes.Recipe((1, 2, 40), (1, 3, 40), (8,), max_epochs=30)
+    monkeypatch.setitem(bench_sgnn_accuracy.RECIPES, "trec", small)
+    changed = {"level": "document", "n_projections": 4}
+    monkeypatch.setattr(bench_sgnn_accuracy, "ABLATIONS", {"documents": changed})
+    arguments = ["bench_sgnn_accuracy", data, *TREC, "--seeds", "2", "--ablation-seeds", "1"]
+    results = run_script(*arguments)
+    cells, ablation = results["accuracy"]["trec"], results["ablations"]["trec"]["documents"]
+    assert cells["linear"]["accuracy"] == cells["sgnn"]["accuracy"] == 100
+    assert (len(cells["sgnn"]["runs"]), cells["sgnn"]["recipe"]["words"]) == (2, [1, 2, 40])
+    assert (len(ablation["runs"]), ablation["changed"]) == (1, changed)
+    monkeypatch.setattr(bench_sgnn_accuracy, "train_and_test", None)
+    run_script(*arguments)
+    assert "documents" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("output", ["binary", "float"])
+def test_a_recipe_of_projections_has_the_views_and_the_classifier_that_it_names(output):
+    recipe = sgnn_recipes.Recipe((1, 2, 3), (2, 4, 5), (8,), max_epochs=1, output=output)
+    model = recipe.pipeline(seed=7)
+    words = model["views"].transform(["good film", "Good  film", "film good"])
+    assert words.shape == (3, 14 * 8)
+    assert (words[0] == words[1]).all()
+    assert (words[0, : 14 * 3] != words[2, : 14 * 3]).any()  # pairs of words have an order
+    assert (words[0, 14 * 3 :] == words[2, 14 * 3 :]).all()  # characters are of one word
+    if output == "float":
+        assert (words[:, : 14 * 3] ** 2).sum(axis=1) == pytest.approx(1, rel=1e-5)
+    else:
+        assert set(np.unique(words)) == {0, 1}
+    assert (model["classifier"].random_state, model["classifier"].hidden_layer_sizes) == (7, (8,))
+    assert (words[0] != recipe.pipeline(seed=8)["views"].transform(["good film"])[0]).any()
+
+
+def test_every_change_of_the_papers_classifier_changes_its_rows():
+    texts = ["who wrote this fine film", "how long is it ?"]
+    rows = [
+        sgnn_recipes.paper_pipeline(0, **changed)[:-1].transform(texts) for changed in sgnn_recipes.ABLATIONS.values()
+    ]
+    assert {row.shape[1] for row in rows} == {20 * 14, 40 * 14, 80 * 14, 160 * 14}
+    assert len({row.astype(np.float64).tobytes() for row in rows}) == len(rows)
+
+
+def test_robustness_is_measured_once_on_test_texts_with_errors(data, monkeypatch):
+    monkeypatch.setattr(robustness_models.DataFolder, "test", lambda self, name: self.read(name, "test.csv"))
+    evaluated, curve = [], robustness_models.curve
+    monkeypatch.setattr(robustness_models, "curve", lambda *rest: evaluated.append(rest[1].texts) or curve(*rest))
+    arguments = ["bench_robustness", data, *TREC, "--seeds", "2", "--models", "svm", "svm-augmented"]
+    cells = run_script(*arguments)["sets"]["trec"]
+    assert list(cells) == ["svm", "svm-augmented"]
+    for results in cells.values():
+        assert np.shape(results["runs"]) == (2, len(robustness_models.RATES))
+        assert results["accuracy"] == pytest.approx(np.mean(results["runs"], axis=0))
+        assert results["accuracy"][0] == 100
+    assert set(cells["svm-augmented"]["chosen"]) == {"features", "lowercase", "distortion", "n_copies"}
+    assert (data / "results.png").stat().st_size > 10_000
+    # 6 settings and 3 more are evaluated on validation rows, and each of the two is tested with two seeds.
+    test = sorted(read_texts(data / "trec" / "test.csv"))
+    assert [sorted(texts) == test for texts in evaluated] == [False] * 6 + [True] * 2 + [False] * 3 + [True] * 2
+    run_script(*arguments)
+    assert len(evaluated) == 13
+
+
+def test_a_curve_is_the_accuracy_at_each_rate_of_errors():
+    texts = [f"text number {i}" for i in range(30)]
+
+    def predict(given):
+        return ["a" if text in texts else "b" for text in given]
+
+    results = robustness_models.curve(predict, rows(a=30)._replace(texts=texts), 0, (0.0, 0.03, 1.0))
+    assert (results[0], results[2]) == (100, 0)
+    assert 40 < results[1] < 95

@@ -1,0 +1,99 @@
+"""Further training: more texts, one or many, once or each night, do not ruin a fitted model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+
+from sklearn_hashnlp import TextClassifier, load_model, save_model
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+
+MARGIN = 3.0  # points: of 600 test texts one seed's differences have a standard error of about one
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """Return 900 texts to fit, 1,000 more, and the others, some 600, to test."""
+    texts, labels = load_stdlib_docstrings(return_X_y=True)
+    counts = {label: labels.tolist().count(label) for label in set(labels.tolist())}
+    frequent = sorted(counts, key=lambda label: (-counts[label], label))[:10]
+    chosen = np.flatnonzero(np.isin(labels, frequent))
+    order = np.random.default_rng(0).permutation(chosen)[:2400]
+    texts = np.array(texts, dtype=object)
+    edges = [0, 900, 1900, len(order)]
+    return [(texts[rows].tolist(), labels[rows]) for rows in map(order.__getitem__, map(slice, edges, edges[1:]))]
+
+
+def accuracy(model, rows):
+    return 100 * model.score(*rows)
+
+
+def warm_started(model, texts, labels):
+    classifier = clone(model.pipeline_[-1]).set_params(warm_start=True)
+    return model.set_params(classifier=classifier).fit(texts, labels)
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "softmax"}], ids=["dual", "softmax"])
+def test_a_few_more_texts_cost_nothing_and_many_help(options, parts, tmp_path):
+    fitted, more, test = parts
+    model = TextClassifier(random_state=0, **options).fit(*fitted)
+    before = accuracy(model, test)
+    save_model(model, tmp_path / "model")
+    for n_texts in (1, 10, 1000):
+        model = load_model(tmp_path / "model").partial_fit(more[0][:n_texts], more[1][:n_texts])
+        after = accuracy(model, test)
+        assert after > before - MARGIN, f"{n_texts} texts: {before:.1f} -> {after:.1f}"
+    refit = TextClassifier(random_state=0, **options).fit(fitted[0] + more[0], [*fitted[1], *more[1]])
+    assert after > (before + accuracy(refit, test)) / 2 - MARGIN
+
+
+def test_warm_start_after_a_dual_fit_continues_by_gradients(parts):
+    fitted, more, test = parts
+    model = TextClassifier(random_state=0).fit(*fitted)
+    before = accuracy(model, test)
+    rows = sorted({label: index for index, label in enumerate(more[1].tolist())}.values())  # one text of each label
+    warm_started(model, [more[0][row] for row in rows], more[1][rows])
+    assert (model.loss_, model.solver_) == ("hinge", "sgd")
+    assert accuracy(model, test) > before - MARGIN
+    assert accuracy(warm_started(model, *more), test) > before
+
+
+def test_nights_of_500_texts(parts):
+    fitted, more, test = parts
+    nights = [(more[0][start : start + 250], more[1][start : start + 250]) for start in range(0, 1000, 250)]
+    model = TextClassifier(random_state=0).fit(*fitted)
+    measured = [(accuracy(model, test), model.predict_proba(test[0]).max(axis=1).mean())]
+    for night in nights:
+        model.partial_fit(*night)
+        measured.append((accuracy(model, test), model.predict_proba(test[0]).max(axis=1).mean()))
+    accuracies, confidences = np.array(measured).T
+    assert np.diff(accuracies).min() > -MARGIN
+    assert np.abs(np.diff(confidences)).max() < 0.05
+    refit = TextClassifier(random_state=0).fit(fitted[0] + more[0], [*fitted[1], *more[1]])
+    losses = [log_loss(test[1], one.predict_proba(test[0]), labels=one.classes_) for one in (model, refit)]
+    assert losses[0] < 1.4 * losses[1]  # after as many texts as the fit had
+
+
+def test_a_new_domain_is_learned_and_the_old_one_kept(parts):
+    fitted, _, test = parts
+    model = TextClassifier(random_state=0).fit(*fitted)
+    before = accuracy(model, test)
+    recipes = [f"bake the {food} with {spice} until golden" for food in ("bread", "fish", "rice") for spice in "ABC"]
+    recipes.append("a pinch of salt and pepper for dinner")
+    labels = np.resize(model.classes_[:3], len(recipes))
+    for _ in range(10):
+        model.partial_fit(recipes, labels)
+    assert model.predict(recipes).tolist() == labels.tolist()
+    assert accuracy(model, test) > before - MARGIN
+
+
+def test_another_optimizer_does_not_continue(parts):
+    fitted, more, _ = parts
+    for options in ({}, {"loss": "softmax"}):
+        model = TextClassifier(random_state=0, **options).fit(*fitted)
+        classifier, rows = model.pipeline_[-1], model.pipeline_[0].transform(more[0][:10])
+        with pytest.raises(ValueError, match="cannot continue a training with RowwiseAdagrad"):
+            classifier.set_params(optimizer="adam", learning_rate=0.001).partial_fit(rows, more[1][:10])
+        classifier.set_params(optimizer="adagrad", learning_rate=0.2).partial_fit(rows, more[1][:10])

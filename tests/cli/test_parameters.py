@@ -1,0 +1,127 @@
+"""``--set`` and ``--parameters`` of the commands that train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from sklearn_hashnlp import HsigmoidLanguageModel, SGNNSentenceEncoder, TextClassifier
+from sklearn_hashnlp.classifiers import make_text_classifier
+from sklearn_hashnlp.cli._parameters import check_parameters, parameters_of, set_parameters
+from sklearn_hashnlp.language import LanguageSchedule, Regularization
+from sklearn_hashnlp.training import EarlyStopping
+
+BUNDLES = {
+    "classifier": make_text_classifier()["classifier"],
+    "early_stopping": EarlyStopping("valid_loss", 2, 0.1),
+    "schedule": LanguageSchedule(),
+}
+COMMANDS: dict[tuple[str, ...], type] = {
+    ("train",): TextClassifier,
+    ("lm", "train"): HsigmoidLanguageModel,
+    ("sentences", "train"): SGNNSentenceEncoder,
+}
+
+
+def configured(estimator: Any, *settings: str) -> Any:
+    set_parameters(estimator, settings, BUNDLES)
+    return estimator
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "value"),
+    [
+        (["order=3"], "order", 3),
+        (["learning_rate=1e-2"], "learning_rate", 0.01),
+        (["tree=cluster"], "tree", "cluster"),
+        (["tree='cluster'"], "tree", "cluster"),
+        (["max_features=None"], "max_features", None),
+        (["across_sentences=True"], "across_sentences", True),
+        (["direct_connections=('hashed', 1000)"], "direct_connections", ("hashed", 1000)),
+        (["special_tokens=<s>,</s>,?"], "special_tokens", "<s>,</s>,?"),  # a string, which the constraints refuse
+        (["vocabulary={'a': 0}"], "vocabulary", {"a": 0}),
+        (["order=3", "order=4"], "order", 4),
+        (["regularization__dropout=0.5"], "regularization", Regularization(dropout=0.5)),
+        (["schedule__direct_learning_rate=2"], "schedule", LanguageSchedule(direct_learning_rate=2)),
+        (["early_stopping=valid_loss"], "early_stopping", "valid_loss"),
+        (["early_stopping__patience=3"], "early_stopping", EarlyStopping("valid_loss", 3, 0.1)),
+        # The field of a bundle is set last.
+        (["early_stopping__patience=3", "early_stopping=valid_loss"], "early_stopping__patience", 3),
+    ],
+)
+def test_values_are_python_literals_or_strings(settings: list[str], name: str, value: Any) -> None:
+    model = configured(HsigmoidLanguageModel(), *settings)
+    assert model.get_params()[name] == value
+    assert type(model.get_params()[name]) is type(value)
+
+
+def test_inner_parameters_are_reached_without_the_estimators_around_them() -> None:
+    settings = ["classifier__variant=standard", "classifier__schedule__decay=linear", "classifier__n_buckets=50"]
+    model = configured(TextClassifier(), *settings)
+    inner = make_text_classifier()["classifier"].set_params(variant="standard", n_buckets=50)
+    assert model.classifier.schedule.decay == "linear"
+    assert repr(model.classifier.set_params(schedule="auto")) == repr(inner)
+    assert BUNDLES["classifier"].variant != "standard"  # the bundle itself is not changed
+    pipeline = configured(make_text_classifier(), "vectorizer__lowercase=False", "classifier__n_hashes=2")
+    assert (pipeline["vectorizer"].lowercase, pipeline["classifier"].n_hashes) == (False, 2)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("order", "--set: expected NAME=VALUE, such as verbose=1, got 'order'"),
+        ("=3", "expected NAME=VALUE"),
+        ("ordre=3", "HsigmoidLanguageModel has no parameter 'ordre'. Did you mean order?"),
+        ("patience=3", "Did you mean early_stopping__patience?"),
+        ("schedule__decai=linear", "Did you mean schedule__decay?"),
+        ("xyz=3", "has no parameter 'xyz'. --parameters lists all of them."),
+        ("special_tokens=('a', ", "--set special_tokens: expected a Python value"),
+        ("order=1", "The 'order' parameter of HsigmoidLanguageModel must be an int in the range [2"),
+        ("order=three", "Got 'three' instead"),
+        ("tree=oak", "The 'tree' parameter"),
+        ("regularization__dropout=2", "The 'dropout' parameter of Regularization"),
+        ("early_stopping__monitor=valid_acc", "has no accuracy to monitor"),
+        ("resume=True", "needs checkpoint_dir"),
+    ],
+)
+def test_an_error_names_the_parameter_and_what_is_expected(setting: str, message: str) -> None:
+    with pytest.raises(typer.BadParameter) as error:
+        check_parameters(configured(HsigmoidLanguageModel(), setting))
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [("nonsense=3", "--set: "), ("device=tpu", "The 'device' parameter"), ("max_epochs=-1", "The 'max_epochs' p")],
+)
+def test_a_wrong_value_is_wrong_usage_before_anything_is_read(
+    hashnlp: Any, tmp_path: Path, command: tuple[str, ...], setting: str, message: str
+) -> None:
+    (tmp_path / "data.csv").write_text("")
+    result = hashnlp(*command, tmp_path / "data.csv", "-m", tmp_path / "m", "--set", setting)
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert message in result.err
+
+
+@pytest.mark.parametrize(("command", "estimator"), COMMANDS.items())
+def test_the_list_has_every_parameter_with_its_default_and_a_sentence(
+    hashnlp: Any, command: tuple[str, ...], estimator: type
+) -> None:
+    result = hashnlp(*command, "--parameters")
+    assert (result.code, result.err) == (0, "")
+    rows = {line.split()[0]: line for line in result.out.splitlines() if line.strip()}
+    for name, default, description in parameters_of(estimator(), {}):
+        assert description, name
+        assert "__" in name or name == "random_state" or repr(default) in rows[name]
+    names = {*estimator().get_params(deep=False)} - {"callbacks"}
+    assert names <= set(rows)
+    assert ("early_stopping__patience" in rows) == ("early_stopping" in names)
+
+
+def test_descriptions_are_plain_text(hashnlp: Any) -> None:
+    out = hashnlp("train", "--parameters").out + hashnlp("lm", "train", "--parameters").out
+    assert not any(markup in out for markup in ("``", ":class:", "]_"))

@@ -1,0 +1,91 @@
+"""Search by similarity, and the weight of the context, which can be changed after training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
+
+SMALL = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "width": 16, "n_tables": 2, "table_bits": 6}
+PARAGRAPHS = [
+    "The cat sleeps all day. It purrs when it sleeps.",
+    "Shares fell sharply. Investors sold their shares.",
+    "The dog barks at the cat. The cat runs away.",
+] * 4
+
+
+@pytest.fixture(scope="module")
+def encoder() -> SGNNSentenceEncoder:
+    return SGNNSentenceEncoder(**SMALL, random_state=0).fit(PARAGRAPHS)
+
+
+# Documents of two topics whose words share no characters with those of other documents of the topic, in part: a search
+# that compares spelling alone finds the wrong ones.
+def _topics() -> tuple[list[str], list[int]]:
+    random = np.random.default_rng(0)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    words = ["".join(random.choice(letters, 6)) for _ in range(240)]
+    groups = [words[:80], words[80:160]]
+    labels = random.integers(0, 2, 150)
+    documents = [
+        " ".join(np.concatenate([random.choice(groups[label], 8), random.choice(words[160:], 30)])) for label in labels
+    ]
+    return documents, labels.tolist()
+
+
+def _share_of_same_label(similarities: np.ndarray, labels: list[int]) -> float:
+    np.fill_diagonal(similarities, -2)
+    nearest = np.argsort(-similarities, axis=1)[:, :5]
+    targets = np.array(labels)
+    return float((targets[nearest] == targets[:, None]).mean())
+
+
+def test_a_search_by_default_finds_texts_of_the_same_topic_as_often_as_tfidf_words() -> None:
+    documents, labels = _topics()
+    rows = TfidfVectorizer(sublinear_tf=True).fit_transform(documents)
+    baseline = _share_of_same_label((rows @ rows.T).toarray(), labels)
+    sizes = {"n_projections": 40, "n_bits": 8, "projection_dim": 160, "width": 64, "n_tables": 0, "max_epochs": 0}
+    vectors = SGNNSentenceEncoder(**sizes, random_state=0).fit(documents).transform(documents)
+    assert _share_of_same_label(vectors @ vectors.T, labels) >= baseline
+
+
+def test_the_weight_of_the_context_is_changed_after_training(encoder: SGNNSentenceEncoder) -> None:
+    model = encoder.set_params(context_weight="auto")
+    pair = ["A cat sleeps."], ["The dog barks."]
+    by_weight = {}
+    try:
+        for weight in (0.0, 0.5, 1.0):
+            by_weight[weight] = model.set_params(context_weight=weight).similarity(*pair)[0]
+    finally:
+        model.set_params(context_weight="auto")
+    assert by_weight[0.0] != by_weight[1.0]
+    assert by_weight[0.5] == pytest.approx((by_weight[0.0] + by_weight[1.0]) / 2, abs=1e-5)
+
+
+def test_a_changed_weight_is_saved_with_the_model(encoder: SGNNSentenceEncoder, tmp_path: Path) -> None:
+    wanted = encoder.set_params(context_weight=0.75).transform(["A cat sleeps."])
+    save_model(encoder, tmp_path / "model")
+    unchanged = encoder.set_params(context_weight="auto").transform(["A cat sleeps."])
+    assert not np.allclose(wanted, unchanged)
+    assert load_model(tmp_path / "model").transform(["A cat sleeps."]).tobytes() == wanted.tobytes()
+
+
+def test_a_wrong_weight_is_refused_after_training_too(encoder: SGNNSentenceEncoder) -> None:
+    for weight in (1.5, "half", None):
+        with pytest.raises(ValueError, match="'context_weight' parameter of SGNNSentenceEncoder must be a number"):
+            encoder.set_params(context_weight=weight).transform(["A cat"])
+    encoder.set_params(context_weight="auto")
+
+
+def test_an_encoder_of_one_part_says_that_the_other_was_not_trained() -> None:
+    model = SGNNSentenceEncoder(**SMALL, context_weight=1, random_state=0).fit(PARAGRAPHS)
+    with pytest.raises(ValueError, match="was fitted with context_weight=1 and has no other part to weigh"):
+        model.set_params(context_weight=0.5).transform(["A cat"])
+
+
+def test_few_sentences_are_not_emptied_of_what_they_have_in_common(encoder: SGNNSentenceEncoder) -> None:
+    assert len(encoder.net_.module_.network.common) == 0
