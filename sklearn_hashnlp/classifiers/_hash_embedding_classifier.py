@@ -73,10 +73,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     Parameters
     ----------
     variant : {"improved", "paper", "standard"}, default="improved"
-        ``"improved"``: importance weights and component vectors are looked up by the column itself. ``"paper"``: by the
-        column hashed to ``n_embeddings`` rows, so that columns which collide there share everything. ``"standard"``:
-        the hashing trick, one table of ``n_embeddings`` vectors and no importance weights. If ``X`` has at most
-        ``n_embeddings`` columns, the improved variant has no advantage.
+        ``"improved"``: importance weights and component vectors are looked up by the column itself, an advantage if
+        ``X`` has over ``n_embeddings`` columns. ``"paper"``: by the column hashed to ``n_embeddings`` rows: columns
+        that collide share everything. ``"standard"``: hashing trick, one table of ``n_embeddings`` vectors.
     n_buckets : int, default=10**6
         Number of vectors in the shared pool; B in the paper. Ignored by ``variant="standard"``.
     n_hashes : int, default=2
@@ -136,8 +135,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         False: the temperature is 1; with ``loss="hinge"`` it is fitted on training rows, where the model is
         over-confident. No effect with ``loss="hsigmoid"``. ``partial_fit`` and ``warm_start`` update the temperature.
     optimizer : {"adagrad", "adam"}, default="adagrad"
-        Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
-        0.001.
+        Row-wise AdaGrad, or row-wise Adam, which needs a smaller ``learning_rate`` (0.001 in the reference).
     learning_rate : float, default=0.2
         Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers.
     schedule : Schedule, "auto" or None, default="auto"
