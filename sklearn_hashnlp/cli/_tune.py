@@ -6,33 +6,19 @@ import json
 import re
 import shlex
 import time
+from dataclasses import dataclass
 from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.console import RenderableType
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import (
-    Delimiter,
-    Errors,
-    Format,
-    Json,
-    LabelColumn,
-    LabelledFile,
-    LabelPrefix,
-    LabelSeparator,
-    ModelFolder,
-    Quiet,
-    Quoted,
-    ReadErrors,
-    Seed,
-    TextColumn,
-)
-from sklearn_hashnlp.cli._screen import Screen, command_name, counted
+from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder, OptionGroup, Seed
+from sklearn_hashnlp.cli._screen import Screen, bold, command_name, counted, plain_table
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers import TextClassifier
@@ -85,69 +71,47 @@ def _read_size(value: str | None) -> int | None:
     return size
 
 
-@reporting_errors
-def tune(
-    data: LabelledFile,
-    model: ModelFolder,
-    valid: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Labeled file of validation texts to score on.", show_default=False),
-    ] = None,
-    seconds: Annotated[float, typer.Option("--time", metavar="SECONDS", min=1.0, help="Time of the search.")] = 60.0,
+@dataclass(frozen=True)
+class TuneOptions(OptionGroup):
+    """The options of the command that no other has."""
+
+    valid: Annotated[Path | None, typer.Option(metavar="FILE", help="Labeled file of validation texts.")] = None
+    seconds: Annotated[float, typer.Option("--time", metavar="SECONDS", min=1.0, help="Time of the search.")] = 60.0
     max_size: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
             help="Maximal size of the model's folder, such as 1MB or 500kB (of 1,000 bytes). Default: no limit.",
-            show_default=False,
         ),
-    ] = None,
+    ] = None
     max_trials: Annotated[
-        int | None,
-        typer.Option(min=1, help="Maximal number of trials. Default: as many as fit into --time.", show_default=False),
-    ] = None,
-    metric: Annotated[Metric, typer.Option(help="Score to maximize.")] = Metric.accuracy,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Save a plot of size and score, such as a.png.", show_default=False),
-    ] = None,
-    seed: Seed = 0,
-    file_format: Format = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    delimiter: Delimiter = None,
-    quoted: Quoted = True,
-    label_prefix: LabelPrefix = "__label__",
-    label_separator: LabelSeparator = None,
-    errors: ReadErrors = Errors.strict,
-    as_json: Json = False,
-    quiet: Quiet = False,
+        int | None, typer.Option(min=1, help="Maximal number of trials. Default: as many as fit into --time.")
+    ] = None
+    metric: Annotated[Metric, typer.Option(help="Score to maximize.")] = Metric.accuracy
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Save a plot of size and score, such as a.png.")] = (
+        None
+    )
+    seed: Seed = 0
+
+
+@reporting_errors
+def tune(
+    data: LabelledFile, model: ModelFolder, options: TuneOptions, reading: LabelledOptions, screen: Screen
 ) -> None:
     """Tune a text classifier; the parameters are the options of the command."""
     started = time.monotonic()
-    screen = Screen(as_json=as_json, quiet=quiet)
-    limit = _read_size(max_size)
+    limit, seconds = _read_size(options.max_size), options.seconds
     _check_optuna()
-    if plot is not None:
+    if options.plot is not None:
         seconds -= _PLOT_SECONDS
-        _check_plot(plot)
+        _check_plot(options.plot)
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.cli.reading._labelled_texts import count_labels
     from sklearn_hashnlp.persistence._model_folder import check_replaceable, save_model
 
     check_replaceable(model)
-    reading = {
-        "file_format": file_format,
-        "text_column": text_column,
-        "label_column": label_column,
-        "delimiter": delimiter,
-        "quoted": quoted,
-        "label_prefix": label_prefix,
-        "label_separator": label_separator,
-        "errors": errors.value,
-    }
-    texts, labels, validation = _read_files(screen, data, valid, metric, reading)
-    n_labels = count_labels(labels)
+    texts, labels, validation = _read_files(screen, data, options, reading)
+    n_labels, multilabel = count_labels(labels), isinstance(labels, list)
     if limit is not None:
         limit = max(limit - _REPORT_BYTES - 2 * len(json.dumps(n_labels, indent=2)), 1)
     trials = model.resolve().with_name(f"{model.resolve().name}.trials.jsonl")
@@ -157,24 +121,24 @@ def tune(
         labels,
         validation_data=validation,
         max_time=max(started + seconds - time.monotonic(), 1e-3),
-        max_trials=max_trials,
+        max_trials=options.max_trials,
         max_size=limit,
-        scoring=_SCORERS[metric],
+        scoring=_SCORERS[options.metric],
         trials_file=trials,
-        random_state=seed,
+        random_state=options.seed,
     )
     method, n_scored = _validation_method(len(texts), validation)
     report = {
         "data": str(data),
         "n_texts": len(texts),
         "labels": n_labels,
-        "label_separator": label_separator,
+        "label_separator": reading.label_separator,
         "seconds": fit_seconds,
         "history": classifier.history_,
         "validation": {
-            "data": f"{method} of {data}" if valid is None else str(valid),
+            "data": f"{method} of {data}" if options.valid is None else str(options.valid),
             "n_texts": n_scored,
-            "precision_at_1" if isinstance(labels, list) else metric.name: best.score,
+            "precision_at_1" if multilabel else options.metric.name: best.score,
         },
         "tuning": {"n_trials": len(result.study.trials), "params": best.params, "precision": best.precision},
     }
@@ -184,22 +148,24 @@ def tune(
     save_model(classifier, model, precision=best.precision, card=card)
     write_report(model, report)
     _show_result(screen, result, best, model, trials)
-    if plot is not None:
-        _save_plot(result, plot, "precision at 1" if isinstance(labels, list) else metric.value)
+    if options.plot is not None:
+        _save_plot(result, options.plot, "precision at 1" if multilabel else options.metric.value)
 
 
 def _read_files(
-    screen: Screen, data: Path, valid: Path | None, metric: Metric, reading: dict[str, Any]
+    screen: Screen, data: Path, options: TuneOptions, reading: LabelledOptions
 ) -> tuple[list[str], Any, Any]:
-    """Return the texts and labels of DATA, and those to validate on or None."""
+    """Return the texts and labels of DATA, and of the validation file or None."""
     from sklearn_hashnlp.cli.reading._labelled_texts import check_labels, read_labelled
 
-    texts, labels, _ = read_labelled(screen, data, **reading)
+    texts, labels, _ = read_labelled(screen, data, **vars(reading))
     check_labels(labels, str(data))
     multilabel = isinstance(labels, list)
-    if multilabel and metric is not Metric.accuracy:
-        raise ValueError(f"--metric {metric.value} is for one label per text, and {data} has several.")
-    return texts, labels, valid and read_labelled(screen, valid, multilabel=multilabel, **reading)[:2]
+    if multilabel and options.metric is not Metric.accuracy:
+        raise ValueError(f"--metric {options.metric.value} is for one label per text, and {data} has several.")
+    if options.valid is None:
+        return texts, labels, None
+    return texts, labels, read_labelled(screen, options.valid, multilabel=multilabel, **vars(reading))[:2]
 
 
 def _check_optuna() -> None:
@@ -253,7 +219,9 @@ def _validation_method(n_texts: int, validation: Any) -> tuple[str, int]:
 
 
 def _check_plot(path: Path) -> None:
-    """Raise an error before the search if matplotlib is missing or does not know the format."""
+    """Raise an error before the search if matplotlib, its format or the folder is missing."""
+    if not path.resolve().parent.is_dir():
+        raise FileNotFoundError(f"--plot: there is no folder {str(path.parent)!r}.")
     import sklearn_hashnlp.plotting  # noqa: F401 - the error has the install command
 
     # isort: split
@@ -279,34 +247,32 @@ def _show_result(screen: Screen, result: TuningResult, best: TunedModel, model: 
     n_trials, size = len(result.study.trials), folder_size(model)
     default = next((one.score for one in result.models if one.number == 0), None)
     front = result.front()
-    if screen.as_json:
-        document = {
-            "model": str(model),
-            "params": best.params,
-            "precision": best.precision,
-            "score": best.score,
-            "default_score": default,
-            "bytes": size,
-            "n_trials": n_trials,
-            "n_failed": sum("error" in trial.user_attrs for trial in result.study.trials),
-            "trials": str(trials),
-            "front": [one._asdict() for one in front],
-        }
-        screen.show_json(document)
-    elif screen.quiet:
-        print(f"{best.score:.4f}")
-    else:
-        table = Table("score", "bytes", "precision", "parameters", box=None, pad_edge=False, header_style="dim")
-        for one in front:
-            table.add_row(f"{one.score:.4f}", f"{one.size:,}", one.precision, describe(one.params))
-        screen.show(f"The best of {counted(len(result.models), 'model')} at each size:")
-        screen.show(table)
-        of_default = "" if default is None else f", default parameters {default:.4f}"
-        screen.show(f"\nBest score {best.score:.4f}{of_default}", style="bold")
-        screen.show(f"Saved in {model}: {size:,} bytes, {best.precision}, {describe(best.params)}")
-        if n_trials == 1:
-            screen.note(
-                "Only the default parameters were tried: for a search set a longer --time or more --max-trials."
-            )
-        screen.note("\nNext, test it on texts that the search has not seen:")
-        screen.note(f"  {command_name()} test test.csv --model {shlex.quote(str(model))}", style="bold")
+    report = {
+        "model": str(model),
+        "params": best.params,
+        "precision": best.precision,
+        "score": best.score,
+        "default_score": default,
+        "bytes": size,
+        "n_trials": n_trials,
+        "n_failed": sum("error" in trial.user_attrs for trial in result.study.trials),
+        "trials": str(trials),
+        "front": [one._asdict() for one in front],
+    }
+    table = plain_table("score", "bytes", "precision", "parameters")
+    for one in front:
+        table.add_row(f"{one.score:.4f}", f"{one.size:,}", one.precision, describe(one.params))
+    of_default = "" if default is None else f", default parameters {default:.4f}"
+    lines: list[RenderableType] = [
+        f"The best of {counted(len(result.models), 'model')} at each size:",
+        table,
+        bold(f"\nBest score {best.score:.4f}{of_default}"),
+        f"Saved in {model}: {size:,} bytes, {best.precision}, {describe(best.params)}",
+    ]
+    screen.result(report, lines, f"{best.score:.4f}")
+    if n_trials == 1:
+        screen.note("Only the default parameters were tried: for a search set a longer --time or more --max-trials.")
+    screen.next_step(
+        "test it on texts that the search has not seen",
+        f"{command_name()} test test.csv --model {shlex.quote(str(model))}",
+    )

@@ -93,9 +93,12 @@ def test_without_optuna_the_install_command_is_printed(
     assert hashnlp("tune", "--help").code == 0
 
 
-def test_a_plot_of_an_unknown_format_is_refused_first(hashnlp: Any, data: Path, tmp_path: Path) -> None:
-    result = hashnlp("tune", data, "-m", tmp_path / "m", "--plot", tmp_path / "a.xyz")
-    assert (result.code, "Format 'xyz' is not supported" in result.err) == (1, True)
+@pytest.mark.parametrize(("plot", "message"), [("a.xyz", "Format 'xyz' is not supported"), ("no/a.png", "no folder")])
+def test_a_plot_that_cannot_be_saved_is_refused_first(
+    plot: str, message: str, hashnlp: Any, data: Path, tmp_path: Path
+) -> None:
+    result = hashnlp("tune", data, "-m", tmp_path / "m", "--plot", tmp_path / plot)
+    assert (result.code, message in result.err) == (1, True)
     assert not (tmp_path / "m").exists()
 
 
