@@ -16,11 +16,11 @@ from sklearn_hashnlp import (
     HashingNgramVectorizer,
     SGNNClassifier,
     SGNNProjector,
-    SGNNSentenceEncoder,
     SGNNWordProjector,
     TextClassifier,
     quantize,
 )
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder
 from sklearn_hashnlp.trees import balanced_tree, cluster_tree, complete_tree, huffman_tree, two_level_tree
 
 TEXTS = ["what a fine film", "I was bored to tears", "funny, warm and wise", "dull from start to end"] * 6
@@ -160,15 +160,15 @@ def test_rows_of_quantized_networks(layout: Layout) -> None:
 
 
 @cache
-def learned_vectors() -> tuple[SGNNSentenceEncoder, list[str], Any]:
+def learned_vectors() -> tuple[DistilledSentenceEncoder, list[str], Any]:
     vectors = np.random.default_rng(1).normal(size=(24, 50))
     texts = [f"{text} {number}" for number, text in enumerate(TEXTS)]
-    return SGNNSentenceEncoder(random_state=0).fit(texts, y=vectors), texts, vectors
+    return DistilledSentenceEncoder().fit(texts, vectors), texts, vectors
 
 
 def test_vectors_of_a_teacher(layout: Layout) -> None:
     native, texts, vectors = learned_vectors()
-    other = SGNNSentenceEncoder(random_state=0).fit(np.array(texts), y=layout(vectors))
+    other = DistilledSentenceEncoder().fit(np.array(texts), layout(vectors))
     encoded = native.transform(texts)
     equal(encoded, other.transform(layout(np.array(texts))))
     indices, similarities = native.most_similar(encoded[:3], encoded, k=2)

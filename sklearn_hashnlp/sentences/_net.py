@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 from inspect import unwrap
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import PassthroughScoring
@@ -18,11 +16,11 @@ from torch import Tensor, nn
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.nn._sentence_network import make_sentence_module
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
+from sklearn_hashnlp.sentences._bundles import as_network, as_objectives, first_and_last
 from sklearn_hashnlp.sentences._objective import SentenceObjective
 from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
-from sklearn_hashnlp.training._torch_scope import torch_seed
 
 _MAX_KEY_BITS = 48
 _TABLES = "network.transformer.tables.tables.weight"  # of which only rows of words that were seen are not zero
@@ -108,16 +106,8 @@ class SentenceNet(Net):
     def batch_loss(self, batch: ParagraphBatch) -> tuple[Tensor, Tensor]:
         """Compute the objective of a batch."""
         batch = batch.to(self.device)
-        with self._dropout_seed(batch):
-            loss = self.criterion_.compute(self.module_, batch, epoch=batch.epoch, progress=batch.progress)
+        loss = self.criterion_.compute(self.module_, batch, epoch=batch.epoch, progress=batch.progress)
         return loss, loss
-
-    def _dropout_seed(self, batch: ParagraphBatch) -> Any:
-        """Let a step's dropout depend on nothing but its place in the training."""
-        if not any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in self.module_.modules()):
-            return nullcontext()
-        seed = np.random.SeedSequence((self.criterion_.seed, batch.epoch, batch.number)).generate_state(1)[0]
-        return torch_seed(int(seed), self.device)
 
 
 class _Adam(torch.optim.Adam):
@@ -128,29 +118,25 @@ class _Adam(torch.optim.Adam):
 
 def sentence_architecture(estimator: Any) -> dict[str, Any]:
     """Return the sizes and options of the network of an estimator, as JSON values."""
-    share, masked = estimator.context_weight, estimator.masked_weight
-    share = share if share == "auto" else float(share)
+    network, weight = as_network(estimator.network), estimator.context_weight
+    predicts_masked_words = weight != 0 and any(first_and_last(as_objectives(estimator.objectives).masked_weight))
     return {
         "transformer": {
             "n_features": int(estimator.n_projections) * int(estimator.n_bits),
-            "width": int(estimator.width),
-            "n_layers": int(estimator.n_layers),
-            "n_heads": int(estimator.n_heads),
-            "feedforward_size": int(estimator.feedforward_size),
-            "pooling": estimator.pooling,
-            "pooling_width": None if estimator.pooling_width is None else int(estimator.pooling_width),
-            "depths": int(estimator.depths),
-            "positions": bool(estimator.positions),
+            "embedding_dim": int(network.embedding_dim),
+            "n_layers": int(network.n_layers),
+            "n_heads": int(network.n_heads),
+            "feedforward_size": int(network.feedforward_size),
+            "pooling": network.pooling,
+            "depths": int(network.depths),
             "n_tables": int(estimator.n_tables),
             "table_bits": int(estimator.table_bits),
             "key_bits": _key_bits(estimator),
-            "dropout": float(estimator.dropout),
-            "start": estimator.start,
+            "init": estimator.init,
         },
-        # The next two keys stand in saved models.
-        "spelling_width": int(estimator.projection_dim),
-        "context_share": share,
-        "masked_words": bool(share != 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
+        "projection_dim": int(estimator.projection_dim),
+        "context_weight": weight if weight == "auto" else float(weight),
+        "masked_words": bool(predicts_masked_words),
     }
 
 

@@ -50,7 +50,7 @@ def pretrain(
     """Fit the word vectors of a network, and set the principal components that it removes."""
     weights = reader.weights(paragraphs.words)
     if network.transformer is not None and word_steps:
-        word_ids, targets, counts = ppmi_vectors(paragraphs, n_components=network.transformer.width, seed=seed)
+        word_ids, targets, counts = ppmi_vectors(paragraphs, n_components=network.transformer.embedding_dim, seed=seed)
         most_frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_WORDS])
         if len(most_frequent):
             fit_word_vectors(
@@ -90,7 +90,7 @@ def fit_word_vectors(
     """Fit word vectors to targets by least squares; return the loss of the linear layer and after each step."""
     weights = counts.astype(np.float64) ** _COUNT_POWER
     weights = (weights / weights.mean()).astype(np.float32)[:, np.newaxis]
-    scale = math.sqrt(transformer.width)
+    scale = math.sqrt(transformer.embedding_dim)
     # Threads of BLAS split sums, and their number would change the last bits.
     with threadpool_limits(limits=1):
         matrix, residuals = _ridge_regression(projections, word_ids, targets, weights)

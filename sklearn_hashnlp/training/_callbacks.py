@@ -163,10 +163,11 @@ class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
-    """Log training and validation loss of a language model every so many steps of an epoch.
+    """Log the training and validation loss every so many steps of an epoch.
 
-    A callback for ``callbacks`` of :class:`~sklearn_hashnlp.language.HsigmoidLanguageModel`. With ``verbose=2`` of the
-    model the entries are printed.
+    A callback for ``callbacks`` of :class:`~sklearn_hashnlp.language.HsigmoidLanguageModel` and
+    :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder`, which also logs the score of its ``scoring``. With
+    ``verbose=2`` of the model the entries are printed.
 
     Parameters
     ----------
@@ -176,8 +177,8 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
     Attributes
     ----------
     log_ : list of dict
-        The entries: ``epoch``, ``step``, ``train_loss``, the mean since the last entry, and with validation sentences
-        ``valid_loss``, the loss of 8192 evenly spaced words. The model has the same list.
+        The entries: ``epoch``, ``step``, ``train_loss``, the mean since the last entry, and of a language model with
+        validation sentences ``valid_loss``, the loss of 8192 evenly spaced words. The model has the same list.
 
     Examples
     --------
@@ -196,6 +197,10 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
         return f"StepLog({self.every!r})"
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Check the number of steps."""
+        self.check()
+
+    def check(self) -> None:
         """Check the number of steps."""
         if not is_integer(self.every) or self.every < 1:
             raise ValueError(f"StepLog needs an integer of at least 1 step between entries, got {self.every!r}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -52,11 +51,10 @@ def fit_net(
     began, the weights to return to if no epoch to come is better, and the epochs that its learning rates were planned
     for.
     """
-    began = time.perf_counter()
     transfer_state(net.optimizer_, optimizer)
     first_epoch = len(net.history) if first_epoch is None else first_epoch
     options = {"shuffle": settings.shuffle, "generator": np.random.default_rng(settings.seed)} | dict(batch_options)
-    with _configured(net, valid, settings, optimizer, loss, options, began):
+    with _configured(net, valid, settings, optimizer, loss, options):
         n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - first_epoch
         n_steps = settings.max_epochs * n_batches
         averages = settings.average and valid is None
@@ -108,7 +106,6 @@ def _configured(
     optimizer: Optimizer,
     loss: Any | None,
     options: Mapping[str, Any],
-    began: float,
 ) -> Iterator[None]:
     """Set on a net what decides its training; its data are not to outlive the training."""
     net.optimizer_, net.lr, net.was_trained = optimizer, settings.learning_rate, True
@@ -120,7 +117,6 @@ def _configured(
         setattr(net, f"iterator_train__{name}", value)
     net.iterator_train__device = net.iterator_valid__device = net.device
     net.train_split = None if valid is None else predefined_split(valid)
-    net.deadline = None if settings.max_time is None else began + settings.max_time
     net.max_grad_norm = settings.max_grad_norm
     try:
         yield

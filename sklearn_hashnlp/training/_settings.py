@@ -27,14 +27,12 @@ class TrainingSettings:
     schedule: str = "constant"  # "linear": the learning rate falls linearly, to 0 after the last planned step
     average: bool = False  # end with the average of the weights over the last quarter of the steps, if not validated
     max_grad_norm: float | None = None  # of the gradients of all parameters together
-    max_time: float | None = None  # seconds after which training ends, after the first batch at the earliest
     shuffle: bool = True
     monitor: str = "valid_loss"  # decides which epoch is better: for stopping, the weights kept and the plateau
     patience: int | None = None  # epochs without improvement after which training stops; None is never
     lr_plateau: tuple[int, float] | None = None  # epochs without improvement, and the factor of the learning rate then
     restore_best: bool = False  # end with the weights of the best epoch
     stops_early: bool = False  # whether the validation set decides on stopping and on the weights to end with
-    log_every: int | None = None  # steps
     progress_bar: bool = False  # within an epoch
     verbose: int = 0  # 0 is silent, 1 a line an epoch, 2 progress within an epoch as well, 3 also what is set up
     keeps_batches: bool = True  # the measures of each batch in the history; those of a stream would fill the memory
@@ -68,7 +66,7 @@ class TrainingSettings:
         """Return the settings of ``partial_fit``: one epoch, and every call alike."""
         from sklearn_hashnlp.training._callbacks import without_time_limits
 
-        alike = replace(self, warmup_steps=0, schedule="constant", average=False, max_time=None)
+        alike = replace(self, warmup_steps=0, schedule="constant", average=False)
         return replace(alike, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
 
 
@@ -80,9 +78,7 @@ _PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "learning_rate": ("learning_rate", float),
     "max_epochs": ("max_epochs", int),
     "batch_size": ("batch_size", int),
-    "max_time": ("max_time", float),
     "early_stopping": ("stops_early", bool),
-    "log_every": ("log_every", int),
     "verbose": ("verbose", int),
     "callbacks": ("callbacks", tuple),
 }

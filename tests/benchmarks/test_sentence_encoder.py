@@ -13,9 +13,9 @@ TINY = {
     "n_projections": 8,
     "projection_dim": 32,
     "n_components_removed": 2,
-    "width": 16,
-    "n_heads": 2,
-    "feedforward_size": 16,
+    "network__embedding_dim": 16,
+    "network__n_heads": 2,
+    "network__feedforward_size": 16,
 }
 TINY |= {"n_tables": 0, "word_steps": 1, "batch_size": 16}
 
@@ -43,7 +43,11 @@ def sentence_bench(tmp_path, monkeypatch):
         (tmp_path / path).parent.mkdir()
         (tmp_path / path).write_text("\n".join(lines) + "\n", encoding="utf-8")
     encoders = {name: TINY | settings for name, settings in module.ENCODERS.items()}
-    for name, settings in (("SMALL", TINY), ("ENCODERS", encoders), ("ABLATIONS", {"1 layer": {"n_layers": 0}})):
+    for name, settings in (
+        ("SMALL", TINY),
+        ("ENCODERS", encoders),
+        ("ABLATIONS", {"1 layer": {"network__n_layers": 0}}),
+    ):
         monkeypatch.setattr(module, name, settings)
     searching = {name: TINY | settings for name, settings in module.sentence_search.MODELS.items()}
     monkeypatch.setattr(module.sentence_search, "MODELS", searching)
@@ -70,10 +74,7 @@ def test_models_are_evaluated_once_and_monitored_on_the_first_half(sentence_benc
         last = max(entry["score"] for entry in run["log"][1 if len(stages) == 2 else 2 :])
         assert models[name]["1"]["first half"] == pytest.approx(last, abs=1e-3)
     assert results["classification"]["models"]["TF-IDF, words"]["0"]["trec"]["C chosen"] == 100
-    speed = results["speed"]["models"]["trained encoder"]["0"]
-    assert speed["words"] == 80 * 7
-    assert speed["different words"] < 20
-    assert speed["largest difference"] < 1e-5
+    assert all(rate > 0 for rate in results["speed"]["models"]["trained encoder"]["0"]["sentences/s"].values())
     found = results["retrieval"]["models"]
     assert list(found) == list(sentence_bench.SEARCH_MODELS)
     assert found["TF-IDF, words, sublinear"]["0"]["imdb"] == 100  # texts of a label share their words
@@ -81,7 +82,7 @@ def test_models_are_evaluated_once_and_monitored_on_the_first_half(sentence_benc
         0 < run[name] <= 100 for runs in found.values() for run in runs.values() for name in ("imdb", "wikipedia")
     )
     ablated = results["ablation"]["models"]["1 layer"]["0"]
-    assert (ablated["settings"]["n_layers"], ablated["sst2"] > 50) == (0, True)
+    assert (ablated["settings"]["network__n_layers"], ablated["sst2"] > 50) == (0, True)
 
     def stop(*_arguments):
         raise AssertionError("measured twice")
@@ -95,9 +96,7 @@ def test_models_are_evaluated_once_and_monitored_on_the_first_half(sentence_benc
 
 def test_a_trial_writes_no_json(sentence_bench, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(importlib.import_module("benchmarks.common.benchmark"), "FOLDER", tmp_path / "results")
-    settings = {"max_epochs": 1, "n_layers": 2, "feedforward_size": 16, "width": 16}
-    monkeypatch.setattr(sentence_bench, "REPORT", sentence_bench.REPORT | settings)
-    arguments = ["--data", str(tmp_path), "--rows", "30", "--part", "similarity", "report", "--sets", "sst2"]
+    arguments = ["--data", str(tmp_path), "--rows", "30", "--part", "similarity", "--sets", "sst2"]
     sentence_bench.main([*arguments, "--models", "hashed words"])
     assert not (tmp_path / "results").exists()
     assert "| hashed words | 1,024 |" in capsys.readouterr().out

@@ -37,7 +37,7 @@ def bench(tmp_path, monkeypatch):
 
     monkeypatch.setattr(module.sentence_teacher, "teacher", teacher)
     monkeypatch.setattr(module.sentence_teacher, "CHUNK", 16)
-    few = {name: module.STUDENTS[name] for name in ("vectors alone", module.OWN)}
+    few = {name: module.STUDENTS[name] for name in (module.DEFAULT, "vectors alone", module.OWN)}
     monkeypatch.setattr(module, "STUDENTS", few)
     return module, encoded
 
@@ -69,13 +69,14 @@ def test_each_result_is_measured_once(bench, tmp_path, capsys):
     module, _ = bench
     arguments = ["--data", str(tmp_path), "--output", str(tmp_path / "results.json"), "--rounds", "1"]
     arguments += ["--teacher-vectors", str(tmp_path / "vectors"), "--sets", "trec"]
-    arguments += ["--models", "vectors alone", module.OWN, "teacher"]
+    arguments += ["--models", "default", "vectors alone", module.OWN, "teacher"]
     module.main(arguments)
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["models"]
     assert 0.9 < results[module.OWN]["held-out cosine"] <= 1
     assert results["vectors alone"]["int8"]["bytes"] < results["vectors alone"]["float32"]["bytes"]
     assert results["teacher"]["trec"]["C chosen"] >= 0
     assert (tmp_path / "results.png").stat().st_size > 1000
+    assert results["default"]["columns"] == 26 + 1152
     assert "| vectors alone | 26 |" in capsys.readouterr().out
     module.main(arguments)
     assert json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["models"] == results

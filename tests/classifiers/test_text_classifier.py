@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, export_predictor, make_text_classifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 from sklearn_hashnlp.text import (
     AutoNgramVectorizer,
     HashingNgramVectorizer,
@@ -191,7 +191,9 @@ def test_clones_and_cross_validation_keep_a_pretrained_model(make):
 
 
 def test_a_frozen_pretrained_model_in_a_parameter_grid(tmp_path):
-    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=8, width=8, max_epochs=0, random_state=0)
+    encoder = SGNNSentenceEncoder(
+        n_projections=8, n_tables=0, projection_dim=8, network=Network(8), max_epochs=0, random_state=0
+    )
     grid = {"pretrained": [FrozenEstimator(encoder.fit(FEW))]}
     search = GridSearchCV(TextClassifier(random_state=0), grid, cv=2).fit(FEW, KINDS)
     model = search.best_estimator_
@@ -237,7 +239,9 @@ def test_a_pretrained_model_is_checked(tmp_path):
 
 
 def test_a_pretrained_encoder_is_saved_once(tmp_path):
-    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=64, width=8, max_epochs=0, random_state=0)
+    encoder = SGNNSentenceEncoder(
+        n_projections=8, n_tables=0, projection_dim=64, network=Network(8), max_epochs=0, random_state=0
+    )
     encoder.fit(FEW)
     save_model(encoder, tmp_path / "encoder")
     alone = TextClassifier(n_buckets=2, n_embeddings=2**12, random_state=0).fit(FEW, KINDS)
@@ -285,7 +289,9 @@ def test_a_stream_can_begin_with_pretrained_vectors():
 
 
 def test_a_stream_that_began_with_pretrained_vectors_is_saved(tmp_path):
-    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=8, width=8, max_epochs=0, random_state=0)
+    encoder = SGNNSentenceEncoder(
+        n_projections=8, n_tables=0, projection_dim=8, network=Network(8), max_epochs=0, random_state=0
+    )
     model = TextClassifier(random_state=0, pretrained=encoder.fit(FEW), n_buckets=9, n_embeddings=99)
     model.partial_fit(FEW, KINDS, classes=["money", "pet"])
     save_model(model, tmp_path / "model")

@@ -18,7 +18,12 @@ from tests.contract.estimators import BITS, CASES, LABELS, ONE_OF_A_KIND, TEXTS,
 
 OF_TEXTS = [name for name in ONE_OF_A_KIND if get_tags(CASES[name].make()).input_tags.string]
 OF_ROWS = [name for name in ONE_OF_A_KIND if name not in OF_TEXTS]
-DENSE = {"SGNNProjector": 400, "SGNNWordProjector": 15, "SGNNSentenceEncoder": 24}  # and how many columns
+DENSE = {
+    "SGNNProjector": 400,
+    "SGNNWordProjector": 15,
+    "SGNNSentenceEncoder": 24,
+    "DistilledSentenceEncoder": 5,
+}  # and how many columns
 SPARSE = [
     "HashingNgramVectorizer",
     "FastTextVectorizer",

@@ -373,7 +373,9 @@ def test_each_distinct_word_is_projected_once(sentences):
 
 
 def test_pooling_does_not_depend_on_repetitions():
-    network = SGNNTransformer(n_features=70, width=16, n_layers=0, n_heads=2, pooling="weighted", positions=False)
+    network = SGNNTransformer(
+        n_features=70, embedding_dim=16, n_layers=0, n_heads=2, pooling="weighted", positions=False
+    )
     once, repeated = network(word_batch_of([[3, 5], [3, 5, 3, 3, 5]])).detach()
     torch.testing.assert_close(once, repeated)
 

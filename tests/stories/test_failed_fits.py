@@ -67,14 +67,14 @@ def test_the_history_has_no_epoch_of_a_partial_fit_that_failed(name: str, batch:
     assert all("train_loss" in entry for entry in model.history_)
 
 
-def test_an_encoder_whose_monitor_fails_keeps_its_vectors() -> None:
+def test_an_encoder_with_failing_scoring_keeps_its_vectors() -> None:
     encoder, old = fitted("SGNNSentenceEncoder"), fitted("SGNNSentenceEncoder")
 
-    def monitor(_: SGNNSentenceEncoder) -> float:
-        raise RuntimeError("a fault of the monitor")
+    def scoring(_: SGNNSentenceEncoder) -> float:
+        raise RuntimeError("a fault of scoring")
 
-    with pytest.raises(RuntimeError, match="a fault of the monitor"):
-        encoder.set_params(monitor=monitor, random_state=1).fit(PARAGRAPHS)
+    with pytest.raises(RuntimeError, match="a fault of scoring"):
+        encoder.set_params(scoring=scoring, random_state=1).fit(PARAGRAPHS)
     np.testing.assert_array_equal(encoder.transform(QUERIES), old.transform(QUERIES))
     assert encoder.log_ == old.log_
 

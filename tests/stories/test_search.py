@@ -15,9 +15,10 @@ from sklearn.pipeline import make_pipeline
 
 import sklearn_hashnlp
 from sklearn_hashnlp import SGNNClassifier, SGNNSentenceEncoder, load_model, save_model
+from sklearn_hashnlp.sentences import Network
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, SGNNWordProjector, project_words
 
-SMALL = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "width": 16, "n_tables": 2, "table_bits": 6}
+SMALL = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "network": Network(16), "n_tables": 2, "table_bits": 6}
 PARAGRAPHS = [
     "The cat sleeps all day. It purrs when it sleeps.",
     "Shares fell sharply. Investors sold their shares.",
@@ -69,7 +70,14 @@ def test_a_search_by_default_finds_texts_of_the_same_topic_as_often_as_tfidf_wor
     documents, labels = _topics()
     rows = TfidfVectorizer(sublinear_tf=True).fit_transform(documents)
     baseline = _share_of_same_label((rows @ rows.T).toarray(), labels)
-    sizes = {"n_projections": 40, "n_bits": 8, "projection_dim": 160, "width": 64, "n_tables": 0, "max_epochs": 0}
+    sizes = {
+        "n_projections": 40,
+        "n_bits": 8,
+        "projection_dim": 160,
+        "network": Network(64),
+        "n_tables": 0,
+        "max_epochs": 0,
+    }
     vectors = SGNNSentenceEncoder(**sizes, random_state=0).fit(documents).transform(documents)
     assert _share_of_same_label(vectors @ vectors.T, labels) >= baseline
 

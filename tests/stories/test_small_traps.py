@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, SGNNSentenceEncoder, TextClassifier
 from sklearn_hashnlp.plotting import RobustnessDisplay
+from sklearn_hashnlp.sentences import Network
 
 SMALL_TABLES = {"n_buckets": 500, "n_embeddings": 500, "embedding_dim": 4, "random_state": 0}
 
@@ -53,7 +54,14 @@ def test_early_stopping_without_a_validation_set_is_said(name: str) -> None:
 
 
 TEXTS = ["The cat sleeps all day.", "Shares fell sharply.", "The dog barks at the cat.", "It rains.", ""]
-SMALL_ENCODER = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "width": 16, "n_tables": 2, "table_bits": 6}
+SMALL_ENCODER = {
+    "n_projections": 20,
+    "n_bits": 8,
+    "projection_dim": 32,
+    "network": Network(16),
+    "n_tables": 2,
+    "table_bits": 6,
+}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -69,13 +69,13 @@ def train(
     check_text_file(data)
     check_device(device)
     if vectors is not None:
-        settings = {"n_layers": layers, "n_jobs": threads, "device": device.value, "random_state": seed}
-        _train_on_vectors(screen, data, vectors, model, settings, as_json=as_json)
+        _train_on_vectors(screen, data, vectors, model, threads, as_json=as_json)
         return
     from sklearn_hashnlp import SGNNSentenceEncoder
     from sklearn_hashnlp.datasets import stream_paragraphs
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
+    from sklearn_hashnlp.sentences import Network
     from sklearn_hashnlp.text import split_sentences
 
     check_replaceable(model)
@@ -91,7 +91,7 @@ def train(
         screen.note("Every line is one sentence. If blank lines separate paragraphs, use --paragraphs block.")
     encoder = SGNNSentenceEncoder(
         max_epochs=epochs,
-        n_layers=layers,
+        network=Network(n_layers=layers),
         learning_rate=5e-4 if layers else 1e-3,
         n_jobs=threads,
         device=device.value,
@@ -116,18 +116,16 @@ def train(
     _show_result(screen, seconds, model)
 
 
-def _train_on_vectors(
-    screen: Screen, data: Path, file: Path, model: Path, settings: dict[str, Any], *, as_json: bool
-) -> None:
+def _train_on_vectors(screen: Screen, data: Path, file: Path, model: Path, threads: int, *, as_json: bool) -> None:
     """Train an encoder on lines and their vectors, and save it."""
     if not file.is_file():
         raise FileNotFoundError(f"{file} is no file; expected a NumPy array with the vectors of the lines of {data}.")
     import numpy as np
 
-    from sklearn_hashnlp import SGNNSentenceEncoder
     from sklearn_hashnlp.datasets._lines import read_lines
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
+    from sklearn_hashnlp.sentences import DistilledSentenceEncoder
 
     check_replaceable(model)
     try:
@@ -142,7 +140,7 @@ def _train_on_vectors(
             "numbers with a row for each line."
         )
     screen.note(f"Read {_count(len(texts), 'text')} from {data}, and vectors of {shape[1]:,} columns")
-    encoder = SGNNSentenceEncoder(**settings)
+    encoder = DistilledSentenceEncoder(n_jobs=threads)
     started = clock()
     with screen.warnings_as_notes(), screen.progress() as progress:
         progress.add_task("Training", total=None)

@@ -18,7 +18,7 @@ from benchmarks.recipes.hash_embedding_pipeline import (
 )
 from benchmarks.recipes.hash_embedding_settings import SETTINGS, HashEmbeddingSettings
 
-GUIDE = Path(__file__).parents[3] / "docs" / "classifier.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "experiments.md"
 
 
 def reference_words(text):

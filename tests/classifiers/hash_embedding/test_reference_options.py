@@ -15,7 +15,7 @@ from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 
-GUIDE = Path(__file__).parents[3] / "docs" / "classifier.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "experiments.md"
 OPTIONS = [
     "-x",
     "-d",

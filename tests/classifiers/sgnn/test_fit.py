@@ -329,7 +329,7 @@ def test_the_automatic_number_of_epochs(n_rows, n_epochs):
 
 def test_parts_are_gone_through_once():
     plan = SGNNClassifier(schedule=Schedule("linear", average=True))._settings(1, 7).single_epoch()
-    assert (plan.max_epochs, plan.schedule, plan.average, plan.max_time) == (1, "constant", False, None)
+    assert (plan.max_epochs, plan.schedule, plan.average) == (1, "constant", False)
 
 
 @pytest.mark.gpu
