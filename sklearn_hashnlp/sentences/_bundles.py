@@ -19,7 +19,7 @@ _WEIGHTS = ("sentence_weight", "word_weight", "masked_weight")
 class Network(Bundle):
     """The network of the second part of sentence vectors.
 
-    The value of the parameter ``network`` of :class:`SGNNSentenceEncoder`. The parameters are those of
+    The value of the parameter ``network`` of :class:`SGNNSentenceEncoder`. The parameters are arguments of
     :class:`~sklearn_hashnlp.nn.SGNNTransformer`, which has more.
 
     Parameters
@@ -72,7 +72,7 @@ class Network(Bundle):
         self.depths = depths
 
     def _check(self) -> None:
-        """Check what the declared constraints cannot express."""
+        """Check constraints between fields."""
         if self.n_layers and self.embedding_dim % self.n_heads:
             raise ValueError(
                 f"The 'embedding_dim' parameter of Network must be a multiple of n_heads={self.n_heads}. Got "
@@ -133,7 +133,7 @@ class Objectives(Bundle):
         self.masked_weight = masked_weight
 
     def _check(self) -> None:
-        """Check what the declared constraints cannot express."""
+        """Check the pairs, and that a weight is positive."""
         for name in _WEIGHTS:
             weight = getattr(self, name)
             parts = first_and_last(weight)

@@ -19,8 +19,7 @@ from sklearn_hashnlp.nn._word_batch import WordVectors
 from sklearn_hashnlp.sentences._batches import pad_sentences, take_rows
 from sklearn_hashnlp.sentences._net import SentenceNet, net_from_state
 from sklearn_hashnlp.sentences._paragraphs import truncate_words
-from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._reader import SentenceReader
+from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 from sklearn_hashnlp.sentences._training import TrainingState
 from sklearn_hashnlp.training._estimator import FittedNet

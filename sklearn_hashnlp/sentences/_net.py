@@ -23,19 +23,19 @@ from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
 
 _MAX_KEY_BITS = 48
-_TABLES = "network.transformer.tables.tables.weight"  # of which only rows of words that were seen are not zero
-_COMMON = ("network.common", "network.context_common")  # as many rows as there were directions
+_TABLES = "network.transformer.tables.tables.weight"  # only rows of training words are not zero
+_COMMON = ("network.common", "network.context_common")  # a row per removed direction
 
 
 class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
-    """Batches of paragraphs, epoch after epoch, each in an order of its own."""
+    """Batches of paragraphs, epoch after epoch, each in a different order."""
 
     def __init__(
         self,
         make_batches: Callable[[int, int], ParagraphBatches],  # of an epoch, from a batch on
         n_sentences: int,
         *,
-        n_epochs: int | None,  # of the training; None where nothing decays
+        n_epochs: int | None,  # of the training; None if nothing decays
         epoch: int = 0,
         first: int = 0,
     ) -> None:
@@ -80,11 +80,11 @@ class SentenceNet(Net):
         ]
 
     def tables(self) -> dict[str, float]:
-        """Return the tables of words, whose rows start at zero."""
+        """Return the tables of words; their rows start at zero."""
         return {name: 0.0 for name, _ in self.module_.named_parameters() if name == _TABLES}
 
     def match_shapes(self, module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Make room for as many directions as were removed."""
+        """Resize the buffers to the number of removed directions."""
         for name in _COMMON:
             n_columns = module.get_buffer(name).shape[1]
             if arrays[name].ndim != 2 or (len(arrays[name]) and arrays[name].shape[1] != n_columns):
@@ -92,7 +92,7 @@ class SentenceNet(Net):
             setattr(module.get_submodule("network"), name.removeprefix("network."), torch.zeros(arrays[name].shape))
 
     def get_iterator(self, dataset: Any, training: bool = False) -> Any:
-        """Return what iterates over the batches of an epoch each time."""
+        """Return the dataset, which iterates over the batches of an epoch each time."""
         return dataset
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -100,7 +100,7 @@ class SentenceNet(Net):
         load_optimizer(self.module_, self.optimizer_, arrays)
 
     def n_rows(self, batch: ParagraphBatch) -> int:
-        """Return how much a batch counts in the mean loss of an epoch."""
+        """Return the weight of a batch in the mean loss of an epoch."""
         return len(batch.blocks)
 
     def batch_loss(self, batch: ParagraphBatch) -> tuple[Tensor, Tensor]:
@@ -141,7 +141,7 @@ def sentence_architecture(estimator: Any) -> dict[str, Any]:
 
 
 def _key_bits(estimator: Any) -> int | None:
-    """Return how many bits of a projection choose a row of a table, so many that words have rows of their own."""
+    """Return the number of bits of a projection that select a row of a table; with enough, words have separate rows."""
     if not estimator.n_tables:
         return None
     available = int(estimator.n_projections) * int(estimator.n_bits) // int(estimator.n_tables)
@@ -150,7 +150,7 @@ def _key_bits(estimator: Any) -> int | None:
 
 def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:
     """Build a net that is not initialized yet."""
-    # A projection has length one, and its elements are so much smaller than what layers read.
+    # A projection has length one, so its elements are much smaller than usual inputs of layers.
     gain = math.sqrt(architecture["transformer"]["n_features"])
     return SentenceNet(
         make_sentence_module,

@@ -146,7 +146,7 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  
         query_vectors, vectors = self._vectors(queries, "queries"), self._vectors(texts, "texts")
         shape = len(query_vectors), min(k, len(vectors))
         indices, similarities = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
-        # In parts, so that few scores are in memory at once.
+        # In parts, to bound the scores in memory.
         n_parts = max(1, -(-len(query_vectors) * max(len(vectors), 1) // 2**26))
         for part in np.array_split(np.arange(len(query_vectors)), n_parts):
             for row, scores in zip(part, query_vectors[part] @ vectors.T, strict=True):
@@ -179,8 +179,8 @@ def _nearest(
     k: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the rows of the k highest similarities, of equal ones the first rows, and the similarities."""
-    # A matrix product rounds at the edges of its blocks otherwise: it selects rows, whose similarities are then summed
-    # one by one, in the same order.
+    # A matrix product rounds differently at the edges of its blocks. It only selects rows; their similarities are then
+    # summed one by one, in the same order.
     rows = np.arange(len(scores))
     if k < len(scores):
         tolerance = 2 * len(query) * np.finfo(np.float32).eps

@@ -16,18 +16,18 @@ from sklearn_hashnlp.nn._sgnn_transformer import Init
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._bundles import Network, Objectives, as_network, as_objectives, first_and_last
-from sklearn_hashnlp.sentences._checkpoint import check_free, read_checkpoint
 from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder
 from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net, sentence_architecture
 from sklearn_hashnlp.sentences._objective import sentence_objective
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
-from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, CachedProjections, SentenceReader, WordFrequencies
 from sklearn_hashnlp.sentences._training import (
     RecordTraining,
     TrainingState,
     WarmUpAndDecay,
+    check_free,
     load_trained_weights,
+    read_checkpoint,
     score_of,
     take_step_logs,
 )
@@ -41,7 +41,7 @@ from sklearn_hashnlp.training._parameters import Device, check_callbacks, resolv
 from sklearn_hashnlp.training._settings import TrainingSettings, draw_seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
-_MASK_PROBABILITY = 0.15  # of a word to be hidden from the network and predicted
+_MASK_PROBABILITY = 0.15  # of hiding a word from the network, which predicts it
 
 
 class SGNNSentenceEncoder(FittedSentenceEncoder):
@@ -118,7 +118,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of the second stage, and
-        :class:`~sklearn_hashnlp.training.StepLog` adds entries to ``log_`` every so many steps, not only every epoch.
+        :class:`~sklearn_hashnlp.training.StepLog` adds entries to ``log_`` within epochs.
     random_state : int, RandomState instance or None, default=None
         Seeds the random projections, the initial weights and the order of paragraphs. On a CPU the same int gives the
         same encoder bit for bit, for any number of threads.
@@ -378,7 +378,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         return self._train(paragraphs, projections, None)
 
     def _check_parameters(self) -> None:
-        """Check what the declared constraints cannot express."""
+        """Check constraints between parameters."""
         name = type(self).__name__
         network, objectives = as_network(self.network), as_objectives(self.objectives)
         check_callbacks(self)
@@ -475,7 +475,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         """Resume the training of a checkpoint as if it had not been interrupted."""
         if model._trained_on != paragraphs.digest():
             raise ValueError(
-                f"{type(self).__name__}: checkpoint_dir={str(self.checkpoint_dir)!r} holds a training on other "
+                f"{type(self).__name__}: checkpoint_dir={str(self.checkpoint_dir)!r} has a training on other "
                 "paragraphs. Give the same ones in the same order, or another folder."
             )
         self.log_, self.waiting_share_, self._seeds = model.log_, model.waiting_share_, model._seeds

@@ -1,4 +1,3 @@
-import math
 from typing import get_args
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn_hashnlp.sentences import Objectives
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._bundles import SentenceLoss, first_and_last
 from sklearn_hashnlp.sentences._objective import LinearSchedule, SentenceObjective, sentence_objective
-from sklearn_hashnlp.sentences._projections import CachedProjections
+from sklearn_hashnlp.sentences._reader import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.sentence_texts import LISTS, read
 
@@ -99,12 +98,6 @@ def test_without_weights_there_is_no_gradient():
     assert compute(module, 0.1, masked=(0.0, 1.0)).item() > 0
 
 
-def test_without_a_transformer_there_is_no_loss():
-    module = module_of(0.0)
-    assert module.masked_head is None
-    assert compute(module, sentence=1.0, word=1.0, masked=1.0).item() == 0
-
-
 def test_a_word_is_sampled_in_one_of_its_sentences():
     words, blocks = objective()._sample_words(BATCH, 0)
     assert sorted(words.tolist()) == sorted(set(BATCH.batch.words[BATCH.batch.words >= 0].tolist()))
@@ -122,19 +115,6 @@ def test_the_sample_of_words_is_bounded(monkeypatch):
     monkeypatch.setattr("sklearn_hashnlp.sentences._objective._MAX_WORDS", 5)
     words, blocks = objective()._sample_words(BATCH, 0)
     assert len(words) == len(blocks) == len(set(words.tolist())) == 5
-
-
-def test_the_loss_of_a_single_sentence_is_finite():
-    alone = read([["bar carn bar"]])
-    projections = CachedProjections(alone.words, np.ones(2), CharNgramFeaturizer(), PROJECTOR)
-    weights = np.ones(2, dtype=np.float32)
-    (batch,) = ParagraphBatches(alone, weights, projections, batch_size=4, seed=0, epoch=0, mask_probability=0.5)
-    for loss in get_args(SentenceLoss):
-        module = module_of()
-        value = compute(module, batch=batch, sentence=1.0, word=1.0, masked=1.0, loss=loss)
-        value.backward()
-        assert math.isfinite(value.item())
-        assert all(p.grad.isfinite().all() for p in module.parameters() if p.grad is not None)
 
 
 def test_numbers_and_pairs_become_schedules():

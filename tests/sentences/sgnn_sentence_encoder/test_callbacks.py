@@ -108,7 +108,7 @@ def test_the_text_does_not_outlive_its_training():
     import gc
 
     from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-    from sklearn_hashnlp.sentences._projections import CachedProjections
+    from sklearn_hashnlp.sentences._reader import CachedProjections
 
     def count():
         gc.collect()

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
-from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training import StepLog
 from tests.sentence_texts import LISTS, PARAGRAPHS, QUERIES, TOPICS, bytes_of, fitted, make
 
@@ -19,22 +18,6 @@ def changed_weights(encoder, other):
     """Return the names of the weights in which two encoders differ."""
     weights, others = (one.net_.module_.network.state_dict() for one in (encoder, other))
     return {name.removeprefix("transformer.") for name in weights if not torch.equal(weights[name], others[name])}
-
-
-def test_input_types(tmp_path):
-    file = tmp_path / "text.txt"
-    file.write_text("\n\n".join(PARAGRAPHS), encoding="utf-8")
-    split = [split_sentences(paragraph) for paragraph in PARAGRAPHS]
-    assert bytes_of(make().fit(split)) == bytes_of(fitted())
-    untrained = make(max_epochs=0, word_steps=0, n_components_removed=0)
-    for X in (LISTS, iter(PARAGRAPHS), file, [file], lambda: iter(PARAGRAPHS), [*PARAGRAPHS[:5], *split[5:]]):
-        assert untrained.fit(X)._trained_on == fitted()._trained_on
-    assert untrained.set_params(sentence_splitter=str.split).fit(PARAGRAPHS)._trained_on != fitted()._trained_on
-    for wrong in (3, None, {"a": 1}.items(), b"bytes"):
-        with pytest.raises((TypeError, ValueError), match="SGNNSentenceEncoder"):
-            make().fit(wrong)
-    with pytest.raises(FileNotFoundError):
-        make().fit(tmp_path / "none.txt")
 
 
 @pytest.mark.parametrize("X", [[], [""], ["", " \n"], [[]], [["", " "]], iter(())])
@@ -51,15 +34,6 @@ def test_the_smallest_texts(X, masked):
     vectors = encoder.transform(["bar", "carn dog", ""])
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [1, 1, 0], atol=1e-6)
     assert np.isfinite([entry["train_loss"] for entry in encoder.history_]).all()
-
-
-def test_long_sentences_are_truncated_with_one_warning():
-    long = "bar carn belm " * 3334
-    with pytest.warns(UserWarning, match="longest sentence has 10,002 words; sentences are truncated to 9") as caught:
-        truncated = make(max_words=9).fit([[long, "bar"], [long]])
-    assert len(caught) == 1
-    short = make(max_words=9).fit([["bar carn belm " * 3, "bar"], ["bar carn belm " * 3]])
-    assert truncated.transform(["bar", "carn belm"]).tobytes() == short.transform(["bar", "carn belm"]).tobytes()
 
 
 def test_single_sentences_train_word_vectors_only():

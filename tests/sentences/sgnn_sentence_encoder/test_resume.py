@@ -13,7 +13,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
-from sklearn_hashnlp.sentences._checkpoint import read_checkpoint
+from sklearn_hashnlp.sentences._training import read_checkpoint
 from sklearn_hashnlp.text import SGNNProjector
 from sklearn_hashnlp.training import StepLog, TimeLimit
 from tests.sentence_texts import PARAGRAPHS, learned, make
@@ -189,9 +189,9 @@ def test_another_device_is_an_error(folder):
 
 def test_other_paragraphs_are_an_error(folder):
     for others in (PARAGRAPHS[1:], PARAGRAPHS[::-1], [*PARAGRAPHS, "one more"], [PARAGRAPHS[0].upper() + "x"]):
-        with pytest.raises(ValueError, match=r"holds a training on other paragraphs\. Give the same ones"):
+        with pytest.raises(ValueError, match=r"has a training on other paragraphs\. Give the same ones"):
             make(checkpoint_dir=folder, resume=True).fit(others)
-    with pytest.raises(ValueError, match="holds a training on other paragraphs"):
+    with pytest.raises(ValueError, match="has a training on other paragraphs"):
         make(checkpoint_dir=folder, resume=True, sentence_splitter=lambda text: [text]).fit(PARAGRAPHS)
 
 
@@ -204,7 +204,7 @@ def test_folders_that_are_not_empty(tmp_path, folder):
             make(checkpoint_dir=tmp_path, resume=resume).fit(PARAGRAPHS)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     save_model(SGNNProjector(), tmp_path / "projector")
-    with pytest.raises(ValueError, match=r"holds a SGNNProjector\."):
+    with pytest.raises(ValueError, match=r"has a SGNNProjector\."):
         make(checkpoint_dir=tmp_path / "projector", resume=True).fit(PARAGRAPHS)
     damaged = tmp_path / "damaged"
     damaged.mkdir()
