@@ -1,4 +1,4 @@
-"""The files of the package of which a function runs: ``python -m tests.files_that_run fit``, ``predict`` or ``lm``.
+"""The files of the package of which a function runs: ``python -m tests.files_that_run fit``, or another task.
 
 A reader who follows the task opens these files. Bodies of modules and classes, which run when they are imported, do not
 count.
@@ -57,6 +57,15 @@ def fit() -> set[str]:
     return names
 
 
+def encode() -> set[str]:
+    """Return the files of ``SGNNSentenceEncoder().fit`` on twelve paragraphs."""
+    from sklearn_hashnlp import SGNNSentenceEncoder
+
+    with recorded() as names:
+        SGNNSentenceEncoder(random_state=0).fit(["The cat sleeps. It purrs.", "Shares fell. They rose again."] * 6)
+    return names
+
+
 def predict() -> set[str]:
     """Return the files of ``hashnlp predict`` with such a model."""
     from sklearn_hashnlp import TextClassifier, save_model
@@ -87,7 +96,7 @@ def lm() -> set[str]:
     return names
 
 
-TASKS: dict[str, Callable[[], set[str]]] = {"fit": fit, "predict": predict, "lm": lm}
+TASKS: dict[str, Callable[[], set[str]]] = {"fit": fit, "predict": predict, "lm": lm, "encode": encode}
 
 
 def main() -> None:

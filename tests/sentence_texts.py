@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer, split_sentences
 
@@ -31,10 +31,6 @@ SMALL = {
     "n_bits": 8,
     "projection_dim": 16,
     "n_components_removed": 2,
-    "width": 8,
-    "n_layers": 1,
-    "n_heads": 2,
-    "feedforward_size": 16,
     "n_tables": 3,
     "table_bits": 4,
     "word_steps": 2,
@@ -46,8 +42,9 @@ SMALL = {
 
 
 def make(**options: object) -> SGNNSentenceEncoder:
-    """Return an encoder that trains in some tenths of a second."""
-    return SGNNSentenceEncoder(**SMALL | options)
+    """Return an encoder that trains in some tenths of a second; options may be fields, as ``network__n_layers``."""
+    network = Network(embedding_dim=8, n_layers=1, n_heads=2, feedforward_size=16)
+    return SGNNSentenceEncoder(**SMALL, network=network, objectives=Objectives()).set_params(**options)
 
 
 @cache

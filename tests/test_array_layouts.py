@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix, issparse
 
-from sklearn_hashnlp import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder
 from sklearn_hashnlp.trees import balanced_tree, cluster_tree, complete_tree, huffman_tree, two_level_tree
 from tests.contract.estimators import CASES, CLASSIFIERS, fitted
 
@@ -103,15 +103,15 @@ def test_rows_of_a_csr_matrix(layout: Layout) -> None:
 
 
 @cache
-def learned_vectors() -> tuple[SGNNSentenceEncoder, list[str], Any]:
+def learned_vectors() -> tuple[DistilledSentenceEncoder, list[str], Any]:
     vectors = np.random.default_rng(1).normal(size=(24, 50))
     texts = [f"{text} {number}" for number, text in enumerate(TEXTS)]
-    return SGNNSentenceEncoder(random_state=0).fit(texts, y=vectors), texts, vectors
+    return DistilledSentenceEncoder().fit(texts, vectors), texts, vectors
 
 
 def test_vectors_of_a_teacher(layout: Layout) -> None:
     native, texts, vectors = learned_vectors()
-    other = SGNNSentenceEncoder(random_state=0).fit(np.array(texts), y=layout(vectors))
+    other = DistilledSentenceEncoder().fit(np.array(texts), layout(vectors))
     encoded = native.transform(texts)
     equal(encoded, other.transform(layout(np.array(texts))))
     indices, similarities = native.most_similar(encoded[:3], encoded, k=2)

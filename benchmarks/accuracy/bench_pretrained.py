@@ -35,7 +35,7 @@ from benchmarks.common.pages import table
 from benchmarks.common.samples import add_sample_options, bootstrap
 from benchmarks.language import sentence_teacher
 from sklearn_hashnlp.classifiers import TextClassifier
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
 
 RESULT = "pretrained.json"
 PAGE = "classifier.md"
@@ -47,6 +47,8 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch
 WIKIPEDIA, OWN, TEACHER = "Wikipedia", "and own texts", "teacher"
 WINDOWS = 53_248
 
+Encoder = DistilledSentenceEncoder | SGNNSentenceEncoder
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors")
     options, data, path = parser.read(arguments)
     result = read_result(path)
-    encoders: dict[str, SGNNSentenceEncoder] = {}
+    encoders: dict[str, Encoder] = {}
     for name in options.sets:
         train, test = data.train(name), data.test(name)
         encoders.pop(OWN, None)
@@ -81,18 +83,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(markdown(result))
 
 
-def fitted(name: str, data: DataFolder, train: Rows, options: argparse.Namespace) -> SGNNSentenceEncoder:
+def fitted(name: str, data: DataFolder, train: Rows, options: argparse.Namespace) -> Encoder:
     """Train an encoder, and select the part of its vectors that n-grams do not have."""
     if name == TEACHER:
         vectors = sentence_teacher.TeacherVectors(options.teacher_vectors, data, None, {"windows": WINDOWS})
-        return SGNNSentenceEncoder(vector_weight=1.0, n_jobs=-1, random_state=0).fit(*vectors.training())
+        return DistilledSentenceEncoder(n_jobs=-1).fit(*vectors.training())
     texts = read_text(data, "wikipedia", "paragraphs.txt")
     encoder = SGNNSentenceEncoder(n_jobs=-1, random_state=0).fit(texts + (train.texts if name == OWN else []))
     return encoder.set_params(context_weight=1.0)
 
 
 def measure(
-    encoder: SGNNSentenceEncoder | None, size: int, train: Rows, test: Rows, n_seeds: int
+    encoder: Encoder | None, size: int, train: Rows, test: Rows, n_seeds: int
 ) -> tuple[NDArray[np.bool_], float]:
     """Return which test rows are predicted correctly, a row for each seed, and the seconds of a training."""
     correct, seconds = [], []

@@ -12,6 +12,7 @@ from benchmarks.recipes.hsigmoid_ptb import HSIGMOID_PTB
 from benchmarks.recipes.nplm import NPLM
 from benchmarks.recipes.ptb_table import PTB_TABLE
 from benchmarks.recipes.reversal import REVERSAL, REVERSAL_SGD
+from benchmarks.recipes.sentence_report import SENTENCE_REPORT
 from benchmarks.runner.load_recipe import load_recipe
 from benchmarks.runner.recipe import Recipe
 
@@ -29,6 +30,7 @@ RECIPES: dict[str, Recipe] = {
         NPLM,
         PTB_TABLE,
         BROWN,
+        SENTENCE_REPORT,
     )
 }
 

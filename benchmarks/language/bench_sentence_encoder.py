@@ -27,6 +27,7 @@ Each result is written when it is measured and not measured again (unless --agai
 from __future__ import annotations
 
 import argparse
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,11 +37,12 @@ from typing import Any
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, read_text
-from benchmarks.language import sentence_search, sentence_speed, sentence_tasks
-from benchmarks.language.sentence_models import ABLATIONS, BASELINES, EARLIER, ENCODERS, REPORT, SMALL, train_encoder
+from benchmarks.language import sentence_search, sentence_tasks
+from benchmarks.language.sentence_models import ABLATIONS, BASELINES, EARLIER, ENCODERS, SMALL, train_encoder
 from benchmarks.language.sentence_tables import TABLES
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import split_sentences
+from sklearn_hashnlp.training import StepLog, TimeLimit
 
 RESULT = "sentence_encoder.json"
 CONTENT = "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv"
@@ -84,7 +86,7 @@ class Bench:
 
     def encoder(self, name: str, settings: dict[str, Any], seed: int, group: str = "training") -> SGNNSentenceEncoder:
         """Train an encoder, or load the saved one, and record its training."""
-        settings = {"n_jobs": self.options.jobs, "log_every": self.options.log_every} | settings
+        settings = {"n_jobs": self.options.jobs, "callbacks": [StepLog(self.options.log_every)]} | settings
         monitored = sentence_tasks.first_half(self.pairs)
         folder = self.work / f"{group} {name} {seed}".replace(" ", "-").replace(",", "").replace(":", "")
         encoder, training = train_encoder(self.paragraphs, settings, seed=seed, folder=folder, monitored=monitored)
@@ -115,9 +117,7 @@ class Bench:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, CONTENT)
     parser.add_argument("--work", type=Path, help="folder to save the encoders in (default: they are not saved)")
-    parser.add_argument(
-        "--part", nargs="+", choices=[*PARTS, "report"], default=list(PARTS), help="default: all but report"
-    )
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
     parser.add_argument(
@@ -137,9 +137,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--ablation-seeds", type=int, default=3, help="default: %(default)s")
     parser.add_argument("--ablation-time", type=float, default=150.0, help="seconds of training (default: %(default)s)")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of the report's network")
-    parser.add_argument("--epochs", type=int, default=1, help="of the report's network (default: %(default)s)")
-    parser.add_argument("--max-time", type=float, help="seconds for the report's network (default: no limit)")
     parser.add_argument("--jobs", type=int, default=1, help="threads that prepare batches (default: %(default)s)")
     parser.add_argument("--log-every", type=int, default=100, help="steps (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
@@ -203,11 +200,17 @@ def retrieval(bench: Bench) -> None:
 
 
 def speed(bench: Bench) -> None:
-    if bench.is_known("speed", TRAINED, 0, "times as long"):
+    """Measure the sentences per second on two threads."""
+    if bench.is_known("speed", TRAINED, 0, "sentences/s"):
         return
     encoder = bench.model(TRAINED, 0).set_params(n_jobs=2)
     sentences = [one for paragraph in bench.paragraphs for one in split_sentences(paragraph)][:SPEED_SENTENCES]
-    bench.record("speed", TRAINED, 0, sentence_speed.measure(encoder, sentences, bench.options.rounds))
+    rates = []
+    for _ in range(bench.options.rounds):
+        start = time.perf_counter()
+        encoder.transform(sentences)
+        rates.append(len(sentences) / (time.perf_counter() - start))
+    bench.record("speed", TRAINED, 0, {"sentences/s": {"each distinct word once": statistics.median(rates)}})
 
 
 def ablation(bench: Bench) -> None:
@@ -215,7 +218,8 @@ def ablation(bench: Bench) -> None:
     for seed, name in ablations_by_seed(bench):
         if bench.is_known("ablation", name, seed, "sst2"):
             continue
-        settings = SMALL | EARLIER | {"max_time": bench.options.ablation_time} | ABLATIONS[name]
+        callbacks = [StepLog(bench.options.log_every), TimeLimit(bench.options.ablation_time)]
+        settings = SMALL | EARLIER | {"callbacks": callbacks} | ABLATIONS[name]
         encoder = bench.encoder(name, settings, seed, "ablation")
         evaluate_similarity(bench, encoder, "ablation", name, seed)
         bench.record(
@@ -231,16 +235,5 @@ def ablations_by_seed(bench: Bench) -> Iterator[tuple[int, str]]:
     return ((seed, name) for seed in range(bench.options.ablation_seeds) for name in bench.options.ablations)
 
 
-def report(bench: Bench) -> None:
-    options, name = bench.options, "reference network"
-    if bench.is_known("report", name, 0, options.sets[-1]):
-        return
-    settings = REPORT | {"device": options.device, "max_epochs": options.epochs, "max_time": options.max_time}
-    encoder = bench.encoder(name, settings, 0, "report")
-    evaluate_similarity(bench, encoder, "report", name, 0)
-    for one in options.sets:
-        evaluate_classification(bench, encoder, "report", name, 0, one)
-
-
 PER_MODEL = {"training": training, "similarity": similarity, "classification": classification}
-RUN = {"retrieval": retrieval, "speed": speed, "ablation": ablation, "report": report}
+RUN = {"retrieval": retrieval, "speed": speed, "ablation": ablation}

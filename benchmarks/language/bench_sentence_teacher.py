@@ -19,6 +19,7 @@ Each result is written when it is measured and not measured again (unless --agai
 from __future__ import annotations
 
 import argparse
+import math
 import tempfile
 import time
 from collections.abc import Sequence
@@ -27,14 +28,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import Normalizer, normalize
 
 from benchmarks.common.benchmark import FOLDER, BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, read_text
 from benchmarks.common.pages import table
 from benchmarks.language import sentence_tasks, sentence_teacher
 from sklearn_hashnlp import load_model, save_model
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
 
 RESULT = "sentence_teacher.json"
 CONTENT = "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv"
@@ -45,14 +47,13 @@ PLOT = Path(__file__).parents[2] / "docs" / "images" / "sentence_teacher.png"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 DEFAULT, WITHOUT, TEACHER = "default", "without a teacher", "teacher"
 OWN = "teacher's coordinates"
-ALONE: dict[str, Any] = {"vector_weight": 1.0}  # nothing but the regression
 STUDENTS: dict[str, dict[str, Any]] = {
-    DEFAULT: {},
-    "vectors alone": ALONE,
-    OWN: ALONE | {"n_components": None},
-    **{f"{n} columns": ALONE | {"n_components": n} for n in (64, 128, 256)},
-    **{f"{n:,} n-grams": ALONE | {"n_features": n} for n in (2**14, 2**15, 2**16, 2**17)},
-    "64 columns, 16,384 n-grams": ALONE | {"n_components": 64, "n_features": 2**14},
+    DEFAULT: {},  # beside an encoder that is fitted without the teacher
+    "vectors alone": {},
+    OWN: {"n_components": None},
+    **{f"{n} columns": {"n_components": n} for n in (64, 128, 256)},
+    **{f"{n:,} n-grams": {"n_features": n} for n in (2**14, 2**15, 2**16, 2**17)},
+    "64 columns, 16,384 n-grams": {"n_components": 64, "n_features": 2**14},
 }
 CLASSIFIED = (DEFAULT, WITHOUT, "vectors alone", TEACHER)
 MODELS = (WITHOUT, *STUDENTS, TEACHER)
@@ -116,23 +117,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"Written: {path} and {plot}")
 
 
-def fitted(bench: Bench, name: str) -> SGNNSentenceEncoder:
+def whole(text: str) -> list[str]:
+    """Return a text as its only sentence."""
+    return [text]
+
+
+def student(name: str) -> Any:
+    """Return a distilled encoder; the default has another one beside it, with the same weight in similarities."""
+    distilled = DistilledSentenceEncoder(**STUDENTS[name], n_jobs=THREADS)
+    if name != DEFAULT:
+        return distilled
+    words = SGNNSentenceEncoder(max_epochs=0, sentence_splitter=whole, n_jobs=THREADS, random_state=0)
+    weights = dict.fromkeys(("distilled", "words"), math.sqrt(0.5))
+    union = FeatureUnion([("distilled", distilled), ("words", words)], transformer_weights=weights)
+    return make_pipeline(union, Normalizer())
+
+
+def fitted(bench: Bench, name: str) -> Any:
     """Fit an encoder; without a teacher to the paragraphs that the sentences are from."""
     start, cpu = time.perf_counter(), time.process_time()
     if name == WITHOUT:
-        encoder = SGNNSentenceEncoder(random_state=0).fit(read_text(bench.data, "wikipedia", "paragraphs.txt"))
+        encoder = SGNNSentenceEncoder(n_jobs=THREADS, random_state=0).fit(
+            read_text(bench.data, "wikipedia", "paragraphs.txt")
+        )
     else:
         texts, vectors = bench.vectors.training()
         bench.result["texts"] = len(texts)
-        encoder = SGNNSentenceEncoder(**STUDENTS[name], n_jobs=THREADS, random_state=0).fit(texts, vectors)
+        encoder = student(name).fit(texts, vectors)
     seconds = {"seconds": time.perf_counter() - start, "processor seconds": time.process_time() - cpu}
     bench.record(name, seconds | {"settings": STUDENTS.get(name, {})})
     return encoder
 
 
-def measure_encoder(bench: Bench, name: str, encoder: SGNNSentenceEncoder, folder: Path) -> None:
+def measure_encoder(bench: Bench, name: str, encoder: Any, folder: Path) -> None:
     """Record similarity, sizes and speed, and keep the model for the classifiers."""
-    measured: dict[str, Any] = {"columns": encoder.transform(["a"]).shape[1], "parameters": encoder.n_parameters_}
+    measured: dict[str, Any] = {"columns": encoder.transform(["a"]).shape[1]}
     measured["similarity"] = sentence_tasks.correlations(encoder, bench.pairs)
     for precision in ("float32", "int8"):
         path = folder / f"{name} {precision}".replace(" ", "-")
@@ -144,7 +163,6 @@ def measure_encoder(bench: Bench, name: str, encoder: SGNNSentenceEncoder, folde
         cosines = np.einsum("ij,ij->i", encoder.transform(texts), normalize(vectors))
         measured["held-out cosine"] = float(cosines.mean())
     sentences = bench.vectors.read("sentences")[0][-SPEED_SENTENCES:]
-    encoder.set_params(n_jobs=THREADS)
     rates = []
     for _ in range(bench.options.rounds):
         start = time.perf_counter()

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 from benchmarks.language import sentence_tasks
 from benchmarks.language.sentence_tasks import Pairs
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
 from sklearn_hashnlp.text import HashingNgramVectorizer, split_sentences
 
 SMALL: dict[str, Any] = {}  # the estimator's defaults: trained within an hour on two cores
@@ -34,28 +34,12 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "trained encoder": SMALL,
 }
 
-# The network of the reference implementation's report, with its training settings.
-REPORT: dict[str, Any] = {
-    "ngram_range": (1, 3),
-    "context_weight": 1.0,
-    "n_components_removed": 0,
-    "width": 512,
-    "n_layers": 6,
-    "feedforward_size": 2048,
-    "pooling": "max",
-    "n_tables": 0,
-    "start": "random",
-    "word_steps": 0,
-    "loss": "bxent",
-    "learning_rate": 5e-4,
-}
-
 # What the ablations were measured with: defaults of an earlier version.
 EARLIER: dict[str, Any] = {
     "projection_dim": 640,
     "context_weight": 0.1,
     "n_components_removed": 30,
-    "width": 384,
+    "network__embedding_dim": 384,
     "n_tables": 8,
     "table_bits": 13,
     "max_words": 256,
@@ -65,33 +49,31 @@ EARLIER: dict[str, Any] = {
 # Settings that replace those.
 ABLATIONS: dict[str, dict[str, Any]] = {
     "default": {},
-    "loss: BXENT": {"loss": "bxent"},
-    "loss: cosine proximity": {"loss": "proximity"},
-    "loss: von Mises-Fisher": {"loss": "vmf"},
-    "head: words alone": {"sentence_weight": 0.0, "word_weight": 1.0},
+    "loss: BXENT": {"objectives__loss": "bxent"},
+    "loss: cosine proximity": {"objectives__loss": "proximity"},
+    "loss: von Mises-Fisher": {"objectives__loss": "vmf"},
+    "head: words alone": {"objectives__sentence_weight": 0.0, "objectives__word_weight": 1.0},
     "1 layer, head: masked words alone": {
-        "n_layers": 1,
+        "network__n_layers": 1,
         "learning_rate": 5e-4,
-        "sentence_weight": 0.0,
-        "masked_weight": 1.0,
+        "objectives__sentence_weight": 0.0,
+        "objectives__masked_weight": 1.0,
     },
-    "heads: words, annealed, and sentences": {"word_weight": (1.0, 0.0)},
+    "heads: words, annealed, and sentences": {"objectives__word_weight": (1.0, 0.0)},
     "1 layer, heads: masked words, annealed, and sentences": {
-        "n_layers": 1,
+        "network__n_layers": 1,
         "learning_rate": 5e-4,
-        "masked_weight": (1.0, 0.0),
+        "objectives__masked_weight": (1.0, 0.0),
     },
-    "pooling: mean": {"pooling": "mean"},
-    "pooling: max": {"pooling": "max"},
-    "pooling: attention": {"pooling": "attention"},
-    "pooling: 2,000 wide": {"pooling_width": 2000},
-    "1 layer": {"n_layers": 1, "learning_rate": 5e-4},
-    "2 layers": {"n_layers": 2, "learning_rate": 5e-4},
-    "2 layers, both depths": {"n_layers": 2, "depths": 2, "learning_rate": 5e-4},
-    "1 layer, no positions": {"n_layers": 1, "learning_rate": 5e-4, "positions": False},
-    "1 layer, random start": {"n_layers": 1, "learning_rate": 5e-4, "start": "random"},
-    "width 256": {"width": 256},
-    "width 768": {"width": 768},
+    "pooling: mean": {"network__pooling": "mean"},
+    "pooling: max": {"network__pooling": "max"},
+    "pooling: attention": {"network__pooling": "attention"},
+    "1 layer": {"network__n_layers": 1, "learning_rate": 5e-4},
+    "2 layers": {"network__n_layers": 2, "learning_rate": 5e-4},
+    "2 layers, both depths": {"network__n_layers": 2, "network__depths": 2, "learning_rate": 5e-4},
+    "1 layer, random start": {"network__n_layers": 1, "learning_rate": 5e-4, "init": "random"},
+    "width 256": {"network__embedding_dim": 256},
+    "width 768": {"network__embedding_dim": 768},
     "40 projections": {"n_projections": 40},
     "160 projections": {"n_projections": 160},
     "no tables": {"n_tables": 0},
@@ -101,6 +83,9 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "context weight 0.5": {"context_weight": 0.5},
     "context weight 1": {"context_weight": 1.0},
 }
+
+# Ablations measured with options that are now parameters of nn.SGNNTransformer alone.
+EARLIER_ABLATIONS = ("pooling: 2,000 wide", "1 layer, no positions")
 
 
 DIM = 1024
@@ -154,7 +139,12 @@ BASELINES: dict[str, Callable[[list[str]], Pipeline]] = {
 }
 
 
-NOT_LEARNED = ("callbacks", "checkpoint_dir", "checkpoint_every", "monitor", "resume", "sentence_splitter", "verbose")
+NOT_LEARNED = ("callbacks", "checkpoint_dir", "checkpoint_every", "resume", "scoring", "sentence_splitter", "verbose")
+
+
+def make_encoder(settings: dict[str, Any]) -> SGNNSentenceEncoder:
+    """Return an encoder with settings, among them fields of bundles such as ``network__n_layers``."""
+    return SGNNSentenceEncoder(network=Network(), objectives=Objectives()).set_params(**settings)
 
 
 def train_encoder(
@@ -164,14 +154,10 @@ def train_encoder(
     is_new = not folder.exists()
     # Without training on sentences there is nothing to resume.
     checkpoints = {} if settings.get("max_epochs") == 0 else {"checkpoint_dir": folder, "resume": True}
+    scoring = None if monitored is None else lambda model: sentence_tasks.correlation(model, monitored)
     start = time.perf_counter()
-    encoder = SGNNSentenceEncoder(
-        **settings,
-        monitor=None if monitored is None else lambda model: sentence_tasks.correlation(model, monitored),
-        **checkpoints,
-        random_state=seed,
-        verbose=2,
-    ).fit(paragraphs)
+    options = settings | checkpoints | {"scoring": scoring, "random_state": seed, "verbose": 2}
+    encoder = make_encoder(options).fit(paragraphs)
     training = {
         "settings": learning_parameters(encoder),
         "waiting share": encoder.waiting_share_,
@@ -182,5 +168,6 @@ def train_encoder(
 
 
 def learning_parameters(encoder: SGNNSentenceEncoder) -> dict[str, Any]:
-    """Return the parameters that affect the learned weights."""
-    return {name: value for name, value in encoder.get_params(deep=False).items() if name not in NOT_LEARNED}
+    """Return the parameters that affect the learned weights, with the fields of bundles."""
+    parameters = encoder.get_params()
+    return {name: parameters[name] for name in parameters if name not in (*NOT_LEARNED, "network", "objectives")}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.common.data import DataFolder, read_text
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from benchmarks.language.sentence_models import make_encoder
 from sklearn_hashnlp.text import split_sentences
 
 SETS = ("ag_news", "swda", "wikipedia", "imdb")
@@ -41,7 +41,7 @@ def evaluate(name: str, data: DataFolder, seed: int, models: list[str]) -> Itera
         if encoder is None or "n_components_removed" in settings:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of texts of one sentence, as utterances are
-                encoder = SGNNSentenceEncoder(**settings, random_state=seed).fit(texts)
+                encoder = make_encoder(settings | {"random_state": seed}).fit(texts)
         encoder.set_params(**{"context_weight": "auto"} | settings)
         yield model, score(encoder.transform(queries) @ encoder.transform(texts).T, targets)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from benchmarks.common.pages import cell, number, table
 from benchmarks.language import sentence_search
-from benchmarks.language.sentence_models import ABLATIONS, BASELINES, ENCODERS
+from benchmarks.language.sentence_models import ABLATIONS, BASELINES, EARLIER_ABLATIONS, ENCODERS
 
-ORDER = (*BASELINES, *ENCODERS, *ABLATIONS)
+ORDER = (*BASELINES, *ENCODERS, *ABLATIONS, *EARLIER_ABLATIONS)
 HALVES = ("first half", "second half", "whole")
 SETS = ("trec", "sst2", "imdb")
 CS = ("C of the report", "C chosen")
@@ -97,16 +97,6 @@ def ablation(result: dict[str, Any]) -> str:
     )
 
 
-def report(result: dict[str, Any]) -> str:
-    if "report" not in result:
-        return ""
-    (runs,) = result["report"]["models"].values()
-    rows = [("minutes", cell(runs, lambda run: run["seconds"] / 60, 1))]
-    rows += [(f"STS, {half}", number(runs, half, 2)) for half in HALVES]
-    rows += [(f"{one}, C chosen", cell(runs, lambda run, one=one: run[one]["C chosen"], 1)) for one in SETS]
-    return table(("", ""), rows)
-
-
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "similarity": similarity,
     "classification": classification,
@@ -114,5 +104,4 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "training": training,
     "speed": speed,
     "ablation": ablation,
-    "report": report,
 }

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.recipes.comparison import comparison_tables, group_results
 from benchmarks.recipes.hash_embedding_settings import NetworkSettings
+from benchmarks.runner.load_recipe import load_object
 from benchmarks.runner.recipe import Recipe, Result, Run, fit_progress
 from benchmarks.runner.settings import setting
 from benchmarks.runner.table import Table
+from sklearn_hashnlp._clock import clock
+
+if TYPE_CHECKING:
+    from benchmarks.recipes.hash_embedding_trial import CountedTexts
 
 _DESCRIPTION = """\
 Compares embeddings of word n-grams, one of your own among them, as layers of the same network: the sum of the vectors
@@ -53,7 +59,6 @@ def _n_results(settings: CompareEmbeddingsSettings) -> int:
 def _run(settings: CompareEmbeddingsSettings, run: Run) -> Iterator[Result]:
     from benchmarks.recipes.embedding_training import find_embedding, train_embedding
     from benchmarks.recipes.hash_embedding_trial import count_texts, read_texts
-    from benchmarks.recipes.own_classifier import find_classifier, train_classifier
 
     names = (*settings.embeddings, *settings.classifiers)
     if not settings.embeddings or len(set(names)) < len(names):
@@ -63,17 +68,49 @@ def _run(settings: CompareEmbeddingsSettings, run: Run) -> Iterator[Result]:
     for name in settings.embeddings:  # before the texts are read
         find_embedding(name)
     for name in settings.classifiers:
-        find_classifier(name)
+        _find_classifier(name)
     texts = read_texts(settings, run.seed)
     counted = count_texts(settings, texts, n_features=settings.n_embeddings)
     for index, name in enumerate(names[len(run.previous) :], len(run.previous)):
         run.log(f"{settings.dataset}: {name}")
         if name in settings.classifiers:
-            result = train_classifier(name, counted, run.seed)
+            result = _train_classifier(name, counted, run.seed)
         else:
             result = train_embedding(name, settings, counted, run, fit_progress(run, index, len(names)))
         sizes = {"n_train": len(counted.train_labels), "n_test": len(counted.test_labels)}
         yield {"part": "test", "embedding": name, **sizes, **result}
+
+
+def _find_classifier(name: str) -> Callable[[], Any]:
+    """Return the class or function that ``MODULE:NAME`` names."""
+    found = load_object(name)
+    if not callable(found):
+        raise TypeError(
+            f"The classifier {name} must be a class or function that is called without arguments and returns an object "
+            f"with fit and predict, as scikit-learn's classifiers; it is {found!r}."
+        )
+    return found  # type: ignore[no-any-return]  # of the user's module
+
+
+def _train_classifier(name: str, counted: CountedTexts, seed: int) -> Result:
+    """Train a classifier and test it; accuracies are of whole texts."""
+    import numpy as np
+
+    classifier = _find_classifier(name)()
+    if not all(callable(getattr(classifier, method, None)) for method in ("fit", "predict")):
+        raise TypeError(f"The classifier {name} must return an object with fit and predict, not {classifier!r}.")
+    if "random_state" in getattr(classifier, "get_params", dict)():
+        classifier.set_params(random_state=seed)
+    started = clock()
+    classifier.fit(counted.train, counted.train_labels)
+    seconds = clock() - started
+    return {
+        "accuracy": float(np.mean(classifier.predict(counted.test) == counted.test_labels)),
+        "train_accuracy": float(np.mean(classifier.predict(counted.train) == counted.train_labels)),
+        "n_parameters": None,
+        "epochs": None,
+        "fit_seconds": seconds,
+    }
 
 
 def _report(results: Sequence[Result]) -> list[Table]:

@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp import SGNNSentenceEncoder, load_model
 from sklearn_hashnlp.datasets import load_stdlib_docstrings, stream_paragraphs
+from sklearn_hashnlp.sentences import Network
 from sklearn_hashnlp.text import split_sentences
 
 parser = argparse.ArgumentParser()
@@ -48,7 +49,7 @@ queries = options.queries or queries
 # %%
 # The encoder. Both parts of its vectors are smaller than by default, for a short training.
 if options.model is None:
-    size = {"width": 16, "projection_dim": 32} if QUICK else {"width": 128, "projection_dim": 256}
+    size = {"network": Network(16), "projection_dim": 32} if QUICK else {"projection_dim": 256}
     encoder = SGNNSentenceEncoder(**size, table_bits=6 if QUICK else 11, max_words=1000, random_state=0)
     encoder.fit(paragraphs)
 else:

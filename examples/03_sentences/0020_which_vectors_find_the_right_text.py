@@ -26,6 +26,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sklearn_hashnlp import SGNNSentenceEncoder
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.sentences import Network
 
 QUICK = os.environ.get("HASHNLP_QUICK") == "1"
 docstrings, modules = load_stdlib_docstrings(return_X_y=True)
@@ -46,7 +47,7 @@ print(f"{len(texts):,} queries and texts, {len(paragraphs):,} paragraphs to trai
 # All learn from the same paragraphs: TF-IDF the document frequencies, the encoder the use of words.
 words = TfidfVectorizer(sublinear_tf=True).fit(paragraphs)
 characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True).fit(paragraphs)
-small = {"projection_dim": 64, "width": 16, "table_bits": 6} if QUICK else {}
+small = {"projection_dim": 64, "network": Network(16), "table_bits": 6} if QUICK else {}
 encoder = SGNNSentenceEncoder(max_words=1000, random_state=0, **small).fit(paragraphs)
 
 

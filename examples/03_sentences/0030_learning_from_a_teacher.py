@@ -2,10 +2,10 @@
 Can a small student replace a slow teacher?
 ===========================================
 
-``SGNNSentenceEncoder.fit(texts, y=vectors)`` learns to reproduce the vectors that another model, the teacher, computed
-for the texts. Any model can be the teacher, usually a large Transformer that was trained on more text than yours. Here
-it is one that every machine has: a small Transformer, trained on the same text as the student. How near to the teacher
-are
+:class:`~sklearn_hashnlp.sentences.DistilledSentenceEncoder` learns to reproduce the vectors that another model, the
+teacher, computed for the texts. Any model can be the teacher, usually a large Transformer that was trained on more text
+than yours. Here it is a small Transformer that any machine can train, on the same text as the student. How near to the
+teacher are
 
 - students that learned from the vectors of 250, 1,000 and 4,000 sentences,
 - an encoder that was trained on the same text without a teacher,
@@ -15,7 +15,7 @@ The text is the docstrings of Python's standard library. It takes about a minute
 """
 
 # %%
-# The sentences. Test sentences are of every fifth docstring, of which neither teacher nor students know anything.
+# The sentences. Test sentences are of every fifth docstring, which neither the teacher nor the students have read.
 import os
 import time
 
@@ -26,6 +26,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sklearn_hashnlp import SGNNSentenceEncoder
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder, Network
 from sklearn_hashnlp.text import split_sentences
 
 QUICK = os.environ.get("HASHNLP_QUICK") == "1"
@@ -40,20 +41,19 @@ order = np.random.default_rng(0).permutation(len(train))
 print(f"{len(train):,} training sentences, {len(test):,} test sentences")
 
 # %%
-# The teacher, and what learns from it. ``vector_weight=1`` is the student alone, without the parts that
-# ``SGNNSentenceEncoder`` learns by itself; ``n_components=None`` keeps the coordinates of the teacher.
-tiny = {"width": 16, "table_bits": 6, "projection_dim": 32} if QUICK else {}
-teacher = SGNNSentenceEncoder(
-    context_weight=1.0, n_layers=2, n_heads=4, feedforward_size=256, learning_rate=5e-4, random_state=0, **tiny
-).fit(paragraphs)
+# The teacher and its students. ``n_components=None`` keeps the coordinates of the teacher.
+dim, tiny = (16, {"table_bits": 6, "projection_dim": 32}) if QUICK else (128, {})
+transformer = Network(dim, n_layers=2, n_heads=4, feedforward_size=256)
+teacher = SGNNSentenceEncoder(context_weight=1.0, network=transformer, learning_rate=5e-4, random_state=0, **tiny)
+teacher.fit(paragraphs)
 vectors = teacher.transform(train)
 
 answers = {"the teacher": teacher}
 for n_sentences in [20, 60] if QUICK else [250, 1000, 4000]:
-    student = SGNNSentenceEncoder(vector_weight=1.0, n_components=None, random_state=0)
+    student = DistilledSentenceEncoder(n_components=None)
     rows = order[:n_sentences]
     answers[f"student of {n_sentences:,} sentences"] = student.fit([train[row] for row in rows], vectors[rows])
-answers["encoder without a teacher"] = SGNNSentenceEncoder(random_state=0, **tiny).fit(paragraphs)
+answers["encoder without a teacher"] = SGNNSentenceEncoder(network=Network(dim), random_state=0, **tiny).fit(paragraphs)
 answers["TF-IDF of words"] = TfidfVectorizer().fit(train)
 
 # %%

@@ -15,6 +15,7 @@ import sklearn_hashnlp as hashnlp
 from sklearn_hashnlp.classifiers import load_fasttext
 from sklearn_hashnlp.inspection import explain
 from sklearn_hashnlp.language import Regularization
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.training import EarlyStopping
 
@@ -178,7 +179,7 @@ def _sentence_encoders() -> None:
             asked.most_similar(_FEW, _TEXTS)
     encoder.partial_fit(_TEXTS)
     vectors = np.random.default_rng(0).normal(size=(len(_TEXTS), 4))
-    hashnlp.SGNNSentenceEncoder(vector_weight=1.0, **small).fit(_TEXTS, vectors).transform(_TEXTS)
+    DistilledSentenceEncoder().fit(_TEXTS, vectors).transform(_TEXTS)
     encoder.set_params(context_weight=1.0)
     hashnlp.TextClassifier(pretrained=encoder, **_TABLES).fit(_TEXTS, _LABELS).predict(_TEXTS)
 

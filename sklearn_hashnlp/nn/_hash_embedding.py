@@ -68,9 +68,10 @@ class HashEmbedding(HashTables):
     Attributes
     ----------
     pool : Parameter of shape (num_buckets, embedding_dim)
-        E in the paper; shape (num_embeddings, embedding_dim) for ``"standard"``.
+        E in the paper; shape (num_embeddings, embedding_dim) for ``"standard"``. Frozen by
+        ``module.pool.requires_grad_(False)``.
     importance : Parameter of shape (num_embeddings, num_hashes) or None
-        P in the paper; None for ``"standard"``.
+        P in the paper; None for ``"standard"``. Frozen by ``module.importance.requires_grad_(False)``.
     output_dim : int
         Columns of the output: d (k d for ``"concat"``), plus k when weights are appended.
 
@@ -186,9 +187,10 @@ class HashEmbeddingBag(HashTables):
     Attributes
     ----------
     pool : Parameter of shape (num_buckets, embedding_dim)
-        E in the paper; shape (num_embeddings, embedding_dim) for ``"standard"``.
+        E in the paper; shape (num_embeddings, embedding_dim) for ``"standard"``. Frozen by
+        ``module.pool.requires_grad_(False)``.
     importance : Parameter of shape (num_embeddings, num_hashes) or None
-        P in the paper; None for ``"standard"``.
+        P in the paper; None for ``"standard"``. Frozen by ``module.importance.requires_grad_(False)``.
     output_dim : int
         Columns of the output: d (k d for ``"concat"``), plus k when weights are appended.
 

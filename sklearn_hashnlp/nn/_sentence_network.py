@@ -280,7 +280,7 @@ class MaskedWordHead(nn.Module):
 
     Parameters
     ----------
-    width : int
+    embedding_dim : int
         Columns of the contextual vectors and of the vectors of words.
     temperature : float, default=0.05
         Positive.
@@ -304,7 +304,7 @@ class MaskedWordHead(nn.Module):
     --------
     >>> import torch
     >>> from sklearn_hashnlp.nn import MaskedWordHead, SGNNTransformer, WordBatch
-    >>> network = SGNNTransformer(n_features=40, width=16, n_layers=2, n_heads=2, feedforward_size=32)
+    >>> network = SGNNTransformer(n_features=40, embedding_dim=16, n_layers=2, n_heads=2, feedforward_size=32)
     >>> head = MaskedWordHead(16)
     >>> words = torch.tensor([[0, 1, 2], [2, 0, -1]])
     >>> hidden = torch.tensor([[False, True, False], [True, False, False]])
@@ -314,23 +314,23 @@ class MaskedWordHead(nn.Module):
     torch.Size([])
     """
 
-    def __init__(self, width: int, temperature: float = 0.05) -> None:
+    def __init__(self, embedding_dim: int, temperature: float = 0.05) -> None:
         super().__init__()
-        if width < 1:
-            raise ValueError(f"MaskedWordHead: width must be 1 or more, got {width}.")
+        if embedding_dim < 1:
+            raise ValueError(f"MaskedWordHead: embedding_dim must be 1 or more, got {embedding_dim}.")
         if not temperature > 0:
             raise ValueError(f"MaskedWordHead: temperature must be positive, got {temperature}.")
         self.temperature = temperature
-        self.linear = nn.Linear(width, width)
+        self.linear = nn.Linear(embedding_dim, embedding_dim)
 
     def forward(self, encoded: Tensor, vectors: Tensor, words: Tensor, hidden: Tensor) -> Tensor:
         """Compute the loss of the hidden words.
 
         Parameters
         ----------
-        encoded : Tensor of shape (n_sentences, longest, width)
+        encoded : Tensor of shape (n_sentences, longest, embedding_dim)
             Contextual vectors from :meth:`SGNNTransformer.encode_words`, computed with the same ``hidden``.
-        vectors : Tensor of shape (n_distinct, width)
+        vectors : Tensor of shape (n_distinct, embedding_dim)
             Vectors of the distinct words of the batch, from :meth:`SGNNTransformer.word_vectors`.
         words : Tensor of shape (n_sentences, longest), dtype int64
             Index of each word in ``vectors``; -1 is padding.
@@ -369,7 +369,7 @@ class SentenceModule(nn.Module):
         self.network = network
         self.masked_head: MaskedWordHead | None = None
         if masked_words and network.transformer is not None:
-            self.masked_head = MaskedWordHead(network.transformer.width)
+            self.masked_head = MaskedWordHead(network.transformer.embedding_dim)
 
     def forward(self, batch: WordBatch, context_weight: ContextWeight | None = None) -> Tensor:
         """Embed sentences."""
@@ -380,7 +380,7 @@ class SentenceModule(nn.Module):
 def make_sentence_module(architecture: dict[str, Any]) -> SentenceModule:
     """Build the network with initial weights."""
     transformer = SGNNTransformer(**architecture["transformer"])
-    network = SentenceNetwork(transformer, architecture["spelling_width"], architecture["context_share"])
+    network = SentenceNetwork(transformer, architecture["projection_dim"], architecture["context_weight"])
     if network.transformer is not None and network.transformer.tables is not None:
         # Word pretraining learns them, before the training on sentences.
         network.transformer.tables.requires_grad_(False)

@@ -12,7 +12,7 @@ from torch.nn import functional
 from sklearn_hashnlp.nn._word_batch import Pooling, WordBatch, WordPooling
 from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
 
-Start: TypeAlias = Literal["random", "identity"]
+Init: TypeAlias = Literal["random", "identity"]
 
 
 class SGNNTransformer(nn.Module):
@@ -31,7 +31,7 @@ class SGNNTransformer(nn.Module):
     ----------
     n_features : int, default=1120
         Columns of a projection.
-    width : int, default=512
+    embedding_dim : int, default=512
         Columns of the vector of a word in all layers; a multiple of ``n_heads`` unless ``n_layers=0``.
     n_layers : int, default=6
         Number of encoder layers. With 0 the vectors of the words, and of their positions, are pooled directly.
@@ -42,11 +42,11 @@ class SGNNTransformer(nn.Module):
     pooling : {"max", "mean", "attention", "weighted"}, default="max"
         The maximum of each column; the mean; the mean weighted by the batch's weights times learned attention; the mean
         weighted by the batch's weights.
-    pooling_width : int, default=None
+    pooling_dim : int, default=None
         Columns of a linear layer between the encoder and the pooling; the report suggests 2000. None: no such layer.
     depths : {1, 2}, default=1
         1 pools the output of the last layer; 2 pools the outputs of the middle and of the last layer, concatenated to
-        ``2 * width`` columns.
+        ``2 * embedding_dim`` columns.
     positions : bool, default=True
         Whether the positions of words are encoded.
     key_bits : int or None, default=None
@@ -56,7 +56,7 @@ class SGNNTransformer(nn.Module):
         separate words of similar spelling, which W alone cannot.
     dropout : float, default=0.0
         Dropout probability in the encoder layers.
-    start : {"random", "identity"}, default="random"
+    init : {"random", "identity"}, default="random"
         Initialization. ``"random"``: the usual one of Transformers. ``"identity"``: the layers add nothing and the gain
         of the positional encoding is zero, so that the vector of a sentence is the pooled x of its words, with cosine
         similarities near those of the projections. The output then has no layer normalization, which would change
@@ -65,8 +65,8 @@ class SGNNTransformer(nn.Module):
     Attributes
     ----------
     linear : torch.nn.Linear
-        W, of shape (width, n_features). It is initialized semi-orthogonal and scaled so that the elements of x are
-        around one for a projection of length one, as layer normalization expects.
+        W, of shape (embedding_dim, n_features). It is initialized semi-orthogonal and scaled so that the elements of x
+        are around one for a projection of length one, as layer normalization expects.
     tables : LSHEmbedding or None
         The hashed tables, initialized with zeros.
     position_gain : torch.nn.Parameter or None
@@ -84,14 +84,14 @@ class SGNNTransformer(nn.Module):
     References
     ----------
     .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
-           Université Laval, IFT-7022, part 2; pooling width and depths from its conclusion.
+           Université Laval, IFT-7022, part 2; pooling dimension and depths from its conclusion.
     .. [2] Vaswani et al. (2017). Attention is all you need. NIPS, arXiv:1706.03762, sections 3.1 and 3.5.
 
     Examples
     --------
     >>> import torch
     >>> from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
-    >>> network = SGNNTransformer(n_features=40, width=16, n_layers=2, n_heads=2, feedforward_size=32)
+    >>> network = SGNNTransformer(n_features=40, embedding_dim=16, n_layers=2, n_heads=2, feedforward_size=32)
     >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
     >>> batch = WordBatch(torch.randn(3, 40), words, (words >= 0).float())
     >>> network(batch).shape, network.encode_words(batch).shape
@@ -101,53 +101,61 @@ class SGNNTransformer(nn.Module):
     def __init__(
         self,
         n_features: int = 1120,
-        width: int = 512,
+        embedding_dim: int = 512,
         n_layers: int = 6,
         n_heads: int = 8,
         feedforward_size: int = 2048,
         *,
         pooling: Pooling = "max",
-        pooling_width: int | None = None,
+        pooling_dim: int | None = None,
         depths: int = 1,
         positions: bool = True,
         n_tables: int = 0,
         table_bits: int = 13,
         key_bits: int | None = None,
         dropout: float = 0.0,
-        start: Start = "random",
+        init: Init = "random",
     ) -> None:
         super().__init__()
         for name, value, minimum in (
             ("n_features", n_features, 1),
-            ("width", width, 1),
+            ("embedding_dim", embedding_dim, 1),
             ("n_layers", n_layers, 0),
             ("n_heads", n_heads, 1),
             ("feedforward_size", feedforward_size, 1),
-            ("pooling_width", 1 if pooling_width is None else pooling_width, 1),
+            ("pooling_dim", 1 if pooling_dim is None else pooling_dim, 1),
             ("n_tables", n_tables, 0),
         ):
             if value < minimum:
                 raise ValueError(f"SGNNTransformer: {name} must be {minimum} or more, got {value}.")
-        if n_layers and width % n_heads:
-            raise ValueError(f"SGNNTransformer: width must be a multiple of n_heads={n_heads}, got {width}.")
+        if n_layers and embedding_dim % n_heads:
+            raise ValueError(
+                f"SGNNTransformer: embedding_dim must be a multiple of n_heads={n_heads}, got {embedding_dim}."
+            )
         if depths not in (1, 2):
             raise ValueError(f"SGNNTransformer: depths must be 1 or 2, got {depths!r}.")
         if depths == 2 and n_layers < 2:
             raise ValueError(f"SGNNTransformer: depths=2 needs n_layers of 2 or more, got {n_layers}. Set depths=1.")
-        if start not in get_args(Start):
-            raise ValueError(f"SGNNTransformer: start must be one of {get_args(Start)}, got {start!r}.")
-        self.n_features, self.width, self.depths, self.start = n_features, width, depths, start
-        self.linear = nn.Linear(n_features, width, bias=False)
-        self.tables = LSHEmbedding(n_tables, table_bits, width, key_bits) if n_tables else None
+        if init not in get_args(Init):
+            raise ValueError(f"SGNNTransformer: init must be one of {get_args(Init)}, got {init!r}.")
+        self.n_features, self.embedding_dim, self.depths, self.init = n_features, embedding_dim, depths, init
+        self.linear = nn.Linear(n_features, embedding_dim, bias=False)
+        self.tables = LSHEmbedding(n_tables, table_bits, embedding_dim, key_bits) if n_tables else None
         self.position_gain = nn.Parameter(torch.ones(())) if positions else None
         layers = [
-            nn.TransformerEncoderLayer(width, n_heads, feedforward_size, dropout, batch_first=True, norm_first=True)
+            nn.TransformerEncoderLayer(
+                embedding_dim, n_heads, feedforward_size, dropout, batch_first=True, norm_first=True
+            )
             for _ in range(n_layers)
         ]
         self.layers = nn.ModuleList(layers)
-        self.norms = nn.ModuleList(nn.LayerNorm(width) if start == "random" else nn.Identity() for _ in range(depths))
-        self.dim = depths * width if pooling_width is None else pooling_width
-        self.widen = nn.Identity() if pooling_width is None else nn.Linear(depths * width, pooling_width, bias=False)
+        self.norms = nn.ModuleList(
+            nn.LayerNorm(embedding_dim) if init == "random" else nn.Identity() for _ in range(depths)
+        )
+        self.dim = depths * embedding_dim if pooling_dim is None else pooling_dim
+        self.widen = (
+            nn.Identity() if pooling_dim is None else nn.Linear(depths * embedding_dim, pooling_dim, bias=False)
+        )
         self.pooling = WordPooling(self.dim, pooling)
         self._initialize(layers)
 
@@ -177,7 +185,7 @@ class SGNNTransformer(nn.Module):
 
         Parameters
         ----------
-        vectors : Tensor of shape (n_distinct, width)
+        vectors : Tensor of shape (n_distinct, embedding_dim)
             The vectors of words, from :meth:`word_vectors`.
         words : Tensor of shape (n_sentences, longest), dtype int64
             The words of each sentence, as indices of rows of ``vectors``; -1 is padding.
@@ -209,7 +217,7 @@ class SGNNTransformer(nn.Module):
 
         Returns
         -------
-        Tensor of shape (n_words, width)
+        Tensor of shape (n_words, embedding_dim)
             x = W p of each word, plus its vector from the tables.
 
         Raises
@@ -242,7 +250,7 @@ class SGNNTransformer(nn.Module):
 
         Returns
         -------
-        Tensor of shape (n_sentences, longest, width)
+        Tensor of shape (n_sentences, longest, embedding_dim)
             The vectors; arbitrary at padding.
 
         Raises
@@ -255,13 +263,13 @@ class SGNNTransformer(nn.Module):
         return self._encode(vectors, batch.words, hidden)[-1]
 
     def _encode(self, vectors: Tensor, words: Tensor, hidden: Tensor | None) -> list[Tensor]:
-        """Return the outputs that are concatenated and pooled, each of shape (n_sentences, longest, width)."""
+        """Return the outputs that are concatenated and pooled, each of shape (n_sentences, longest, embedding_dim)."""
         visible = words if hidden is None else words.masked_fill(hidden, -1)
         # The last row, of zeros, is for padding and hidden words.
         rows = visible.masked_fill(visible < 0, len(vectors))
         outputs = [functional.embedding(rows, functional.pad(vectors, (0, 0, 0, 1)))]
         if self.position_gain is not None:
-            waves = sinusoids(words.shape[1], self.width, device=words.device)
+            waves = sinusoids(words.shape[1], self.embedding_dim, device=words.device)
             outputs[0] = outputs[0] + self.position_gain * waves.to(self.position_gain.dtype)
         padding = words < 0
         # A sentence without words attends to its first position: attention to nothing is NaN.
@@ -273,11 +281,11 @@ class SGNNTransformer(nn.Module):
 
     @torch.no_grad()
     def _initialize(self, layers: list[nn.TransformerEncoderLayer]) -> None:
-        # W is semi-orthogonal, scaled so that a projection of length one has on average an x of length sqrt(width).
-        nn.init.orthogonal_(self.linear.weight, gain=math.sqrt(max(self.n_features, self.width)))
+        # W is semi-orthogonal, scaled so that a projection of length one gives an x of mean length sqrt(embedding_dim).
+        nn.init.orthogonal_(self.linear.weight, gain=math.sqrt(max(self.n_features, self.embedding_dim)))
         if isinstance(self.widen, nn.Linear):
             nn.init.orthogonal_(self.widen.weight)
-        if self.start == "identity":
+        if self.init == "identity":
             if self.position_gain is not None:
                 self.position_gain.zero_()
             for layer in layers:
@@ -293,7 +301,7 @@ class SGNNTransformer(nn.Module):
         str
             The parameters that its submodules do not show.
         """
-        return f"depths={self.depths}, start={self.start!r}, dim={self.dim}"
+        return f"depths={self.depths}, init={self.init!r}, dim={self.dim}"
 
 
 def _check_words(n_distinct: int, words: Tensor, weights: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""The sentence encoder; the name loads torch on first use."""
+"""Sentence encoders; the names load torch on first use."""
 
 from sklearn_hashnlp._lazy import lazy_names
 

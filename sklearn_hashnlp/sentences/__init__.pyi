@@ -1,3 +1,5 @@
+from sklearn_hashnlp.sentences._bundles import Network, Objectives
+from sklearn_hashnlp.sentences._distilled_sentence_encoder import DistilledSentenceEncoder
 from sklearn_hashnlp.sentences._sgnn_sentence_encoder import SGNNSentenceEncoder
 
-__all__ = ["SGNNSentenceEncoder"]
+__all__ = ["DistilledSentenceEncoder", "Network", "Objectives", "SGNNSentenceEncoder"]

@@ -1,4 +1,4 @@
-"""The batches of an epoch: whole paragraphs, prepared ahead in other threads."""
+"""The batches of an epoch: whole paragraphs, prefetched in other threads."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import WordBatch
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-from sklearn_hashnlp.sentences._projections import CachedProjections
+from sklearn_hashnlp.sentences._reader import CachedProjections
 
-_WINDOW = 64  # batches; among their paragraphs, those of similar length are brought together
+_WINDOW = 64  # batches: paragraphs of similar length are grouped within them
 
 
 class ParagraphBatch(NamedTuple):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 from inspect import unwrap
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import PassthroughScoring
@@ -18,26 +16,26 @@ from torch import Tensor, nn
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.nn._sentence_network import make_sentence_module
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
+from sklearn_hashnlp.sentences._bundles import as_network, as_objectives, first_and_last
 from sklearn_hashnlp.sentences._objective import SentenceObjective
 from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
-from sklearn_hashnlp.training._torch_scope import torch_seed
 
 _MAX_KEY_BITS = 48
-_TABLES = "network.transformer.tables.tables.weight"  # of which only rows of words that were seen are not zero
-_COMMON = ("network.common", "network.context_common")  # as many rows as there were directions
+_TABLES = "network.transformer.tables.tables.weight"  # only rows of training words are not zero
+_COMMON = ("network.common", "network.context_common")  # a row per removed direction
 
 
 class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
-    """Batches of paragraphs, epoch after epoch, each in an order of its own."""
+    """Batches of paragraphs, epoch after epoch, each in a different order."""
 
     def __init__(
         self,
         make_batches: Callable[[int, int], ParagraphBatches],  # of an epoch, from a batch on
         n_sentences: int,
         *,
-        n_epochs: int | None,  # of the training; None where nothing decays
+        n_epochs: int | None,  # of the training; None if nothing decays
         epoch: int = 0,
         first: int = 0,
     ) -> None:
@@ -82,11 +80,11 @@ class SentenceNet(Net):
         ]
 
     def tables(self) -> dict[str, float]:
-        """Return the tables of words, whose rows start at zero."""
+        """Return the tables of words; their rows start at zero."""
         return {name: 0.0 for name, _ in self.module_.named_parameters() if name == _TABLES}
 
     def match_shapes(self, module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Make room for as many directions as were removed."""
+        """Resize the buffers to the number of removed directions."""
         for name in _COMMON:
             n_columns = module.get_buffer(name).shape[1]
             if arrays[name].ndim != 2 or (len(arrays[name]) and arrays[name].shape[1] != n_columns):
@@ -94,7 +92,7 @@ class SentenceNet(Net):
             setattr(module.get_submodule("network"), name.removeprefix("network."), torch.zeros(arrays[name].shape))
 
     def get_iterator(self, dataset: Any, training: bool = False) -> Any:
-        """Return what iterates over the batches of an epoch each time."""
+        """Return the dataset, which iterates over the batches of an epoch each time."""
         return dataset
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -102,22 +100,14 @@ class SentenceNet(Net):
         load_optimizer(self.module_, self.optimizer_, arrays)
 
     def n_rows(self, batch: ParagraphBatch) -> int:
-        """Return how much a batch counts in the mean loss of an epoch."""
+        """Return the weight of a batch in the mean loss of an epoch."""
         return len(batch.blocks)
 
     def batch_loss(self, batch: ParagraphBatch) -> tuple[Tensor, Tensor]:
         """Compute the objective of a batch."""
         batch = batch.to(self.device)
-        with self._dropout_seed(batch):
-            loss = self.criterion_.compute(self.module_, batch, epoch=batch.epoch, progress=batch.progress)
+        loss = self.criterion_.compute(self.module_, batch, epoch=batch.epoch, progress=batch.progress)
         return loss, loss
-
-    def _dropout_seed(self, batch: ParagraphBatch) -> Any:
-        """Let a step's dropout depend on nothing but its place in the training."""
-        if not any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in self.module_.modules()):
-            return nullcontext()
-        seed = np.random.SeedSequence((self.criterion_.seed, batch.epoch, batch.number)).generate_state(1)[0]
-        return torch_seed(int(seed), self.device)
 
 
 class _Adam(torch.optim.Adam):
@@ -128,34 +118,30 @@ class _Adam(torch.optim.Adam):
 
 def sentence_architecture(estimator: Any) -> dict[str, Any]:
     """Return the sizes and options of the network of an estimator, as JSON values."""
-    share, masked = estimator.context_weight, estimator.masked_weight
-    share = share if share == "auto" else float(share)
+    network, weight = as_network(estimator.network), estimator.context_weight
+    predicts_masked_words = weight != 0 and any(first_and_last(as_objectives(estimator.objectives).masked_weight))
     return {
         "transformer": {
             "n_features": int(estimator.n_projections) * int(estimator.n_bits),
-            "width": int(estimator.width),
-            "n_layers": int(estimator.n_layers),
-            "n_heads": int(estimator.n_heads),
-            "feedforward_size": int(estimator.feedforward_size),
-            "pooling": estimator.pooling,
-            "pooling_width": None if estimator.pooling_width is None else int(estimator.pooling_width),
-            "depths": int(estimator.depths),
-            "positions": bool(estimator.positions),
+            "embedding_dim": int(network.embedding_dim),
+            "n_layers": int(network.n_layers),
+            "n_heads": int(network.n_heads),
+            "feedforward_size": int(network.feedforward_size),
+            "pooling": network.pooling,
+            "depths": int(network.depths),
             "n_tables": int(estimator.n_tables),
             "table_bits": int(estimator.table_bits),
             "key_bits": _key_bits(estimator),
-            "dropout": float(estimator.dropout),
-            "start": estimator.start,
+            "init": estimator.init,
         },
-        # The next two keys stand in saved models.
-        "spelling_width": int(estimator.projection_dim),
-        "context_share": share,
-        "masked_words": bool(share != 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
+        "projection_dim": int(estimator.projection_dim),
+        "context_weight": weight if weight == "auto" else float(weight),
+        "masked_words": bool(predicts_masked_words),
     }
 
 
 def _key_bits(estimator: Any) -> int | None:
-    """Return how many bits of a projection choose a row of a table, so many that words have rows of their own."""
+    """Return the number of bits of a projection that select a row of a table; with enough, words have separate rows."""
     if not estimator.n_tables:
         return None
     available = int(estimator.n_projections) * int(estimator.n_bits) // int(estimator.n_tables)
@@ -164,7 +150,7 @@ def _key_bits(estimator: Any) -> int | None:
 
 def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:
     """Build a net that is not initialized yet."""
-    # A projection has length one, and its elements are so much smaller than what layers read.
+    # A projection has length one, so its elements are much smaller than usual inputs of layers.
     gain = math.sqrt(architecture["transformer"]["n_features"])
     return SentenceNet(
         make_sentence_module,

@@ -1,4 +1,4 @@
-"""Texts as the rows of a regression: hashed words, pairs of words and character n-grams, the most frequent ones."""
+"""The design matrix of texts: the most frequent hashed words, pairs of words and character n-grams."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CHUNK = 2**20  # characters of words whose n-grams are computed at once
 
 @dataclass(frozen=True)
 class NgramDictionary:
-    """The n-grams that a regression knows, by their hashes: words, character n-grams, pairs of words."""
+    """The n-grams of a regression, by their hashes: words, character n-grams, pairs of words."""
 
     fingerprints: NDArray[np.uint64]  # (n_columns,)
     counts: NDArray[np.int32]  # (n_columns,): the number of training texts with it
@@ -55,7 +55,7 @@ class NgramDictionary:
 
     @classmethod
     def learn(cls, words: list[str], rows: Ragged, max_columns: int) -> NgramDictionary:
-        """Choose the most frequent n-grams of texts, given as rows of word ids."""
+        """Select the most frequent n-grams of texts, given as rows of word ids."""
         once = distinct(rows, len(words))
         word_counts = np.bincount(once.values, minlength=len(words))
         word_hashes = word_fingerprints(words)
@@ -169,7 +169,7 @@ def _offsets(owners: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
 
 
 def _threshold(counts: NDArray[np.int64], max_columns: int) -> int:
-    """Return the smallest count with which at most so many remain."""
+    """Return the smallest count that at most ``max_columns`` n-grams reach."""
     if len(counts) <= max_columns:
         return 0
     return int(np.partition(counts, len(counts) - max_columns - 1)[len(counts) - max_columns - 1]) + 1
@@ -178,7 +178,7 @@ def _threshold(counts: NDArray[np.int64], max_columns: int) -> int:
 def _most_frequent(
     fingerprints: NDArray[np.uint64], counts: NDArray[np.int64], threshold: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return those of some count or more, the most frequent first."""
+    """Return the n-grams that reach a count, the most frequent first."""
     order = np.lexsort((fingerprints, -counts))
     order = order[: np.count_nonzero(counts >= threshold)]
     return fingerprints[order], counts[order]

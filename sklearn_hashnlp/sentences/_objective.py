@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -14,8 +13,7 @@ from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SimilarityBXENT
 from sklearn_hashnlp.nn._sentence_losses import BlockLoss, word_blocks
 from sklearn_hashnlp.nn._sentence_network import SentenceModule
 from sklearn_hashnlp.sentences._batches import ParagraphBatch
-
-SentenceLoss: TypeAlias = Literal["bxent", "infonce", "proximity", "vmf"]
+from sklearn_hashnlp.sentences._bundles import Objectives, first_and_last
 
 _MAX_WORDS = 512  # of the word loss; a batch has thousands, and the loss compares all pairs
 
@@ -83,13 +81,8 @@ class LinearSchedule:
         return self.start + (self.end - self.start) * progress
 
 
-def start_and_end(weight: Any) -> tuple[Any, ...]:
-    """Return the weights of a head at the start and at the end of training; a single number is both."""
-    return tuple(weight) if isinstance(weight, tuple | list) else (weight, weight)
-
-
-def sentence_objective(estimator: Any, seed: int) -> SentenceObjective:
-    """Build the objective from the parameters of an estimator."""
-    weights = (estimator.sentence_weight, estimator.word_weight, estimator.masked_weight)
-    sentence, word, masked = (LinearSchedule(*map(float, start_and_end(weight))) for weight in weights)
-    return SentenceObjective(estimator.loss, float(estimator.temperature), sentence, word, masked, seed)
+def sentence_objective(objectives: Objectives, seed: int) -> SentenceObjective:
+    """Build the objective from the parameter of an estimator."""
+    weights = (objectives.sentence_weight, objectives.word_weight, objectives.masked_weight)
+    sentence, word, masked = (LinearSchedule(*map(float, first_and_last(weight))) for weight in weights)
+    return SentenceObjective(objectives.loss, float(objectives.temperature), sentence, word, masked, seed)

@@ -28,7 +28,7 @@ _CHUNK_CHARACTERS = 2**22  # characters that are split into words at once
 class Paragraphs:
     """Paragraphs of sentences of word ids."""
 
-    words: list[str]  # by word id, in the order of first occurrence; also those of truncated ends of sentences
+    words: list[str]  # by word id, in the order of first occurrence, also from truncated ends of sentences
     sentences: Ragged  # the word ids of each sentence; no sentence is empty
     offsets: NDArray[np.int64]  # (n_paragraphs + 1,): boundaries of paragraphs among the sentences; none is empty
 
@@ -104,14 +104,8 @@ def read_texts(X: Any, *, featurizer: CharNgramFeaturizer, max_words: int, calle
     return list(word_ids), Ragged(np.concatenate(values), offsets)
 
 
-def single_sentences(words: list[str], rows: Ragged) -> Paragraphs:
-    """Return texts, given as word ids, as paragraphs of one sentence."""
-    lengths = np.diff(rows.offsets)
-    return _assemble(words, rows.values, lengths, np.ones(len(lengths), dtype=np.int64), 1)
-
-
 def warn_of_single_sentences(paragraphs: Paragraphs, *, caller: str) -> None:
-    """Warn if each paragraph has one sentence, as if the user had passed sentences instead of paragraphs."""
+    """Warn if each paragraph has one sentence, the sign of an input of sentences instead of paragraphs."""
     if len(paragraphs) == paragraphs.n_sentences:
         warnings.warn(
             f"{caller}: no paragraph has more than one sentence with words, so there are no similar sentences to train "

@@ -12,15 +12,15 @@ from scipy.sparse import csr_array
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product
 
-_TARGET_BLOCK = 64  # targets that are fitted at once: memory is for so many columns, and not for all
-_SOLVED = 1e-13  # of the first squared gradient: what float32 can resolve
+_TARGET_BLOCK = 64  # targets that are fitted at once, which bounds the memory
+_SOLVED = 1e-13  # of the first squared gradient: the resolution of float32
 _TINY = np.finfo(np.float64).tiny
 
 Rows = NDArray[np.float32]
 
 
 class Design(NamedTuple):
-    """A design matrix, ``outer @ inner + direct``: the n-grams of a word are read once, not in each text."""
+    """A design matrix, ``outer @ inner + direct``: the n-grams of a word are stored once, not for each text."""
 
     outer: csr_array  # (n_rows, n_groups)
     inner: csr_array  # (n_groups, n_columns)
@@ -89,7 +89,7 @@ def ridge_regression(
     return coefficients, losses
 
 
-# Hestenes & Stiefel (1952), for the normal equations. Each target has a step length of its own; all targets of a block
+# Hestenes & Stiefel (1952), for the normal equations. Each target has its own step length; all targets of a block
 # share the products with the design matrix, which cost most.
 def _fit_block(
     design: Design, transposed: _TransposedDesign, residuals: Rows, alpha: float, n_steps: int, out: Rows

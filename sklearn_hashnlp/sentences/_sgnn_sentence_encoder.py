@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -13,42 +12,35 @@ import numpy as np
 import torch
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
-from sklearn_hashnlp._threads import effective_n_jobs
-from sklearn_hashnlp.nn._sgnn_transformer import Start
-from sklearn_hashnlp.nn._word_batch import Pooling
+from sklearn_hashnlp.nn._sgnn_transformer import Init
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._checkpoint import check_free, read_checkpoint
+from sklearn_hashnlp.sentences._bundles import Network, Objectives, as_network, as_objectives, first_and_last
 from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder
 from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net, sentence_architecture
-from sklearn_hashnlp.sentences._objective import SentenceLoss, sentence_objective, start_and_end
-from sklearn_hashnlp.sentences._paragraphs import (
-    Paragraphs,
-    read_paragraphs,
-    read_texts,
-    single_sentences,
-    warn_of_single_sentences,
-)
-from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences._objective import sentence_objective
+from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, CachedProjections, SentenceReader, WordFrequencies
 from sklearn_hashnlp.sentences._training import (
     RecordTraining,
     TrainingState,
     WarmUpAndDecay,
+    check_free,
     load_trained_weights,
+    read_checkpoint,
     score_of,
+    take_step_logs,
 )
-from sklearn_hashnlp.sentences._vector_regression import VectorRegression, check_vectors, is_matrix
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
+from sklearn_hashnlp.training._bundles import check_bundles
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
 from sklearn_hashnlp.training._settings import Device, TrainingSettings, check_callbacks, draw_seeds, resolve_device
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
-_HEAD_WEIGHTS = ("sentence_weight", "word_weight", "masked_weight")
-_MASK_PROBABILITY = 0.15  # of a word to be hidden from the network and predicted
+_MASK_PROBABILITY = 0.15  # of hiding a word from the network, which predicts it
 
 
 class SGNNSentenceEncoder(FittedSentenceEncoder):
@@ -59,73 +51,41 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     components common to all sentences. The second depends on the use of the words: word embeddings computed from the
     projections, passed through a Transformer [3]_ if there are layers, and pooled. ``fit`` trains it in two stages.
     First word embeddings are fitted to the co-occurrence of words by least squares. Then the second part is trained,
-    except for its tables, by a contrastive loss: sentences of the same paragraph should be similar, those of other
-    paragraphs should not [2]_. The loss is computed from the second part only.
-
-    Given vectors that another model computed for the texts, ``fit`` learns to reproduce them by ridge regression on
-    hashed words, pairs of words and character n-grams, in place of the second stage; they come before the two parts.
+    except for its tables, by a contrastive loss: sentences of the same paragraph should be similar, sentences of
+    different paragraphs should not [2]_. The loss is computed from the second part only.
 
     Parameters
     ----------
     n_projections, n_bits : int, default=80, 14
         Number of projections of a word and bits of each, T and d; see :class:`~sklearn_hashnlp.text.SGNNProjector`.
     ngram_range : (int, int), default=(2, 5)
-        Minimal and maximal length of the character n-grams of a word.
+        Minimum and maximum length of the character n-grams of a word.
     projection_dim : int, default=1024
         Dimension of the first part.
     context_weight : float or "auto", default="auto"
         Weight of the second part in the cosine similarity, from 0 to 1; the first part has the rest. "auto" is
         n / (n + 50) for a text of n words: short texts are compared by spelling, long ones by the use of their words.
-        :meth:`transform` reads it, so that ``set_params`` changes it after training; but 0 and 1 make ``fit`` learn
+        :meth:`transform` reads it, so that ``set_params`` changes it after training; but with 0 or 1 ``fit`` learns
         only one part. The network of [2]_ is the second part alone, 1.
     n_components_removed : int or "auto", default="auto"
         Number of principal components, common to all sentences, that are removed from the first part. "auto" is one
         for each 1,000 training sentences, 30 at most; the other components are divided by the fifth root of their
         variances. From the second part n^2 / (n^2 + 35^2) of the first component is removed for a text of n words.
-    width : int, default=128
-        Dimension of the word embeddings, and so of the second part; with layers a multiple of ``n_heads``.
-    n_layers : int, default=0
-        Number of Transformer layers; 0 pools the word embeddings directly, which is many times as fast.
-    n_heads, feedforward_size : int, default=8, 1024
-        Number of attention heads, and size of the feed-forward layers, of the Transformer.
-    pooling : {"weighted", "max", "mean", "attention"}, default="weighted"
-        How word embeddings are pooled; see :class:`~sklearn_hashnlp.nn.SGNNTransformer`.
-    pooling_width : int or None, default=None
-        Dimension to which they are projected before pooling; None does not project.
-    depths : {1, 2}, default=1
-        With 2, the outputs of the middle layer are concatenated to those of the last.
-    positions : bool, default=True
-        Whether to add position embeddings.
+    network : Network or "auto", default="auto"
+        The network of the second part: :class:`Network` with ``embedding_dim``, ``n_layers``, ``n_heads``,
+        ``feedforward_size``, ``pooling`` and ``depths``. "auto" is ``Network()``, which has no layers.
+    init : {"identity", "random"}, default="identity"
+        Initialization of the Transformer: layers that are the identity, or the usual random weights.
     n_tables, table_bits : int, default=2, 16
         Number of tables, and bits of their indices, of the :class:`~sklearn_hashnlp.nn.LSHEmbedding` of hashed keys
         that is added to a linear layer in the word embeddings; with 0 tables there is only the linear layer.
-    dropout : float, default=0.0
-        Dropout probability within the Transformer layers.
-    start : {"identity", "random"}, default="identity"
-        Initialization of the Transformer: layers that are the identity, or the usual random weights.
     word_steps : int, default=5
         Conjugate gradient steps of the tables in the first stage, on the residuals of the linear layer's ridge
-        regression. With 0 neither is trained in that stage.
-    loss : {"infonce", "bxent", "proximity", "vmf"}, default="infonce"
-        Loss function of the second stage:
-        :class:`~sklearn_hashnlp.nn.InfoNCELoss`, :class:`~sklearn_hashnlp.nn.SimilarityBXENT`,
-        :class:`~sklearn_hashnlp.nn.CosineProximityLoss` or :class:`~sklearn_hashnlp.nn.VonMisesFisherLoss`.
-    temperature : float, default=0.05
-        Temperature of "infonce".
-    sentence_weight, word_weight, masked_weight : float or (float, float), default=1.0, 0.0, 0.0
-        Weights of three losses: ``loss`` of sentences in paragraphs; the same loss of words in sentences; and masked
-        word prediction. A pair is interpolated linearly from its first number, at the first step, to its second, at the
-        last. At least one weight must be positive at some time.
-    n_features : int, default=2**18
-        With vectors as ``y``: maximal number of words, pairs and character n-grams, the most frequent of the texts.
-    n_components : int or None, default=384
-        With vectors as ``y``: number of their principal components to learn, without their mean. None learns them in
-        their own coordinates; with ``vector_weight=1`` they can be compared with vectors of the other model.
-    alpha : float, default=3.0
-        With vectors as ``y``: penalty of the ridge regression.
-    vector_weight : float, default=0.5
-        With vectors as ``y``: weight of what was learned from them in the cosine similarity, from 0 to 1; the two parts
-        have the rest, and with 1 are not fitted. Like ``context_weight`` it can be changed after training.
+        regression. With 0 the first stage trains neither.
+    objectives : Objectives or "auto", default="auto"
+        The losses of the second stage: :class:`Objectives` with ``loss``, ``temperature``, ``sentence_weight``,
+        ``word_weight`` and ``masked_weight``; pairs of weights fade from one to the other. "auto" is ``Objectives()``,
+        InfoNCE of the sentences in paragraphs.
     sentence_splitter : callable or None, default=None
         Splits a text into a list of sentences; None is :func:`~sklearn_hashnlp.text.split_sentences`.
     max_sentences : int, default=8
@@ -134,34 +94,30 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Longer sentences are truncated, with a warning.
     max_epochs : int, default=1
         Number of epochs of the second stage; 0 skips it.
-    max_time : float or None, default=None
-        Seconds after which the second stage stops.
     batch_size : int, default=256
         Sentences per batch, of whole paragraphs.
     learning_rate : float, default=3e-5
         Learning rate of Adam; with Transformer layers use more, such as 5e-4. It is warmed up in the first 2 % of the
         steps and then decays linearly to zero. The linear layer's is sqrt(n_projections * n_bits) times as large.
-    monitor : callable or None, default=None
+    scoring : callable or None, default=None
         Function of the encoder that returns a validation score, higher is better, such as the rank correlation with
-        human similarity judgements. It is called before and after the first stage, every ``log_every`` steps and after
-        every epoch; the best weights of the second stage are restored at the end.
-    log_every : int or None, default=None
-        Number of steps between entries of ``log_``, with the loss and the monitor's score; with ``verbose=2`` they are
-        printed. None logs after every epoch.
+        human similarity judgements. It is called before and after the first stage and for each entry of
+        ``log_``; the best weights of the second stage are restored at the end.
     checkpoint_dir : str, path-like or None, default=None
         Folder for checkpoints: the model with its training state, saved every ``checkpoint_every`` seconds, after every
         epoch and at the end. :func:`~sklearn_hashnlp.persistence.load_model` loads it.
     checkpoint_every : float, default=240
         Seconds between checkpoints.
     resume : bool, default=False
-        Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the weights are, bit for
-        bit, those of a training without interruption. Paragraphs and parameters must be the same.
+        Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the weights are the same
+        bit for bit as without the interruption. Paragraphs and parameters must be the same.
     n_jobs : int or None, default=1
         Number of threads that prepare batches during training, and that encode sentences in ``transform``.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch.
+        Passed to skorch. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of the second stage, and
+        :class:`~sklearn_hashnlp.training.StepLog` adds entries to ``log_`` within epochs.
     random_state : int, RandomState instance or None, default=None
         Seeds the random projections, the initial weights and the order of paragraphs. On a CPU the same int gives the
         same encoder bit for bit, for any number of threads.
@@ -184,6 +140,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
     See Also
     --------
+    DistilledSentenceEncoder : Learns to reproduce the vectors of another model.
     sklearn_hashnlp.nn.SGNNTransformer : The network of the second part.
     sklearn_hashnlp.datasets.stream_wikipedia : Paragraphs to train on.
 
@@ -193,9 +150,9 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     hashed word counts, for the weights.
 
     An interrupt (Ctrl-C) in the second stage ends training early, and ``fit`` raises ``KeyboardInterrupt``; the encoder
-    is fitted then, with its current weights or, with ``monitor``, the best. A second Ctrl-C stops at once. Any other
-    error, and an interrupt in the first stage, leaves a new encoder unfitted and a fitted one as it was, except for
-    weights that ``partial_fit`` had begun to update.
+    is then fitted, with its current weights or, with ``scoring``, the best. A second Ctrl-C stops at once. Any other
+    error, and an interrupt in the first stage, leaves a new encoder unfitted and a fitted one unchanged, except for
+    weights that ``partial_fit`` had already updated.
 
     References
     ----------
@@ -223,35 +180,19 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         "projection_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "context_weight": [Interval(Real, 0, 1, closed="both"), literal_options(Literal["auto"])],
         "n_components_removed": [Interval(Integral, 0, MAX_INTEGER, closed="both"), literal_options(Literal["auto"])],
-        "width": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "n_layers": [Interval(Integral, 0, 100, closed="both")],
-        "n_heads": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "feedforward_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "pooling": [literal_options(Pooling)],
-        "pooling_width": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
-        "depths": [Interval(Integral, 1, 2, closed="both")],
-        "positions": ["boolean"],
+        "network": [Network, literal_options(Literal["auto"])],
+        "init": [literal_options(Init)],
         "n_tables": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "table_bits": [Interval(Integral, 1, 24, closed="both")],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
-        "start": [literal_options(Start)],
         "word_steps": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
-        "loss": [literal_options(SentenceLoss)],
-        "temperature": [Interval(Real, 0, MAX_REAL, closed="right")],
-        **{name: [Interval(Real, 0, MAX_REAL, closed="both"), tuple, list] for name in _HEAD_WEIGHTS},
-        "n_features": [Interval(Integral, 1, 2**30, closed="both")],
-        "n_components": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
-        "alpha": [Interval(Real, 0, MAX_REAL, closed="right")],
-        "vector_weight": [Interval(Real, 0, 1, closed="both")],
+        "objectives": [Objectives, literal_options(Literal["auto"])],
         "sentence_splitter": [callable, None],
         "max_sentences": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "max_words": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "max_epochs": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
-        "monitor": [callable, None],
-        "log_every": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "scoring": [callable, None],
         "checkpoint_dir": [str, PathLike, None],
         "checkpoint_every": [Interval(Real, 0, None, closed="left")],
         "resume": ["boolean"],
@@ -271,37 +212,19 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         projection_dim: int = 1024,
         context_weight: float | Literal["auto"] = "auto",
         n_components_removed: int | Literal["auto"] = "auto",
-        width: int = 128,
-        n_layers: int = 0,
-        n_heads: int = 8,
-        feedforward_size: int = 1024,
-        pooling: Pooling = "weighted",
-        pooling_width: int | None = None,
-        depths: int = 1,
-        positions: bool = True,
+        network: Network | Literal["auto"] = "auto",
+        init: Init = "identity",
         n_tables: int = 2,
         table_bits: int = 16,
-        dropout: float = 0.0,
-        start: Start = "identity",
         word_steps: int = 5,
-        loss: SentenceLoss = "infonce",
-        temperature: float = 0.05,
-        sentence_weight: float | tuple[float, float] = 1.0,
-        word_weight: float | tuple[float, float] = 0.0,
-        masked_weight: float | tuple[float, float] = 0.0,
-        n_features: int = 2**18,
-        n_components: int | None = 384,
-        alpha: float = 3.0,
-        vector_weight: float = 0.5,
+        objectives: Objectives | Literal["auto"] = "auto",
         sentence_splitter: Callable[[str], list[str]] | None = None,
         max_sentences: int = 8,
         max_words: int = 512,
         max_epochs: int = 1,
-        max_time: float | None = None,
         batch_size: int = 256,
         learning_rate: float = 3e-5,
-        monitor: Callable[[Any], float] | None = None,
-        log_every: int | None = None,
+        scoring: Callable[[Any], float] | None = None,
         checkpoint_dir: str | PathLike[str] | None = None,
         checkpoint_every: float = 240.0,
         resume: bool = False,
@@ -317,37 +240,19 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         self.projection_dim = projection_dim
         self.context_weight = context_weight
         self.n_components_removed = n_components_removed
-        self.width = width
-        self.n_layers = n_layers
-        self.n_heads = n_heads
-        self.feedforward_size = feedforward_size
-        self.pooling = pooling
-        self.pooling_width = pooling_width
-        self.depths = depths
-        self.positions = positions
+        self.network = network
+        self.init = init
         self.n_tables = n_tables
         self.table_bits = table_bits
-        self.dropout = dropout
-        self.start = start
         self.word_steps = word_steps
-        self.loss = loss
-        self.temperature = temperature
-        self.sentence_weight = sentence_weight
-        self.word_weight = word_weight
-        self.masked_weight = masked_weight
-        self.n_features = n_features
-        self.n_components = n_components
-        self.alpha = alpha
-        self.vector_weight = vector_weight
+        self.objectives = objectives
         self.sentence_splitter = sentence_splitter
         self.max_sentences = max_sentences
         self.max_words = max_words
         self.max_epochs = max_epochs
-        self.max_time = max_time
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.monitor = monitor
-        self.log_every = log_every
+        self.scoring = scoring
         self.checkpoint_dir = checkpoint_dir
         self.checkpoint_every = checkpoint_every
         self.resume = resume
@@ -357,21 +262,56 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         self.random_state = random_state
         self.verbose = verbose
 
+    @classmethod
+    def report(cls) -> Self:
+        """Return an encoder with the network and training of the report that it is based on.
+
+        The report [1]_ trained a Transformer alone: 6 layers of width 512 with 8 heads and maximum pooling, from random
+        weights, on projections of character 1- to 3-grams, with the loss :class:`~sklearn_hashnlp.nn.SimilarityBXENT`.
+        It does not give a learning rate. On a CPU the training takes days: set ``device="cuda"``.
+
+        Returns
+        -------
+        SGNNSentenceEncoder
+            A new encoder, not fitted.
+
+        References
+        ----------
+        .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
+               SimilarityBXENT. Université Laval, IFT-7022.
+
+        Examples
+        --------
+        >>> from sklearn_hashnlp import SGNNSentenceEncoder
+        >>> encoder = SGNNSentenceEncoder.report().set_params(device="cuda", max_epochs=10)
+        >>> encoder.network
+        Network(embedding_dim=512, feedforward_size=2048, n_layers=6, pooling='max')
+        """
+        return cls(
+            ngram_range=(1, 3),
+            context_weight=1.0,
+            n_components_removed=0,
+            network=Network(embedding_dim=512, n_layers=6, feedforward_size=2048, pooling="max"),
+            init="random",
+            n_tables=0,
+            word_steps=0,
+            objectives=Objectives("bxent"),
+            learning_rate=5e-4,
+        )
+
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Train the encoder on paragraphs, or on texts and the vectors that another model computed for them.
+        """Train the encoder on paragraphs.
 
         Parameters
         ----------
         X : iterable of (str, list of str or path-like), path-like or callable
             Paragraphs: texts, which are split into sentences, or lists of sentences. A path-like object such as
             ``pathlib.Path``: a text file in UTF-8 with one paragraph per line, possibly compressed. A callable
-            without arguments returns an iterator of paragraphs. With vectors as ``y`` an iterable of str: sentences or
-            short texts, like those to encode later; they are not split.
-        y : array-like of shape (n_texts, n_columns) or None, default=None
-            Vectors to reproduce, such as those of a Transformer; only their directions are learned. Labels, in one
-            column or as zeros and ones, are ignored, as in a pipeline with a classifier.
+            without arguments returns an iterator of paragraphs.
+        y : None
+            Ignored. To learn from the vectors of another model use :class:`DistilledSentenceEncoder`.
 
         Returns
         -------
@@ -384,8 +324,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             If ``X`` is not as described.
         ValueError
             If a parameter is not as described, ``X`` has no words, or training diverges; if ``checkpoint_dir`` is not
-            empty and ``resume`` is not set, or holds a training with other paragraphs or parameters. If ``y`` has
-            another number of rows than ``X``, NaN, infinite values or only zeros, or ``checkpoint_dir`` is set with it.
+            empty and ``resume`` is not set, or has a training with other paragraphs or parameters.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         OSError
@@ -393,8 +332,6 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        if is_matrix(y):
-            return self._fit_vectors(X, y, device)
         checkpoint = read_checkpoint(self) if self.resume else None
         if self.checkpoint_dir is not None and checkpoint is None:
             check_free(self)
@@ -414,14 +351,14 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
         The first call fits word embeddings, word frequencies and common components to its paragraphs; later calls do
         not change them, but for the common component of the second part. The learning rate is constant, and losses have
-        their final weights. ``max_epochs``, ``max_time`` and ``checkpoint_dir`` have no effect.
+        their final weights. ``max_epochs``, ``checkpoint_dir`` and time limits have no effect.
 
         Parameters
         ----------
         X : iterable of (str, list of str or path-like), path-like or callable
             Paragraphs, as in ``fit``.
         y : None
-            Ignored; vectors are refused.
+            Ignored.
 
         Returns
         -------
@@ -431,80 +368,32 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Raises
         ------
         TypeError, ValueError, RuntimeError, OSError
-            As in ``fit``; ``ValueError`` also if ``y`` or an earlier ``fit`` has vectors.
+            As in ``fit``.
         """
         self._check_parameters()
-        if is_matrix(y) or self._regression is not None:
-            raise ValueError(
-                f"{type(self).__name__}.partial_fit trains on paragraphs, not on vectors. Call fit with all texts."
-            )
         device = resolve_device(self.device, caller=type(self).__name__)
         paragraphs = self._read(X)
         projections = self._projections(paragraphs) if hasattr(self, "net_") else self._begin(paragraphs, device)
         return self._train(paragraphs, projections, None)
 
-    def _fit_vectors(self, X: Any, y: Any, device: str) -> Self:
-        """Learn the vectors of texts, and without them what the words of texts tell."""
-        name = type(self).__name__
-        if self.checkpoint_dir is not None:
-            raise ValueError(f"{name}: learning from vectors has no checkpoints. Set checkpoint_dir=None.")
-        words, rows = read_texts(X, featurizer=WORD_SPLITTER, max_words=int(self.max_words), caller=name)
-        vectors = check_vectors(y, len(rows.offsets) - 1, caller=name)
-        if not words:
-            raise ValueError(f"{name}: there is no word in X to learn from.")
-        self._forget()
-        if self.vector_weight < 1:
-            self._begin(single_sentences(words, rows), device)
-        regression, losses = VectorRegression.fit(
-            words,
-            rows,
-            vectors,
-            max_ngrams=int(self.n_features),
-            n_components=None if self.n_components is None else int(self.n_components),
-            alpha=float(self.alpha),
-            n_threads=effective_n_jobs(self.n_jobs),
-            verbose=int(self.verbose),
-        )
-        self._hold_regression(regression, [{"epoch": n, "train_loss": loss} for n, loss in enumerate(losses, 1)])
-        self._score("vectors")
-        return self
-
     def _check_parameters(self) -> None:
-        """Check what the declared constraints cannot express."""
+        """Check constraints between parameters."""
         name = type(self).__name__
+        network, objectives = as_network(self.network), as_objectives(self.objectives)
         check_callbacks(self)
-        weighs_anything = False
-        for parameter in _HEAD_WEIGHTS:
-            weight = getattr(self, parameter)
-            parts = start_and_end(weight)
-            if len(parts) != 2 or not all(isinstance(part, Real) and 0 <= float(part) < math.inf for part in parts):
-                raise ValueError(
-                    f"The {parameter!r} parameter of {name} must be a number, or (first, last), two numbers of at "
-                    f"least 0. Got {weight!r} instead."
-                )
-            weighs_anything |= any(parts)
-        if not weighs_anything:
-            raise ValueError(
-                f"{name} needs a head: one of {', '.join(_HEAD_WEIGHTS)} must be more than 0. To leave the second "
-                "stage out, set max_epochs=0."
-            )
+        check_bundles(self)
+        network._check()
+        objectives._check()
         pair = self.ngram_range
         if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
             raise ValueError(
                 f"The 'ngram_range' parameter of {name} must be a pair (min_n, max_n) of integers with "
                 f"1 <= min_n <= max_n. Got {pair!r} instead."
             )
-        if self.n_layers and self.width % self.n_heads:
+        if network.n_layers == 0 and any(first_and_last(objectives.masked_weight)):
             raise ValueError(
-                f"The 'width' parameter of {name} must be a multiple of n_heads={self.n_heads}. Got "
-                f"{self.width!r} instead."
-            )
-        if self.depths == 2 and self.n_layers < 2:
-            raise ValueError(f"{name}(depths=2) needs n_layers of at least 2. Got n_layers={self.n_layers!r}.")
-        if self.n_layers == 0 and any(start_and_end(self.masked_weight)):
-            raise ValueError(
-                f"{name}(masked_weight={self.masked_weight!r}) guesses hidden words from those around them, which "
-                "nobody reads without layers. Set n_layers to 1 or more."
+                f"{name}: Objectives(masked_weight={objectives.masked_weight!r}) predicts masked words from the words "
+                "around them, which needs layers. Set n_layers of Network to 1 or more."
             )
         n_features, n_pointing = self.n_projections * self.n_bits, self.n_tables * self.table_bits
         if n_pointing > n_features:
@@ -520,7 +409,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 f"projection_dim={self.projection_dim}. Got {self.n_components_removed!r} instead."
             )
         if self.resume and self.checkpoint_dir is None:
-            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to go on with.")
+            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to resume.")
 
     def _read(self, X: Any) -> Paragraphs:
         name = type(self).__name__
@@ -537,7 +426,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         return paragraphs
 
     def _begin(self, paragraphs: Paragraphs, device: str) -> CachedProjections:
-        """Make a fresh net, and learn what does not need the order of words."""
+        """Make a new net and train its first stage."""
         seeds = draw_seeds(self.random_state)
         reader = SentenceReader(
             int(self.n_projections),
@@ -552,7 +441,6 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 net.initialize()
         self.log_, self.waiting_share_, self._seeds = [], 0.0, seeds
         self._trained_on, self._training_state = paragraphs.digest(), None
-        self._regression = None
         self._hold(net, reader, [])
         projections = self._projections(paragraphs)
         self._score("untrained")
@@ -575,7 +463,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         return CachedProjections(paragraphs.words, counts, self._reader.featurizer, self._reader.projector)
 
     def _score(self, stage: str) -> None:
-        if self.monitor is not None:
+        if self.scoring is not None:
             if hasattr(self, "net_"):
                 self.net_.module_.eval()
             self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": score_of(self)})
@@ -586,12 +474,11 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         """Resume the training of a checkpoint as if it had not been interrupted."""
         if model._trained_on != paragraphs.digest():
             raise ValueError(
-                f"{type(self).__name__}: checkpoint_dir={str(self.checkpoint_dir)!r} holds a training on other "
+                f"{type(self).__name__}: checkpoint_dir={str(self.checkpoint_dir)!r} has a training on other "
                 "paragraphs. Give the same ones in the same order, or another folder."
             )
         self.log_, self.waiting_share_, self._seeds = model.log_, model.waiting_share_, model._seeds
         self._trained_on, self._training_state = model._trained_on, model._training_state
-        self._regression = None
         self._hold(model.net_, model._reader, model.history_)
         if self._training_state is None:
             return self
@@ -639,17 +526,12 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             epoch=state.epoch,
             first=state.batch,
         )
-        objective = sentence_objective(self, seed)
+        objective = sentence_objective(as_objectives(self.objectives), seed)
         if not streams and (objective.sentence.start or objective.sentence.end):
             warn_of_single_sentences(paragraphs, caller=type(self).__name__)
-        settings = TrainingSettings.of(self, seed=seed)
-        record = RecordTraining(
-            state,
-            self.log_,
-            every=settings.log_every,
-            monitor=None if self.monitor is None else score,
-            show=settings.verbose > 1,
-        )
+        settings, every = take_step_logs(TrainingSettings.of(self, seed=seed), self.log_)
+        scoring = None if self.scoring is None else score
+        record = RecordTraining(state, self.log_, every=every, scoring=scoring, show=settings.verbose > 1)
         callbacks: list[Any] = [record, WarmUpAndDecay(not streams)]
         if not streams and self.checkpoint_dir is not None:
             callbacks.append(SaveFromTimeToTime(self._save, float(self.checkpoint_every)))
@@ -664,17 +546,17 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 first_callbacks=callbacks,
                 resumed=Resumed(n_before - state.epoch),
             )
-        record.monitor = None  # which holds the paragraphs
+        record.scoring = None  # it holds the paragraphs
         if state.best_weights:
             load_trained_weights(net, state.best_weights)
         update_component()
-        self._training_state = None  # there is nothing left to be resumed
+        self._training_state = None  # nothing is left to resume
         self.waiting_share_ = epochs.waited / epochs.total if epochs.total else 0.0
         self._hold(net, self._reader, self.history_)
         return self if streams or net.interrupted_ else self._finished()
 
     def _finished(self) -> SGNNSentenceEncoder:
-        """Save what the last checkpoint has not."""
+        """Save the final model."""
         if self.checkpoint_dir is not None:
             self._save()
         return self
@@ -682,7 +564,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     def _save(self) -> None:
         seed = self.random_state if isinstance(self.random_state, Integral) else None
         assert self.checkpoint_dir is not None
-        of_objects = {"callbacks": None, "monitor": None, "sentence_splitter": None}
+        of_objects = {"callbacks": None, "scoring": None, "sentence_splitter": None}
         parameters = self.get_params(deep=False) | of_objects
         model = type(self)(**parameters | {"random_state": seed, "checkpoint_dir": os.fspath(self.checkpoint_dir)})
         model.log_, model.waiting_share_, model._seeds = self.log_, self.waiting_share_, self._seeds

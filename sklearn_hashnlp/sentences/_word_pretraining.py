@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer, WordBatch
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
-from sklearn_hashnlp.sentences._cooccurrence import ppmi_vectors
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._reader import SentenceReader
+from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader
 
 _MAX_WORDS = 100_000  # the most frequent words are fitted
 _WORD_BLOCK = 2**13  # words whose projections are in memory at once
@@ -27,13 +26,15 @@ _RIDGE = 1.0
 _TABLE_RIDGE = 60.0  # occurrences: a row of a word that occurs less often stays near zero
 _MAX_SENTENCES = 20_000  # of which principal components are computed
 _SENTENCE_BLOCK = 512
-_MAX_COMPONENTS = 30  # removed by default, if there are enough sentences to tell them from topics
+_MAX_COMPONENTS = 30  # removed by default, if there are enough sentences to distinguish them from topics
 _SENTENCES_PER_COMPONENT = 1_000
 _MAX_CONTEXT_SENTENCES = 4_000  # of which the component of the second part is computed
 _CONTEXT_BLOCK = 64  # smaller, since Transformer layers take more memory
 _MAX_WHITENED_SENTENCES = 10_000  # of which the axes of the first part are computed
 _WHITENING = 0.2  # power of the eigenvalues of the first part by which its axes are divided
 _LEAST_EIGENVALUE = 1 / 3  # of their mean; lesser ones are taken to be that
+_TEXT_BLOCK = 2**22  # positions of the text processed at once
+_ROUNDING = 1e-5  # relative rounding errors of float32, at most
 
 
 def pretrain(
@@ -50,7 +51,7 @@ def pretrain(
     """Fit the word vectors of a network, and set the principal components that it removes."""
     weights = reader.weights(paragraphs.words)
     if network.transformer is not None and word_steps:
-        word_ids, targets, counts = ppmi_vectors(paragraphs, n_components=network.transformer.width, seed=seed)
+        word_ids, targets, counts = ppmi_vectors(paragraphs, n_components=network.transformer.embedding_dim, seed=seed)
         most_frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_WORDS])
         if len(most_frequent):
             fit_word_vectors(
@@ -75,8 +76,8 @@ def pretrain(
 
 
 # The linear layer is fitted by ridge regression. The tables are fitted to its residuals by a few steps of conjugate
-# gradients (Hestenes & Stiefel, 1952), each column separately: early stopping fits what many words share, and does
-# not memorize every word.
+# gradients (Hestenes & Stiefel, 1952), each column separately: early stopping fits the common part of many words
+# and does not memorize every word.
 def fit_word_vectors(
     transformer: SGNNTransformer,  # its linear layer and its tables are set
     projections: CachedProjections,
@@ -90,7 +91,7 @@ def fit_word_vectors(
     """Fit word vectors to targets by least squares; return the loss of the linear layer and after each step."""
     weights = counts.astype(np.float64) ** _COUNT_POWER
     weights = (weights / weights.mean()).astype(np.float32)[:, np.newaxis]
-    scale = math.sqrt(transformer.width)
+    scale = math.sqrt(transformer.embedding_dim)
     # Threads of BLAS split sums, and their number would change the last bits.
     with threadpool_limits(limits=1):
         matrix, residuals = _ridge_regression(projections, word_ids, targets, weights)
@@ -170,7 +171,7 @@ def _print_loss(losses: list[float], verbose: int) -> None:
 
 
 # The first part is mapped to its principal axes, each divided by a power of its eigenvalue, instead of to random ones.
-# The first axis is kept and the next ones are left out, as by principal_components, so the network removes none.
+# The first axis is kept and the next ones are excluded, as by principal_components, so the network removes none.
 def whiten_spelling(
     spelling: torch.nn.Linear,  # its weight is set
     sentences: Ragged,  # of word ids
@@ -267,3 +268,82 @@ def _principal_axes(
 
 def _to_tensor(directions: NDArray[np.float64], like: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(directions, dtype=np.float32)).to(like.device)
+
+
+# Levy, Goldberg & Dagan (2015). Improving distributional similarity with lessons learned from word embeddings. TACL 3.
+# A row holds max(0, log(n(w, c) sum_c' n(c')^smoothing / (n(w) n(c)^smoothing))) for each context c, where n(w, c) sums
+# the inverse distances of the two words. The rows are reduced to U S^power of their truncated SVD.
+def ppmi_vectors(
+    paragraphs: Paragraphs,
+    *,
+    n_components: int,
+    window: int = 25,  # largest distance of two words of a paragraph that co-occur
+    min_count: int = 3,  # of a word that has a vector or is a context
+    n_contexts: int = 20_000,  # the most frequent words
+    smoothing: float = 0.75,  # exponent of the counts of contexts: below 1, rare contexts weigh less
+    power: float = 0.75,  # exponent of the singular values: below 1, the lesser components weigh more
+    seed: int = 0,
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+    """Return the ids of the words with co-occurrences, ascending, their unit vectors and their counts."""
+    counts = np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
+    frequent = np.flatnonzero(counts >= min_count)
+    frequent = frequent[np.argsort(-counts[frequent], kind="stable")]
+    texts = Ragged(paragraphs.sentences.values, paragraphs.sentences.offsets[paragraphs.offsets])
+    ppmi = _ppmi(_count_cooccurrences(texts, frequent, len(counts), window, n_contexts), smoothing)
+    vectors = np.zeros((len(frequent), n_components), dtype=np.float32)
+    reduced = _truncated_svd(ppmi, n_components, power, seed)
+    vectors[:, : reduced.shape[1]] = reduced
+    length = np.linalg.norm(vectors, axis=1)
+    order = np.argsort(frequent, kind="stable")
+    order = order[length[order] > _ROUNDING * length.max(initial=0)]
+    word_ids = frequent[order]
+    return word_ids, vectors[order] / length[order, None], counts[word_ids]
+
+
+def _count_cooccurrences(
+    texts: Ragged, frequent: NDArray[np.int64], n_words: int, window: int, n_contexts: int
+) -> csr_array:
+    """Return the matrix of n(w, c): a row for each frequent word, a column for each context."""
+    n_contexts = min(n_contexts, len(frequent))
+    shape = (len(frequent),) * 2
+    counts = csr_array(shape, dtype=np.float64)  # of pairs in the order of the text
+    row_of = np.full(n_words, -1, dtype=np.int64)
+    row_of[frequent] = np.arange(len(frequent))
+    for distance in range(1, window + 1):
+        for left, right in _word_pairs(texts, distance):
+            words, contexts = row_of[left], row_of[right]
+            keep = (words >= 0) & (contexts >= 0)
+            weights = np.full(int(keep.sum()), 1 / distance)
+            counts = counts + csr_array((weights, (words[keep], contexts[keep])), shape=shape)
+    return csr_array(counts[:, :n_contexts] + csr_array(counts[:n_contexts].T))
+
+
+def _word_pairs(texts: Ragged, distance: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Iterate over the pairs of words of a text at a distance, in blocks."""
+    values, offsets = texts
+    for first in range(0, len(values) - distance, _TEXT_BLOCK):
+        positions = np.arange(first, min(first + _TEXT_BLOCK, len(values) - distance))
+        ends = offsets[np.searchsorted(offsets, positions, side="right")]
+        positions = positions[positions + distance < ends]
+        yield values[positions], values[positions + distance]
+
+
+def _ppmi(counts: csr_array, smoothing: float) -> csr_array:
+    entries = counts.tocoo()
+    words, contexts = counts.sum(axis=1), counts.sum(axis=0) ** smoothing
+    ratio = entries.data / words[entries.row] / (contexts[entries.col] / contexts.sum())
+    keep = ratio > 1 + _ROUNDING
+    values = np.log(ratio[keep]).astype(np.float32)
+    return csr_array((values, (entries.row[keep], entries.col[keep])), shape=counts.shape)
+
+
+def _truncated_svd(rows: csr_array, n_components: int, power: float, seed: int) -> NDArray[np.float32]:
+    n_components = min(n_components, *rows.shape)
+    if rows.nnz == 0 or n_components == 0:
+        return np.zeros((rows.shape[0], 0), dtype=np.float32)
+    with threadpool_limits(1, user_api="blas"):  # more threads would sum in another order
+        left, singular_values, _ = randomized_svd(rows, n_components, n_iter=4, random_state=seed)
+    # Components beyond the rank of the matrix are rounding errors, which a power below 1 would enlarge.
+    keep = singular_values > _ROUNDING * singular_values[0]
+    vectors: NDArray[np.float32] = (left[:, keep] * singular_values[keep] ** power).astype(np.float32)
+    return vectors

@@ -171,10 +171,11 @@ class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
-    """Log training and validation loss of a language model every ``every`` steps of an epoch.
+    """Log the training and validation loss every ``every`` steps of an epoch.
 
-    A callback for ``callbacks`` of :class:`~sklearn_hashnlp.language.HsigmoidLanguageModel`. The entries are printed if
-    ``verbose=2`` is set.
+    A callback for ``callbacks`` of :class:`~sklearn_hashnlp.language.HsigmoidLanguageModel` and
+    :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder`, which also logs the score of its ``scoring``. The entries
+    are printed if ``verbose=2`` is set.
 
     Parameters
     ----------
@@ -184,8 +185,8 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
     Attributes
     ----------
     log_ : list of dict
-        The entries: ``epoch``, ``step``, ``train_loss``, the mean since the last entry, and with validation sentences
-        ``valid_loss``, the loss on 8192 evenly spaced words. The model has the same list.
+        The entries: ``epoch``, ``step``, ``train_loss``, the mean since the last entry, and for a language model with
+        validation sentences ``valid_loss``, the loss on 8192 evenly spaced words. The model has the same list.
 
     Examples
     --------
@@ -204,6 +205,10 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
         return f"StepLog({self.every!r})"
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Check the number of steps."""
+        self.check()
+
+    def check(self) -> None:
         """Check the number of steps."""
         if not is_integer(self.every) or self.every < 1:
             raise ValueError(f"StepLog needs an integer of at least 1 step between entries, got {self.every!r}.")

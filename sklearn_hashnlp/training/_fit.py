@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -58,11 +57,10 @@ def fit_net(
     ``optimizer`` takes over the state of the net's optimizer, if it has the same class. ``batch_options`` are passed to
     the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` are called before and after the user's.
     """
-    start_time = time.perf_counter()
     transfer_state(net.optimizer_, optimizer)
     resumed = resumed or Resumed(len(net.history))
     options = {"shuffle": settings.shuffle, "generator": np.random.default_rng(settings.seed)} | dict(batch_options)
-    with _configured(net, valid, settings, optimizer, loss, options, start_time):
+    with _configured(net, valid, settings, optimizer, loss, options):
         n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - resumed.first_epoch
         n_steps = settings.max_epochs * n_batches
         averages = settings.average and valid is None
@@ -114,7 +112,6 @@ def _configured(
     optimizer: Optimizer,
     loss: Any | None,
     options: Mapping[str, Any],
-    start_time: float,
 ) -> Iterator[None]:
     """Configure a net for training, and remove its data afterwards."""
     net.optimizer_, net.lr, net.was_trained = optimizer, settings.learning_rate, True
@@ -126,7 +123,6 @@ def _configured(
         setattr(net, f"iterator_train__{name}", value)
     net.iterator_train__device = net.iterator_valid__device = net.device
     net.train_split = None if valid is None else predefined_split(valid)
-    net.deadline = None if settings.max_time is None else start_time + settings.max_time
     net.max_grad_norm = settings.max_grad_norm
     try:
         yield

@@ -90,14 +90,12 @@ class TrainingSettings:
     schedule: str = "constant"  # "linear": the learning rate decays linearly to 0 after the last planned step
     average: bool = False  # whether to average the weights over the last quarter of the steps, without validation
     max_grad_norm: float | None = None  # for the gradient of all parameters
-    max_time: float | None = None  # seconds after which training stops, but not before the first batch
     shuffle: bool = True
     monitor: str = "valid_loss"  # metric for early stopping, best weights and plateau
     patience: int | None = None  # epochs without improvement after which training stops; None never stops
     lr_plateau: tuple[int, float] | None = None  # epochs without improvement, and the factor of the learning rate
     restore_best: bool = False  # whether to restore the weights of the best epoch
     stops_early: bool = False  # whether to use early stopping
-    log_every: int | None = None  # steps
     progress_bar: bool = False  # within an epoch
     verbose: int = 0  # 0: silent, 1: a line per epoch, 2: progress within an epoch, 3: also the configuration
     keeps_batches: bool = True  # whether the history holds all batches, which needs memory for a stream
@@ -131,7 +129,7 @@ class TrainingSettings:
         """Return the settings of ``partial_fit``: one epoch, the same in every call."""
         from sklearn_hashnlp.training._callbacks import without_time_limits
 
-        constant = replace(self, warmup_steps=0, schedule="constant", average=False, max_time=None)
+        constant = replace(self, warmup_steps=0, schedule="constant", average=False)
         return replace(constant, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
 
 
@@ -143,9 +141,7 @@ _PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "learning_rate": ("learning_rate", float),
     "max_epochs": ("max_epochs", int),
     "batch_size": ("batch_size", int),
-    "max_time": ("max_time", float),
     "early_stopping": ("stops_early", bool),
-    "log_every": ("log_every", int),
     "verbose": ("verbose", int),
     "callbacks": ("callbacks", tuple),
 }

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, export_predictor, make_text_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 from sklearn_hashnlp.text import (
     AutoNgramVectorizer,
     HashingNgramVectorizer,
@@ -118,7 +118,9 @@ def test_pretrained_vectors_know_words_that_no_training_text_has(make):
 
 
 def test_a_frozen_pretrained_model_in_a_parameter_grid(tmp_path):
-    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=8, width=8, max_epochs=0, random_state=0)
+    encoder = SGNNSentenceEncoder(
+        n_projections=8, n_tables=0, projection_dim=8, network=Network(8), max_epochs=0, random_state=0
+    )
     grid = {"pretrained": [FrozenEstimator(encoder.fit(FEW))]}
     search = GridSearchCV(TextClassifier(random_state=0), grid, cv=2).fit(FEW, KINDS)
     model = search.best_estimator_
@@ -151,7 +153,9 @@ def test_a_pretrained_model_is_checked(tmp_path):
 
 
 def test_a_pretrained_encoder_is_saved_once(tmp_path):
-    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=64, width=8, max_epochs=0, random_state=0)
+    encoder = SGNNSentenceEncoder(
+        n_projections=8, n_tables=0, projection_dim=64, network=Network(8), max_epochs=0, random_state=0
+    )
     encoder.fit(FEW)
     save_model(encoder, tmp_path / "encoder")
     alone = TextClassifier(n_buckets=2, n_embeddings=2**12, random_state=0).fit(FEW, KINDS)

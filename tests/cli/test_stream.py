@@ -13,7 +13,7 @@ from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli import _streaming
 from sklearn_hashnlp.cli.sentences._loading import load_pretrained
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 
 SMALL = ["--buckets", 100, "--set", "embedding_dim=4"]
 
@@ -81,7 +81,7 @@ def test_a_file_that_does_not_fit_into_memory_is_streamed(
 
 def test_a_pretrained_encoder(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
     texts, labels = [text for _, text in rows], [label for label, _ in rows]
-    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=16, width=8, max_epochs=0)
+    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0)
     save_model(encoder.fit(texts), tmp_path / "encoder")
     arguments = ["--stream", "--pretrained", tmp_path / "encoder", "--seed", 3]
     result = hashnlp("train", data, "-m", tmp_path / "m", *arguments, *SMALL)

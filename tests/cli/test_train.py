@@ -14,7 +14,7 @@ import pytest
 
 from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.training._callbacks import EpochProgress
 
@@ -37,7 +37,7 @@ def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, ro
 @pytest.mark.parametrize("context_weight", ["auto", 0.0])
 def test_a_pretrained_encoder(hashnlp: Any, data: Path, rows: Any, tmp_path: Path, context_weight: Any) -> None:
     encoder = SGNNSentenceEncoder(
-        n_projections=8, n_tables=0, projection_dim=16, width=8, max_epochs=0, context_weight=context_weight
+        n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0, context_weight=context_weight
     ).fit([text for _, text in rows])
     save_model(encoder, tmp_path / "encoder")
     result = hashnlp("train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "encoder", "--holdout", 0.25)

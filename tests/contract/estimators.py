@@ -25,6 +25,7 @@ from sklearn_hashnlp import (
     SGNNWordProjector,
     make_text_classifier,
 )
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder
 from sklearn_hashnlp.text import AutoNgramVectorizer, FastTextVectorizer, NgramVectorUnion
 from sklearn_hashnlp.training import EarlyStopping
 from tests.language.hsigmoid import small_models
@@ -164,8 +165,8 @@ CASES: dict[str, Case] = {
     ),
     "HsigmoidLanguageModel, characters": _language_model(embedding=("sgnn", 20, 14), tree="random"),
     "SGNNSentenceEncoder": _encoder(),
-    "SGNNSentenceEncoder, three losses": _encoder(masked_weight=0.5, word_weight=0.5, dropout=0.2),
-    "SGNNSentenceEncoder, vectors": _encoder(n_features=200, n_components=5)._replace(X=TEXTS, y=VECTORS),
+    "SGNNSentenceEncoder, three losses": _encoder(objectives__masked_weight=0.5, objectives__word_weight=0.5),
+    "DistilledSentenceEncoder": _texts(DistilledSentenceEncoder, n_features=200, n_components=5)._replace(y=VECTORS),
 }
 
 
@@ -178,7 +179,7 @@ ONE_OF_A_KIND = [name for name in CASES if "," not in name and name != "make_tex
 """One case for each public class, for laws that options have no part in."""
 TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[: ONE_OF_A_KIND.index("HashEmbeddingClassifier")]]
 """Those that learn weights, from random ones on."""
-NETS = [name for name in TRAINED if hasattr(CASES[name].make(), "callbacks") and not name.endswith(", vectors")]
+NETS = [name for name in TRAINED if hasattr(CASES[name].make(), "callbacks")]
 """Those that train a net of their own, with ``callbacks``."""
 STREAMS = [name for name in NETS if hasattr(CASES[name].make(), "partial_fit")]
 CLASSIFIERS = [name for name in NETS if "Classifier" in name]

@@ -19,7 +19,12 @@ from tests.contract.estimators import BITS, CASES, LABELS, ONE_OF_A_KIND, TEXTS,
 
 OF_TEXTS = [name for name in ONE_OF_A_KIND if get_tags(CASES[name].make()).input_tags.string]
 OF_ROWS = [name for name in ONE_OF_A_KIND if name not in OF_TEXTS]
-DENSE = {"SGNNProjector": 400, "SGNNWordProjector": 15, "SGNNSentenceEncoder": 24}  # and how many columns
+DENSE = {
+    "SGNNProjector": 400,
+    "SGNNWordProjector": 15,
+    "SGNNSentenceEncoder": 24,
+    "DistilledSentenceEncoder": 5,
+}  # and how many columns
 SPARSE = [
     "HashingNgramVectorizer",
     "FastTextVectorizer",
@@ -106,7 +111,8 @@ def test_tags_say_what_it_takes(name):
     assert tags.input_tags.two_d_array == (name in OF_ROWS)
     assert tags.target_tags.required == (case.y is not None)
     assert (tags.transformer_tags is not None) == hasattr(model, "transform")
-    assert tags.estimator_type == ("classifier" if case.y is not None else None)
+    is_classifier = case.y is not None and not hasattr(model, "transform")
+    assert tags.estimator_type == ("classifier" if is_classifier else None)
     assert get_tags(fitted(name)) == tags or "estimator" in inspect.signature(type(model)).parameters
     if name in OF_TEXTS:
         assert not hasattr(fitted(name), "n_features_in_")
@@ -162,9 +168,10 @@ def test_dense_rows_can_be_frames(name):
 
 @pytest.mark.parametrize("name", [*SPARSE, *DENSE])
 def test_fit_transform_is_fit_and_transform(name):
-    X = CASES[name].X
+    X, own = CASES[name].X, CASES[name].y
     expected = as_bytes(fitted(name).transform(X))
-    for y in (None, [0] * (X.shape[0] if hasattr(X, "shape") else len(X))):
+    ignored = (None, [0] * (X.shape[0] if hasattr(X, "shape") else len(X)))
+    for y in ignored if own is None else (own,):
         assert as_bytes(CASES[name].make().fit_transform(X, y)) == expected
 
 

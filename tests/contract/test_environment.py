@@ -63,7 +63,7 @@ HUGE = [
     ("HsigmoidLanguageModel", "hidden_size", 2**62),
     ("HsigmoidLanguageModel", "learning_rate", 1e300),
     ("SGNNSentenceEncoder", "max_sentences", 2**63),
-    ("SGNNSentenceEncoder", "n_layers", 2**31 - 1),
+    ("SGNNSentenceEncoder", "network__n_layers", 2**31 - 1),
     ("SGNNSentenceEncoder", "learning_rate", 1e300),
     ("SGNNSentenceEncoder", "n_bits", 2**62),
     ("AugmentedTextClassifier", "n_copies", 2**64),

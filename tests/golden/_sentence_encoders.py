@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import FeatureUnion
+from sklearn.preprocessing import normalize
 
 from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder, Network, Objectives
 from tests.golden._classifiers import losses
 from tests.golden._features import featurizer, projector
 from tests.golden._language_models import InterruptionError, StopAfter
@@ -21,37 +25,17 @@ SENTENCE_ENCODER: dict[str, Any] = {
     "projection_dim": 48,
     "context_weight": 0.1,
     "n_components_removed": 4,
-    "width": 32,
-    "n_layers": 0,
-    "n_heads": 4,
-    "feedforward_size": 48,
-    "pooling": "weighted",
-    "pooling_width": None,
-    "depths": 1,
-    "positions": True,
     "n_tables": 4,
     "table_bits": 8,
-    "dropout": 0.0,
-    "start": "identity",
+    "init": "identity",
     "word_steps": 3,
-    "loss": "infonce",
-    "temperature": 0.05,
-    "sentence_weight": 1.0,
-    "word_weight": 0.0,
-    "masked_weight": 0.0,
-    "n_features": 2**18,
-    "n_components": 384,
-    "alpha": 3.0,
-    "vector_weight": 0.5,
     "sentence_splitter": None,
     "max_sentences": 8,
     "max_words": 256,
     "max_epochs": 1,
-    "max_time": None,
     "batch_size": 64,
     "learning_rate": 0.001,
-    "monitor": None,
-    "log_every": None,
+    "scoring": None,
     "checkpoint_dir": None,
     "checkpoint_every": 240.0,
     "resume": False,
@@ -60,20 +44,23 @@ SENTENCE_ENCODER: dict[str, Any] = {
     "random_state": 0,
     "verbose": 0,
 }
+NETWORK = {"embedding_dim": 32, "n_layers": 0, "n_heads": 4, "feedforward_size": 48, "pooling": "weighted", "depths": 1}
+OBJECTIVES = {"loss": "infonce", "temperature": 0.05, "sentence_weight": 1.0, "word_weight": 0.0, "masked_weight": 0.0}
 TRANSFORMER: dict[str, Any] = {
     "context_weight": 1.0,
-    "n_layers": 2,
-    "pooling": "max",
+    "network__n_layers": 2,
+    "network__pooling": "max",
     "n_tables": 0,
-    "start": "random",
-    "loss": "bxent",
+    "init": "random",
+    "objectives__loss": "bxent",
     "learning_rate": 0.0002,
 }
 
 
 def encoder(**settings: Any) -> SGNNSentenceEncoder:
     """Return a small encoder, all settings spelled out."""
-    return SGNNSentenceEncoder(**SENTENCE_ENCODER | settings, n_jobs=n_jobs())
+    bundles = {"network": Network(**NETWORK), "objectives": Objectives(**OBJECTIVES)}
+    return SGNNSentenceEncoder(**SENTENCE_ENCODER | bundles, n_jobs=n_jobs()).set_params(**settings)
 
 
 def _vectors(model: SGNNSentenceEncoder) -> Arrays:
@@ -109,9 +96,14 @@ def sentence_encoder_weights_by_length() -> Arrays:
 @golden("trained")
 def sentence_encoder_of_given_vectors() -> Arrays:
     given = projector(n_projections=1, output="float").transform(featurizer().transform(texts()))
-    arrays = _vectors(encoder(n_features=2000, n_components=None).fit(texts(), given))
-    components = encoder(n_components=5, alpha=30.0, vector_weight=1.0).fit(texts(), given)
-    return arrays | {"components": np.abs(components.transform(texts()[::4]))}
+    options: dict[str, Any] = {"max_words": 256, "n_jobs": n_jobs()}
+    distilled = DistilledSentenceEncoder(n_features=2000, n_components=None, **options)
+    words = encoder(max_epochs=0, sentence_splitter=lambda text: [text])
+    weights = {"distilled": math.sqrt(0.5), "words": math.sqrt(0.5)}
+    union = FeatureUnion([("distilled", distilled), ("words", words)], transformer_weights=weights)
+    vectors = normalize(union.fit(texts(), given).transform(texts()[::4] + UNUSUAL))
+    components = DistilledSentenceEncoder(n_components=5, alpha=30.0, **options).fit(texts(), given)
+    return {"vectors": vectors} | losses(distilled) | {"components": np.abs(components.transform(texts()[::4]))}
 
 
 @golden("trained")
@@ -122,21 +114,20 @@ def sentence_encoder_transformer() -> Arrays:
 @golden("trained")
 def sentence_encoder_heads() -> Arrays:
     return _fitted(
-        n_layers=1,
-        pooling="attention",
-        pooling_width=40,
-        dropout=0.1,
-        loss="vmf",
-        sentence_weight=(0.2, 1.0),
-        word_weight=(1.0, 0.0),
-        masked_weight=0.5,
+        network__n_layers=1,
+        network__pooling="attention",
+        objectives__loss="vmf",
+        objectives__sentence_weight=(0.2, 1.0),
+        objectives__word_weight=(1.0, 0.0),
+        objectives__masked_weight=0.5,
         learning_rate=0.0005,
     )
 
 
 @golden("trained")
 def sentence_encoder_two_depths() -> Arrays:
-    return _fitted(n_layers=2, depths=2, positions=False, pooling="mean", loss="proximity", learning_rate=0.0005)
+    network = {"network__n_layers": 2, "network__depths": 2, "network__pooling": "mean"}
+    return _fitted(**network, objectives__loss="proximity", learning_rate=0.0005)
 
 
 @golden("trained")
@@ -149,7 +140,7 @@ def sentence_encoder_partial_fit() -> Arrays:
 @golden("trained")
 def sentence_encoder_resumed() -> Arrays:
     with tempfile.TemporaryDirectory() as folder:
-        settings: dict[str, Any] = TRANSFORMER | {"checkpoint_dir": folder, "max_epochs": 2, "n_layers": 1}
+        settings: dict[str, Any] = TRANSFORMER | {"checkpoint_dir": folder, "max_epochs": 2, "network__n_layers": 1}
         with suppress(InterruptionError):
             encoder(**settings, callbacks=[StopAfter(8)]).fit(texts()[:80])
         n_epochs = len(load_model(folder).history_)

@@ -93,6 +93,19 @@ def test_gradients_are_those_of_finite_differences():
     assert torch.autograd.gradcheck(through, (module.pool, module.importance))
 
 
+@pytest.mark.parametrize("frozen", ["pool", "importance"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_frozen_tables(frozen, sparse):
+    module = make(sparse=sparse)
+    getattr(module, frozen).requires_grad_(False)
+    before = {name: table.clone() for name, table in module.named_parameters()}
+    optimizer = torch.optim.SGD([table for table in module.parameters() if table.requires_grad], lr=0.1)
+    module(torch.tensor(IDS)).square().sum().backward()
+    optimizer.step()
+    changed = {name for name, table in module.named_parameters() if not torch.equal(table, before[name])}
+    assert changed == {"pool", "importance"} - {frozen}
+
+
 def test_initial_tables_and_reset_parameters():
     torch.manual_seed(0)
     module = HashEmbedding(100, 10, num_buckets=2000, pool_std=0.5, importance_init=2.0)

@@ -18,7 +18,7 @@ N_FEATURES = 20
 def make(context_weight=0.3, n_components_removed=0, *, n_layers=1, seed=0, **options):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        transformer = SGNNTransformer(N_FEATURES, 8, n_layers, 2, 16, start="random", **options)
+        transformer = SGNNTransformer(N_FEATURES, 8, n_layers, 2, 16, init="random", **options)
         network = SentenceNetwork(transformer, 6, context_weight).eval()
         if n_components_removed:
             network.common = torch.linalg.qr(torch.randn(6, n_components_removed))[0].T.contiguous()
@@ -159,7 +159,7 @@ def test_the_masked_word_loss_under_autocast():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((0,), "width must be 1 or more, got 0"), ((4, 0.0), "temperature must be positive, got 0.0")],
+    [((0,), "embedding_dim must be 1 or more, got 0"), ((4, 0.0), "temperature must be positive, got 0.0")],
 )
 def test_wrong_parameters_of_the_head_are_refused(arguments, message):
     assert "temperature=0.05" in repr(MaskedWordHead(4))

@@ -45,11 +45,11 @@ SENTENCES = [[0, 3, 5, 3], [2], [5, 5, 1, 4, 0, 2]]
     "options",
     [
         *({"pooling": pooling} for pooling in POOLINGS),
-        {"pooling": "attention", "depths": 2, "pooling_width": 30},
+        {"pooling": "attention", "depths": 2, "pooling_dim": 30},
         {"pooling": "max", "depths": 2, "n_layers": 3},
-        {"pooling": "weighted", "pooling_width": 5, "positions": False, "n_layers": 1},
+        {"pooling": "weighted", "pooling_dim": 5, "positions": False, "n_layers": 1},
         {"pooling": "mean", "n_layers": 0},
-        {"pooling": "max", "start": "identity", "depths": 2},
+        {"pooling": "max", "init": "identity", "depths": 2},
     ],
     ids=str,
 )
@@ -133,11 +133,11 @@ def test_batches_without_words_are_defined(pooling, n_layers):
 
 
 @pytest.mark.parametrize(
-    ("pooling", "pooling_width", "depths"), [("weighted", None, 1), ("attention", 20, 2), ("mean", None, 2)]
+    ("pooling", "pooling_dim", "depths"), [("weighted", None, 1), ("attention", 20, 2), ("mean", None, 2)]
 )
-def test_identity_starts_as_a_bag_of_linear_word_vectors(pooling, pooling_width, depths):
-    options = {"pooling": pooling, "pooling_width": pooling_width, "depths": depths, "n_layers": 3}
-    network, batch = make(shaken=False, start="identity", **options), batch_of(SENTENCES)
+def test_identity_starts_as_a_bag_of_linear_word_vectors(pooling, pooling_dim, depths):
+    options = {"pooling": pooling, "pooling_dim": pooling_dim, "depths": depths, "n_layers": 3}
+    network, batch = make(shaken=False, init="identity", **options), batch_of(SENTENCES)
     vectors = network(batch).detach().numpy()
     bags = []
     for words, weights in zip(SENTENCES, batch.weights.numpy(), strict=True):
@@ -149,7 +149,7 @@ def test_identity_starts_as_a_bag_of_linear_word_vectors(pooling, pooling_width,
 
 
 def test_identity_with_max_pooling_is_the_maximum_of_linear_word_vectors():
-    network, batch = make(shaken=False, start="identity"), batch_of(SENTENCES)
+    network, batch = make(shaken=False, init="identity"), batch_of(SENTENCES)
     largest = network.word_vectors(batch.projections[SENTENCES[0]]).amax(dim=0)
     torch.testing.assert_close(network(batch)[0], largest / largest.norm())
 
@@ -207,7 +207,7 @@ def test_it_works_under_autocast():
 def test_the_reports_configuration_is_the_default():
     with torch.device("meta"):
         network = SGNNTransformer()
-    assert (network.n_features, network.width, network.dim, len(network.layers)) == (1120, 512, 512, 6)
+    assert (network.n_features, network.embedding_dim, network.dim, len(network.layers)) == (1120, 512, 512, 6)
     assert network.pooling.pooling == "max"
     assert [type(norm) for norm in network.norms] == [torch.nn.LayerNorm]
     assert network.position_gain is not None
@@ -219,11 +219,11 @@ def test_the_reports_configuration_is_the_default():
     [
         ({"n_layers": -1}, "n_layers must be 0 or more, got -1"),
         ({"feedforward_size": 0}, "feedforward_size must be 1 or more, got 0"),
-        ({"pooling_width": 0}, "pooling_width must be 1 or more, got 0"),
-        ({"n_heads": 3}, "width must be a multiple of n_heads=3, got 8"),
+        ({"pooling_dim": 0}, "pooling_dim must be 1 or more, got 0"),
+        ({"n_heads": 3}, "embedding_dim must be a multiple of n_heads=3, got 8"),
         ({"depths": 3}, "depths must be 1 or 2, got 3"),
         ({"depths": 2, "n_layers": 1}, "depths=2 needs n_layers of 2 or more, got 1"),
-        ({"start": "zero"}, "start must be one of .* got 'zero'"),
+        ({"init": "zero"}, "init must be one of .* got 'zero'"),
         ({"pooling": "sum"}, "pooling must be one of .* got 'sum'"),
     ],
 )
@@ -247,7 +247,7 @@ def test_wrong_batches_are_refused(changes, message):
 
 
 def test_repr():
-    assert "depths=2, start='random', dim=16" in repr(make(depths=2))
+    assert "depths=2, init='random', dim=16" in repr(make(depths=2))
 
 
 @pytest.mark.gpu

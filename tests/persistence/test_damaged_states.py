@@ -17,6 +17,7 @@ from sklearn_hashnlp.classifiers import quantize_classifier
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.persistence._sklearn_state import get_state, set_state
+from sklearn_hashnlp.sentences import Network
 from tests.persistence.model_files import replace_everywhere, write
 
 TEXTS, LABELS = ["a fine film", "dull and long"] * 6, ["good", "bad"] * 6
@@ -59,7 +60,7 @@ def test_words_of_a_language_model(tmp_path: Path, change: Any, message: str) ->
 
 @pytest.mark.parametrize("shape", [(1, 3), (4,), (2, 2, 2)])
 def test_directions_of_another_width_in_an_encoder(tmp_path: Path, shape: tuple[int, ...]) -> None:
-    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=16, width=8, max_epochs=0)
+    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0)
     document, arrays = save(encoder.fit(TEXTS), tmp_path / "m")
     name = next(name for name in arrays if name.endswith("network.common"))
     changed = arrays | {name: np.ones(shape, dtype=np.float32)}

@@ -1,4 +1,3 @@
-import threading
 import time
 from collections import Counter
 from itertools import chain
@@ -14,7 +13,7 @@ from sklearn_hashnlp.nn import SGNNTransformer
 from sklearn_hashnlp.sentences import _batches
 from sklearn_hashnlp.sentences._batches import ParagraphBatches, make_word_batch, take_rows
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-from sklearn_hashnlp.sentences._projections import CachedProjections
+from sklearn_hashnlp.sentences._reader import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 WORDS = [f"word{number}" for number in range(60)]
@@ -217,91 +216,14 @@ def wait_for(condition):
         time.sleep(0.001)
 
 
-class Counting:
-    """Projections that count calls and threads, and fail at a given call."""
+class Slow:
+    """Projections that take some time."""
 
-    def __init__(self, fails_at=None):
-        self.n_calls = 0
-        self.threads = set()
-        self.fails_at = fails_at
-        self.lock = threading.Lock()
-
-    def rows(self, word_ids):
-        with self.lock:
-            self.n_calls += 1
-            fails = self.n_calls == self.fails_at
-            self.threads.add(threading.current_thread())
-        if fails:
-            raise MemoryError("no room")
-        return PROJECTIONS.rows(word_ids)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_batches_are_prepared_ahead_but_not_too_far(n_jobs):
-    counting = Counting()
-    batches = iter(batches_of(projections=counting, n_jobs=n_jobs))
-    next(batches)
-    wait_for(lambda: counting.n_calls == 1 + 2 * n_jobs)
-    time.sleep(0.05)
-    assert counting.n_calls == 1 + 2 * n_jobs
-    batches.close()
-    assert threading.current_thread() not in counting.threads
-    assert len(counting.threads) <= n_jobs
-
-
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_an_error_is_raised_where_the_batch_is_requested(n_jobs):
-    counting = Counting(fails_at=5)
-    epoch = []
-    with pytest.raises(MemoryError, match="no room"):
-        epoch.extend(batches_of(projections=counting, n_jobs=n_jobs))
-    assert [as_bytes(batch) for batch in epoch] == EPOCH[: len(epoch)]
-    if n_jobs == 1:
-        assert len(epoch) == 4
-    assert not any(thread.is_alive() for thread in counting.threads)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_threads_end_when_the_batches_are_abandoned(n_jobs):
-    counting = Counting()
-    for batch in batches_of(projections=counting, n_jobs=n_jobs):
-        if batch.number == 3:
-            break
-    assert 4 <= counting.n_calls <= 4 + 2 * n_jobs
-    assert not any(thread.is_alive() for thread in counting.threads)
-
-
-class Blocked(Counting):
-    """All calls but the first block until they are released."""
-
-    def __init__(self):
-        super().__init__()
-        self.release = threading.Event()
-
-    def rows(self, word_ids):
-        rows = super().rows(word_ids)
-        if self.n_calls > 1:
-            self.release.wait(20)
-        return rows
-
-
-def test_closing_cancels_batches_that_are_not_begun():
-    blocked = Blocked()
-    batches = iter(batches_of(projections=blocked))
-    next(batches)
-    wait_for(lambda: blocked.n_calls == 2)
-    threading.Timer(0.1, blocked.release.set).start()
-    batches.close()
-    assert blocked.n_calls == 2
-    assert not any(thread.is_alive() for thread in blocked.threads)
-
-
-class Slow(Counting):
     n_done = 0
 
     def rows(self, word_ids):
         time.sleep(0.01)
-        rows = super().rows(word_ids)
+        rows = PROJECTIONS.rows(word_ids)
         self.n_done += 1
         return rows
 
@@ -319,15 +241,6 @@ def test_waiting_time_is_measured():
         wait_for(lambda n_ready=n_ready: slow.n_done >= n_ready)
     assert 0.009 < batches.waited - waited < 0.5 * waited
     assert batches.total - total > 0.009 * len(EPOCH)
-
-
-def test_total_time_is_known_before_the_end():
-    batches = batches_of()
-    for batch in batches:
-        if batch.number == 1:
-            break
-        time.sleep(0.01)
-    assert batches.total > 0.009
 
 
 # The words of a batch
@@ -373,14 +286,11 @@ def test_each_distinct_word_is_projected_once(sentences):
 
 
 def test_pooling_does_not_depend_on_repetitions():
-    network = SGNNTransformer(n_features=70, width=16, n_layers=0, n_heads=2, pooling="weighted", positions=False)
+    network = SGNNTransformer(
+        n_features=70, embedding_dim=16, n_layers=0, n_heads=2, pooling="weighted", positions=False
+    )
     once, repeated = network(word_batch_of([[3, 5], [3, 5, 3, 3, 5]])).detach()
     torch.testing.assert_close(once, repeated)
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_word_ids_may_have_either_width(dtype):
-    assert word_batch_of([[3, 1]], dtype).words.tolist() == [[1, 0]]
 
 
 @given(SENTENCES.filter(len), st.data())

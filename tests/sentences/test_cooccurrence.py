@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences import _cooccurrence
-from sklearn_hashnlp.sentences._cooccurrence import ppmi_vectors
+from sklearn_hashnlp.sentences import _word_pretraining
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
+from sklearn_hashnlp.sentences._word_pretraining import ppmi_vectors
 from tests.oracles import sentences as oracle
 
 SENTENCES = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=12), max_size=12)
@@ -49,7 +49,7 @@ def test_the_size_of_blocks_does_not_matter(sentences, window):
     text = paragraphs_of(sentences)
     whole = ppmi_vectors(text, n_components=12, window=window, min_count=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_cooccurrence, "_BLOCK", 3)
+        patch.setattr(_word_pretraining, "_TEXT_BLOCK", 3)
         parts = ppmi_vectors(text, n_components=12, window=window, min_count=1)
     assert whole[0].tolist() == parts[0].tolist()
     np.testing.assert_allclose(whole[1] @ whole[1].T, parts[1] @ parts[1].T, atol=2e-4)
@@ -96,14 +96,3 @@ def test_same_seed_same_bytes_at_any_number_of_threads():
             results.append(ppmi_vectors(text, n_components=40, seed=7))
     for other in results[1:]:
         assert all(a.tobytes() == b.tobytes() for a, b in zip(results[0], other, strict=True))
-
-
-def test_words_of_a_topic_are_similar():
-    rng = np.random.default_rng(0)
-    sentences = [(rng.permutation(10) + 10 * (number % 3)).tolist() for number in range(600)]
-    word_ids, vectors, _ = ppmi_vectors(paragraphs_of(sentences, 30), n_components=3)
-    assert word_ids.tolist() == list(range(30))
-    similarities = (vectors @ vectors.T).reshape(3, 10, 3, 10)
-    for topic in range(3):
-        assert similarities[topic, :, topic].min() > 0.9
-        assert abs(similarities[topic, :, (topic + 1) % 3]).max() < 0.1

@@ -7,7 +7,7 @@ import torch
 from sklearn_hashnlp.sentences import _fitted_encoder
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
-from sklearn_hashnlp.sentences._projections import CachedProjections
+from sklearn_hashnlp.sentences._reader import CachedProjections
 from tests.sentence_texts import PARAGRAPHS, QUERIES, fitted
 
 ENCODER = fitted()

@@ -1,5 +1,3 @@
-import math
-from types import SimpleNamespace
 from typing import get_args
 
 import numpy as np
@@ -16,17 +14,13 @@ from sklearn_hashnlp.nn import (
     VonMisesFisherLoss,
 )
 from sklearn_hashnlp.nn._sentence_network import SentenceModule
+from sklearn_hashnlp.sentences import Objectives
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._objective import (
-    LinearSchedule,
-    SentenceLoss,
-    SentenceObjective,
-    sentence_objective,
-    start_and_end,
-)
-from sklearn_hashnlp.sentences._projections import CachedProjections
+from sklearn_hashnlp.sentences._bundles import SentenceLoss, first_and_last
+from sklearn_hashnlp.sentences._objective import LinearSchedule, SentenceObjective, sentence_objective
+from sklearn_hashnlp.sentences._reader import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
-from tests.sentence_texts import LISTS, make, read
+from tests.sentence_texts import LISTS, read
 
 LOSSES = get_args(SentenceLoss)
 READ = read(LISTS)
@@ -51,7 +45,7 @@ def module_of(share=0.5, seed=0, *, masked=True):
 
 
 def objective(sentence=0.0, word=0.0, masked=0.0, loss="infonce", seed=5):
-    weights = (LinearSchedule(*start_and_end(weight)) for weight in (sentence, word, masked))
+    weights = (LinearSchedule(*first_and_last(weight)) for weight in (sentence, word, masked))
     return SentenceObjective(loss, 0.5, *weights, seed=seed)
 
 
@@ -104,12 +98,6 @@ def test_without_weights_there_is_no_gradient():
     assert compute(module, 0.1, masked=(0.0, 1.0)).item() > 0
 
 
-def test_without_a_transformer_there_is_no_loss():
-    module = module_of(0.0)
-    assert module.masked_head is None
-    assert compute(module, sentence=1.0, word=1.0, masked=1.0).item() == 0
-
-
 def test_a_word_is_sampled_in_one_of_its_sentences():
     words, blocks = objective()._sample_words(BATCH, 0)
     assert sorted(words.tolist()) == sorted(set(BATCH.batch.words[BATCH.batch.words >= 0].tolist()))
@@ -129,23 +117,8 @@ def test_the_sample_of_words_is_bounded(monkeypatch):
     assert len(words) == len(blocks) == len(set(words.tolist())) == 5
 
 
-def test_the_loss_of_a_single_sentence_is_finite():
-    alone = read([["bar carn bar"]])
-    projections = CachedProjections(alone.words, np.ones(2), CharNgramFeaturizer(), PROJECTOR)
-    weights = np.ones(2, dtype=np.float32)
-    (batch,) = ParagraphBatches(alone, weights, projections, batch_size=4, seed=0, epoch=0, mask_probability=0.5)
-    for loss in get_args(SentenceLoss):
-        module = module_of()
-        value = compute(module, batch=batch, sentence=1.0, word=1.0, masked=1.0, loss=loss)
-        value.backward()
-        assert math.isfinite(value.item())
-        assert all(p.grad.isfinite().all() for p in module.parameters() if p.grad is not None)
-
-
 def test_numbers_and_pairs_become_schedules():
-    assert (start_and_end(0.5), start_and_end([1, 0])) == ((0.5, 0.5), (1, 0))
-    encoder = make(sentence_weight=2, word_weight=(0, 1), masked_weight=[np.float32(0.5), 0])
+    assert (first_and_last(0.5), first_and_last([1, 0])) == ((0.5, 0.5), (1, 0))
+    objectives = Objectives("bxent", 0.1, 2, (0, 1), [np.float32(0.5), 0])
     schedules = LinearSchedule(2.0, 2.0), LinearSchedule(0.0, 1.0), LinearSchedule(0.5, 0.0)
-    assert sentence_objective(encoder, 7) == SentenceObjective("infonce", 0.05, *schedules, 7)
-    bxent = SimpleNamespace(loss="bxent", temperature=1, sentence_weight=1, word_weight=0, masked_weight=0)
-    assert sentence_objective(bxent, 0).loss == "bxent"
+    assert sentence_objective(objectives, 7) == SentenceObjective("bxent", 0.1, *schedules, 7)

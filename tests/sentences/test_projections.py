@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.sentences import _projections
-from sklearn_hashnlp.sentences._projections import CachedProjections
+from sklearn_hashnlp.sentences import _reader
+from sklearn_hashnlp.sentences._reader import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.oracles.sentences import unit_rows
 
@@ -47,7 +47,7 @@ def test_rows_are_the_same_bit_for_bit_from_the_cache_and_computed_with_any_othe
 
 
 def test_the_size_of_chunks_does_not_matter(monkeypatch):
-    monkeypatch.setattr(_projections, "_CHUNK", 7)
+    monkeypatch.setattr(_reader, "_CHUNK", 7)
     assert cached(10**6).rows(np.arange(len(WORDS))).tobytes() == ONE_BY_ONE.tobytes()
 
 

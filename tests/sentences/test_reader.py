@@ -80,17 +80,6 @@ def test_weights_are_those_of_the_formula(sentences):
     np.testing.assert_allclose(weights, [word_weight(word, texts) for word in WORDS], rtol=1e-6)
 
 
-@given(SENTENCES, SENTENCES)
-def test_the_sum_of_the_counts_of_two_texts_is_that_of_both(left, right):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_reader, "N_COUNTERS", FEW_COUNTERS)
-        total = WordFrequencies.count(paragraphs_of(left)) + WordFrequencies.count(paragraphs_of(right))
-        both = WordFrequencies.count(paragraphs_of(left + right))
-    np.testing.assert_array_equal(total.counts, both.counts)
-    assert total.counts.dtype == np.int32
-    assert total.n_sentences == both.n_sentences
-
-
 def test_words_of_the_same_hash_are_counted_together_and_once_a_sentence():
     words = [f"w{number}" for number in range(3000)]
     first_of = {}

@@ -7,8 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
 from sklearn_hashnlp.sentences import _word_pretraining
-from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._reader import SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader, WordFrequencies
 from sklearn_hashnlp.sentences._word_pretraining import (
     fit_word_vectors,
     pretrain,

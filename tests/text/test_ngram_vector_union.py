@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_hashnlp import load_model, save_model
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 from sklearn_hashnlp.text import HashingNgramVectorizer, NgramVectorUnion
 
 TEXTS = ["a cat sleeps", "the cat purrs", "shares fell", "the price of the shares fell", ""]
@@ -82,7 +82,7 @@ def test_texts_without_ngrams():
 
 def test_saved_and_loaded(tmp_path):
     encoder = SGNNSentenceEncoder(
-        n_projections=8, n_tables=0, projection_dim=16, width=8, max_epochs=0, random_state=0
+        n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0, random_state=0
     ).fit(TEXTS)
     for name, wrapped in (("plain", encoder), ("frozen", FrozenEstimator(encoder))):
         union = NgramVectorUnion(counter(), wrapped).fit(TEXTS)

@@ -15,7 +15,7 @@ from torch import nn
 from sklearn_hashnlp.classifiers._losses import make_loss
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
-from sklearn_hashnlp.training import _loop
+from sklearn_hashnlp.training import TimeLimit, _loop
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
@@ -287,7 +287,7 @@ def test_an_interrupt_leaves_the_average_so_far_if_there_is_one(n_steps, average
 @pytest.mark.parametrize("valid_rows", [None, VALID_ROWS], ids=["plain", "held out"])
 def test_time_that_is_over_ends_training_after_a_batch(valid_rows):
     steps = EveryStep()
-    net = trained(valid_rows=valid_rows, max_time=1e-9, max_epochs=10**6, callbacks=(steps,))
+    net = trained(valid_rows=valid_rows, max_epochs=10**6, callbacks=(TimeLimit(1e-9), steps))
     assert not net.interrupted_
     assert net.history[:, "train_batch_count"] == [1]
     assert net.history[0, "train_loss"] == pytest.approx(np.log(3), abs=0.2)
@@ -297,7 +297,7 @@ def test_time_that_is_over_ends_training_after_a_batch(valid_rows):
 
 
 def test_training_goes_on_where_it_stopped():
-    once = trained(shuffle=False, max_time=600.0)  # which suffices
+    once = trained(shuffle=False, callbacks=(TimeLimit(600.0),))  # which suffices
     twice = trained(shuffle=False, max_epochs=1)
     trained(net=twice, shuffle=False, max_epochs=1, learning_rate=0.1)
     assert_equal(weights(twice), weights(once))

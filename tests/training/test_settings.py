@@ -41,23 +41,22 @@ def test_a_plan_says_what_the_parameters_say():
         early_stopping=EarlyStopping("valid_loss", patience=None, restore_best=False), verbose=True, callbacks=[],
     )  # fmt: skip
     expected = {
-        "learning_rate": 0.5, "schedule": "linear", "average": True, "max_epochs": 7, "max_time": None,
+        "learning_rate": 0.5, "schedule": "linear", "average": True, "max_epochs": 7,
         "batch_size": 9, "shuffle": False, "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5),
-        "restore_best": False, "stops_early": True, "log_every": None,
+        "restore_best": False, "stops_early": True,
         "progress_bar": False, "keeps_batches": True, "verbose": 1, "callbacks": (), "seed": 5, "warmup_steps": 0,
         "max_grad_norm": None,
     }  # fmt: skip
     found = asdict(model._settings(100, 5))
     assert found == expected
     assert {name: type(value) for name, value in found.items()} == {name: type(v) for name, v in expected.items()}
-    streaming = {"schedule": "constant", "average": False, "max_epochs": 1, "max_time": None, "keeps_batches": False}
+    streaming = {"schedule": "constant", "average": False, "max_epochs": 1, "keeps_batches": False}
     assert asdict(model._settings(1, 5).single_epoch()) == expected | streaming
 
 
 def test_what_may_be_none_is_none():
     plan = HashEmbeddingClassifier()._settings(100, 0)
-    assert (plan.max_time, plan.lr_plateau) == (None, None)
-    assert plan.patience is None
+    assert (plan.lr_plateau, plan.patience) == (None, None)
     assert HashEmbeddingClassifier(early_stopping="valid_acc")._settings(100, 0).patience == 10
 
 

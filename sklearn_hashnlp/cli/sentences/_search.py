@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sklearn_hashnlp import SGNNSentenceEncoder
+    from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 
 HELP = """\
 Find the texts of a file that are most similar to a query.
@@ -82,7 +82,7 @@ class _Index:
     """The texts of a file and their vectors."""
 
     def __init__(
-        self, encoder: SGNNSentenceEncoder, texts: list[str], numbers: list[int], vectors: NDArray[np.float32]
+        self, encoder: SentenceVectors, texts: list[str], numbers: list[int], vectors: NDArray[np.float32]
     ) -> None:
         self.encoder = encoder
         self.texts = texts
@@ -90,7 +90,7 @@ class _Index:
         self.vectors = vectors
 
     @classmethod
-    def read(cls, screen: Screen, encoder: SGNNSentenceEncoder, file: Path, saved: Path | None) -> _Index:
+    def read(cls, screen: Screen, encoder: SentenceVectors, file: Path, saved: Path | None) -> _Index:
         """Read texts, and compute their vectors or read saved ones."""
         import numpy as np
 

@@ -13,7 +13,7 @@ import typer
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
+from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
 from sklearn_hashnlp.cli._screen import Screen, command_name, counted
 from sklearn_hashnlp.cli.reading._lines import check_text_file
 from sklearn_hashnlp.cli.sentences._options import EncoderFolder, Threads, read_vectors
@@ -32,14 +32,15 @@ Train a sentence encoder on the paragraphs of a text file, and save it.
 Train it on the texts that you want to search, or on similar texts; some thousand paragraphs are enough to begin with. \
 With --paragraphs line every line is a paragraph; with --paragraphs block a paragraph ends at a blank line. Sentences \
 of the same paragraph are learned to be similar, so a paragraph should have more than one sentence. The learning rate \
-is 0.001 by default, which suits an encoder without Transformer layers; with such layers try --learning-rate 0.0005.
+is 0.001 by default, which suits an encoder without Transformer layers; with such layers, as by --set \
+network__n_layers=2, try --learning-rate 0.0005.
 
 With --vectors the encoder learns to reproduce vectors that another model, such as a Transformer, has computed for the \
-lines of FILE: a NumPy array of one row per line, as numpy.save writes it. --paragraphs, --epochs and --learning-rate \
-then have no effect.
+lines of FILE: a NumPy array of one row per line, as numpy.save writes it. --paragraphs, --epochs, --learning-rate, \
+--seed and --device then have no effect.
 
-The model is an SGNNSentenceEncoder: --set NAME=VALUE sets any of its parameters, and --parameters lists them; values \
-are checked before FILE is read.
+The model is an SGNNSentenceEncoder, with --vectors a DistilledSentenceEncoder: --set NAME=VALUE sets any of its \
+parameters, and --parameters lists them; values are checked before FILE is read.
 
 An existing model in DIR is replaced when training has finished; Ctrl-C keeps it.
 """
@@ -55,9 +56,10 @@ class ParagraphKind(StrEnum):
 
 
 def _models() -> Iterator[tuple[str, Any, Bundles]]:
-    from sklearn_hashnlp import SGNNSentenceEncoder
+    from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
 
     yield "hashnlp sentences train", SGNNSentenceEncoder(), {}
+    yield "\nhashnlp sentences train --vectors", DistilledSentenceEncoder(), {}
 
 
 @reporting_errors
@@ -78,17 +80,20 @@ def train(
 ) -> None:
     """Train a sentence encoder; the parameters are the options of the command."""
     check_text_file(data)
-    from sklearn_hashnlp import SGNNSentenceEncoder
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
+    from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
 
     check_replaceable(model)
-    encoder = SGNNSentenceEncoder()
-    if vectors is not None:
-        training = replace(training, epochs=None, learning_rate=None)
-    elif training.learning_rate is None:
-        training = replace(training, learning_rate=_LEARNING_RATE)
-    training.configure(encoder, n_jobs=n_jobs)
+    encoder: Any
+    if vectors is None:
+        encoder = SGNNSentenceEncoder()
+        if training.learning_rate is None:
+            training = replace(training, learning_rate=_LEARNING_RATE)
+        training.configure(encoder, n_jobs=n_jobs)
+    else:
+        encoder = DistilledSentenceEncoder(n_jobs=n_jobs)
+        set_parameters(encoder, training.settings or [], {})
     check_parameters(encoder)
     X, y, n_texts = (
         _read_paragraphs(screen, data, paragraphs) if vectors is None else _read_pairs(screen, data, vectors)
@@ -145,8 +150,11 @@ def _fit(screen: Screen, encoder: Any, X: Any, y: Any) -> None:
     from sklearn_hashnlp.training._callbacks import EpochProgress
 
     with screen.warnings_as_notes(), screen.bar("Training") as update:
-        encoder.set_params(callbacks=[EpochProgress(screen.note, update)] if y is None else None)
-        try:
+        if y is not None:
             encoder.fit(X, y)
+            return
+        encoder.set_params(callbacks=[EpochProgress(screen.note, update)])
+        try:
+            encoder.fit(X)
         finally:
             encoder.set_params(callbacks=None)  # not saved with the model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-GUIDE = Path(__file__).parents[3] / "docs" / "classifier.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "experiments.md"
 OPTIONS = (
     "-x -d --no-shuffle --no-checkpoint --val-loss-callback -e -b -v -s -p -V -P --no-cuda -w --dictionnary -g -f "
     "--no-hashembed --no-append-weight --old-hashembed -D -B -N -H -m"

@@ -9,6 +9,7 @@ import signal
 import pytest
 from skorch.callbacks import Callback
 
+from sklearn_hashnlp.training import StepLog, TimeLimit
 from tests.sentence_texts import PARAGRAPHS, bytes_of, fitted, make
 
 
@@ -72,7 +73,7 @@ def test_an_interrupt(tmp_path, n_jobs):
     vectors = bytes_of(encoder)
     assert bytes_of(pickle.loads(pickle.dumps(encoder))) == vectors
     encoder.partial_fit(PARAGRAPHS)
-    # What was saved last is taken up as after any other interruption.
+    # The last checkpoint is resumed as after any other interruption.
     encoder.set_params(resume=True, callbacks=None).fit(PARAGRAPHS)
     assert bytes_of(encoder) == bytes_of(make(max_epochs=5).fit(PARAGRAPHS))
 
@@ -80,12 +81,12 @@ def test_an_interrupt(tmp_path, n_jobs):
 def test_an_interrupt_leaves_the_best_weights():
     vectors = []
 
-    def monitor(encoder):
+    def scoring(encoder):
         vectors.append(bytes_of(encoder))
         return -float(len(vectors))
 
     watcher = Watcher({("batch", 9): interrupt})
-    encoder = make(callbacks=[watcher], monitor=monitor, log_every=2)
+    encoder = make(callbacks=[watcher, StepLog(2)], scoring=scoring)
     with pytest.raises(KeyboardInterrupt):
         encoder.fit(PARAGRAPHS)
     assert len(vectors) > 4
@@ -99,7 +100,7 @@ def test_threads_end_with_the_training():
     watcher = Watcher({("batch", 3): interrupt})
     with pytest.raises(KeyboardInterrupt):
         make(callbacks=[watcher], n_jobs=3).fit(PARAGRAPHS)
-    make(n_jobs=3, max_time=1e-9).fit(PARAGRAPHS)
+    make(n_jobs=3, callbacks=[TimeLimit(1e-9)]).fit(PARAGRAPHS)
     assert threading.active_count() == before
 
 
@@ -107,13 +108,13 @@ def test_the_text_does_not_outlive_its_training():
     import gc
 
     from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-    from sklearn_hashnlp.sentences._projections import CachedProjections
+    from sklearn_hashnlp.sentences._reader import CachedProjections
 
     def count():
         gc.collect()
         return sum(type(thing) in (CachedProjections, Paragraphs) for thing in gc.get_objects())
 
     before = count()
-    encoder = make(monitor=lambda encoder: 0.0).fit(PARAGRAPHS).partial_fit(PARAGRAPHS)
+    encoder = make(scoring=lambda encoder: 0.0).fit(PARAGRAPHS).partial_fit(PARAGRAPHS)
     assert count() == before
     assert encoder.history_

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
-from sklearn_hashnlp.text import split_sentences
+from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
+from sklearn_hashnlp.training import StepLog
 from tests.sentence_texts import LISTS, PARAGRAPHS, QUERIES, TOPICS, bytes_of, fitted, make
 
 
@@ -20,22 +20,6 @@ def changed_weights(encoder, other):
     return {name.removeprefix("transformer.") for name in weights if not torch.equal(weights[name], others[name])}
 
 
-def test_input_types(tmp_path):
-    file = tmp_path / "text.txt"
-    file.write_text("\n\n".join(PARAGRAPHS), encoding="utf-8")
-    split = [split_sentences(paragraph) for paragraph in PARAGRAPHS]
-    assert bytes_of(make().fit(split)) == bytes_of(fitted())
-    untrained = make(max_epochs=0, word_steps=0, n_components_removed=0)
-    for X in (LISTS, iter(PARAGRAPHS), file, [file], lambda: iter(PARAGRAPHS), [*PARAGRAPHS[:5], *split[5:]]):
-        assert untrained.fit(X)._trained_on == fitted()._trained_on
-    assert untrained.set_params(sentence_splitter=str.split).fit(PARAGRAPHS)._trained_on != fitted()._trained_on
-    for wrong in (3, None, {"a": 1}.items(), b"bytes"):
-        with pytest.raises((TypeError, ValueError), match="SGNNSentenceEncoder"):
-            make().fit(wrong)
-    with pytest.raises(FileNotFoundError):
-        make().fit(tmp_path / "none.txt")
-
-
 @pytest.mark.parametrize("X", [[], [""], ["", " \n"], [[]], [["", " "]], iter(())])
 def test_paragraphs_without_words_are_an_error(X):
     with pytest.raises(ValueError, match="SGNNSentenceEncoder: there is no word in X to learn from"):
@@ -46,19 +30,10 @@ def test_paragraphs_without_words_are_an_error(X):
 @pytest.mark.parametrize("masked", [0.0, 1.0])
 @pytest.mark.parametrize("X", [["bar"], ["bar", "carn"], [["bar", "carn"]], ["🙂", "a"], ["bar carn."] * 3], ids=str)
 def test_the_smallest_texts(X, masked):
-    encoder = make(masked_weight=masked, word_weight=0.5).fit(X)
+    encoder = make(objectives__masked_weight=masked, objectives__word_weight=0.5).fit(X)
     vectors = encoder.transform(["bar", "carn dog", ""])
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [1, 1, 0], atol=1e-6)
     assert np.isfinite([entry["train_loss"] for entry in encoder.history_]).all()
-
-
-def test_long_sentences_are_truncated_with_one_warning():
-    long = "bar carn belm " * 3334
-    with pytest.warns(UserWarning, match="longest sentence has 10,002 words; sentences are truncated to 9") as caught:
-        truncated = make(max_words=9).fit([[long, "bar"], [long]])
-    assert len(caught) == 1
-    short = make(max_words=9).fit([["bar carn belm " * 3, "bar"], ["bar carn belm " * 3]])
-    assert truncated.transform(["bar", "carn belm"]).tobytes() == short.transform(["bar", "carn belm"]).tobytes()
 
 
 def test_single_sentences_train_word_vectors_only():
@@ -68,7 +43,8 @@ def test_single_sentences_train_word_vectors_only():
     assert [warning.filename for warning in caught] == [__file__]
     assert [entry["train_loss"] for entry in encoder.history_] == [0.0, 0.0]
     assert bytes_of(encoder) == bytes_of(make(max_epochs=0).fit(sentences))
-    make(sentence_weight=(0, 0), word_weight=1.0).fit(sentences)  # no warning: no loss over sentences
+    words_only = {"objectives__sentence_weight": (0, 0), "objectives__word_weight": 1.0}
+    make(**words_only).fit(sentences)  # no warning: no loss over sentences
     make().partial_fit(sentences)  # no warning: other parts of a stream may have longer paragraphs
     make().fit(["bar", "bar carn. carn."])
 
@@ -82,7 +58,7 @@ LAYERS = {"layers.0.self_attn.in_proj_weight", "layers.0.linear1.weight", "layer
 )
 def test_each_head_alone_trains_the_weights(head, trained):
     untrained = fit(max_epochs=0)
-    encoder = fit(**{"sentence_weight": 0.0, f"{head}_weight": 1.0})
+    encoder = fit(**{"objectives__sentence_weight": 0.0, f"objectives__{head}_weight": 1.0})
     changed = changed_weights(encoder, untrained)
     assert trained <= changed
     if head == "word":
@@ -93,11 +69,12 @@ def test_each_head_alone_trains_the_weights(head, trained):
 
 @pytest.mark.parametrize(("first", "last"), [("word", "masked"), ("masked", "sentence"), ("sentence", "word")])
 def test_the_weights_of_heads_are_annealed(first, last):
-    options = {"sentence_weight": 0.0, f"{first}_weight": (1.0, 0.0), f"{last}_weight": (0.0, 1.0)}
+    options = {"objectives__sentence_weight": 0.0, f"objectives__{first}_weight": (1.0, 0.0)}
+    options[f"objectives__{last}_weight"] = (0.0, 1.0)
     annealed = bytes_of(fit(**options))
     for head in (first, last):
-        assert annealed != bytes_of(fit(**{"sentence_weight": 0.0, f"{head}_weight": 1.0}))
-    assert annealed != bytes_of(fit(**{**options, f"{first}_weight": (0.0, 1.0)}))
+        assert annealed != bytes_of(fit(**{"objectives__sentence_weight": 0.0, f"objectives__{head}_weight": 1.0}))
+    assert annealed != bytes_of(fit(**options | {f"objectives__{first}_weight": (0.0, 1.0)}))
 
 
 @pytest.mark.parametrize(("loss", "gain"), [("infonce", 0.1), ("bxent", 0.02), ("vmf", 0.1), ("proximity", 0.1)])
@@ -110,7 +87,9 @@ def test_sentences_of_a_topic_become_similar(loss, gain):
         similarities, same = vectors @ vectors.T, np.equal.outer(np.arange(8) % 4, np.arange(8) % 4)
         return similarities[same & ~np.eye(8, dtype=bool)].mean() - similarities[~same].mean()
 
-    assert contrast(fit(**options, max_epochs=12, loss=loss)) > contrast(fit(**options, max_epochs=0)) + gain
+    assert (
+        contrast(fit(**options, max_epochs=12, objectives__loss=loss)) > contrast(fit(**options, max_epochs=0)) + gain
+    )
 
 
 def test_each_part_of_the_vectors_alone():
@@ -139,7 +118,7 @@ def test_progress_is_printed(capsys):
     assert "word pretraining, step" in out
     assert "train_loss" in out
     assert "sentences" not in out
-    make(verbose=2, log_every=3, monitor=lambda encoder: 0.25).fit(PARAGRAPHS)
+    make(verbose=2, callbacks=[StepLog(3)], scoring=lambda encoder: 0.25).fit(PARAGRAPHS)
     out = capsys.readouterr().out
     assert "untrained: score 0.2500" in out
     assert "words: score 0.2500" in out
@@ -148,12 +127,12 @@ def test_progress_is_printed(capsys):
 
 def test_the_defaults_suit_few_paragraphs():
     texts = ["The cat sleeps. It purrs.", "Shares fell. Investors sold them.", "Rain came. It rained all night."]
-    encoder = SGNNSentenceEncoder(random_state=0, width=32, feedforward_size=32, n_tables=0).fit(texts)
+    encoder = SGNNSentenceEncoder(random_state=0, network=Network(32), n_tables=0).fit(texts)
     same, other = encoder.similarity(["A cat slept.", "A cat slept."], ["The cat sleeps.", "Shares fell."])
     assert same > other
 
 
 def test_parameters_that_changed_before_fit():
     encoder = make().fit(PARAGRAPHS)
-    wider = encoder.set_params(width=16, n_projections=7).fit(PARAGRAPHS)
+    wider = encoder.set_params(network__embedding_dim=16, n_projections=7).fit(PARAGRAPHS)
     assert wider.transform(QUERIES).shape == (6, 32)

@@ -1,81 +1,62 @@
+"""Parameters of SGNNSentenceEncoder, its bundles, and searches over both."""
+
+from __future__ import annotations
+
+import copy
 import math
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder
-from tests.sentence_texts import PARAGRAPHS, make
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
+from sklearn_hashnlp.training import StepLog, TimeLimit
+from tests.sentence_texts import PARAGRAPHS, QUERIES, bytes_of, make
 
+Y = [number % 4 for number in range(40)]
 WRONG = {
-    "n_projections": [0, 1.5],
-    "n_bits": [0, "14"],
     "ngram_range": [3, (3, 2), (0, 2), (1, 2, 3), ("a", "b"), (1.0, 2.0)],
-    "projection_dim": [0, None],
-    "context_weight": [-0.1, 1.1, math.nan],
-    "n_components_removed": [-1, 16, 2.0],
-    "width": [0, 9],
-    "n_layers": [-1],
-    "n_heads": [0],
-    "feedforward_size": [0],
-    "pooling": ["sum", None],
-    "pooling_width": [0],
-    "depths": [0, 3],
-    "positions": ["yes"],
-    "n_tables": [-1],
-    "table_bits": [0, 25],
-    "dropout": [-0.1, 1.0],
-    "start": ["zero"],
-    "word_steps": [-1],
-    "loss": ["hinge"],
-    "temperature": [0.0],
-    "sentence_weight": [-1.0, "1", (1,), (1, -1), (1, "a"), math.inf, (1, math.nan)],
-    "word_weight": [-1.0, (0, 1, 2), (math.inf, 0)],
-    "masked_weight": [-1.0, [1.0]],
-    "n_features": [0, 2.0],
-    "n_components": [0, "all"],
-    "alpha": [0.0, -1.0],
-    "vector_weight": [-0.1, 1.1, None],
-    "sentence_splitter": ["."],
-    "max_sentences": [0],
-    "max_words": [0],
-    "max_epochs": [-1, 1.5],
-    "max_time": [0, -1.0],
-    "batch_size": [0],
-    "learning_rate": [0.0, -1.0],
-    "monitor": ["loss"],
-    "log_every": [0],
-    "checkpoint_dir": [3],
-    "checkpoint_every": [-1.0],
-    "resume": ["yes"],
-    "n_jobs": ["2", 1.5],
-    "device": ["gpu"],
-    "callbacks": [3, ["print"], [("a", 3)]],
-    "random_state": ["seed", -1],
-    "verbose": [-1, 3],
+    "n_components_removed": [16],
+    "network__embedding_dim": [0, 9],
+    "network__n_layers": [-1],
+    "network__n_heads": [0],
+    "network__feedforward_size": [0],
+    "network__pooling": ["sum", None],
+    "network__depths": [0, 3],
+    "objectives__loss": ["hinge"],
+    "objectives__temperature": [0.0],
+    "objectives__sentence_weight": [-1.0, "1", (1,), (1, -1), (1, "a"), math.inf, (1, math.nan)],
+    "objectives__word_weight": [-1.0, (0, 1, 2), (math.inf, 0)],
+    "objectives__masked_weight": [-1.0, [1.0]],
 }
 
 
-def test_each_parameter_has_constraints():
-    assert set(SGNNSentenceEncoder._parameter_constraints) == set(WRONG) == set(SGNNSentenceEncoder().get_params())
-
-
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_an_error_names_the_parameter(name, value, method):
+def test_an_error_names_the_parameter(name, value):
     encoder = make(**{name: value})
-    with pytest.raises(ValueError, match=f"The '{name}' parameter of SGNNSentenceEncoder must"):
-        getattr(encoder, method)(PARAGRAPHS)
+    with pytest.raises(ValueError, match=f"The '{name.rpartition('__')[2]}' parameter of .* must"):
+        encoder.fit(PARAGRAPHS)
     assert not hasattr(encoder, "net_")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"depths": 2}, r"SGNNSentenceEncoder\(depths=2\) needs n_layers of at least 2. Got n_layers=1"),
+        ({"network__depths": 2}, r"Network\(depths=2\) needs n_layers of at least 2. Got n_layers=1"),
         ({"n_tables": 13}, r"\(n_tables=13, table_bits=4\) needs projections of 52 columns .* is 48. Take fewer"),
         ({"resume": True}, r"SGNNSentenceEncoder\(resume=True\) needs checkpoint_dir"),
-        ({"sentence_weight": 0.0}, "needs a head: one of sentence_weight, word_weight, masked_weight must be more"),
-        ({"sentence_weight": (0, 0), "word_weight": [0, 0.0]}, "needs a head"),
+        (
+            {"objectives__sentence_weight": 0.0},
+            "one of sentence_weight, .*, masked_weight must be more",
+        ),
+        ({"objectives__sentence_weight": (0, 0), "objectives__word_weight": [0, 0.0]}, "must be more than 0"),
+        ({"network__n_layers": 0, "objectives__masked_weight": (0, 1)}, r"masked_weight=\(0, 1\).* needs layers"),
+        ({"callbacks": [StepLog(0)]}, "StepLog needs an integer of at least 1 step"),
+        ({"callbacks": [TimeLimit(0)]}, "TimeLimit needs a number of more than 0 seconds"),
     ],
 )
 def test_an_error_names_parameters_that_contradict_each_other(options, message):
@@ -83,20 +64,79 @@ def test_an_error_names_parameters_that_contradict_each_other(options, message):
         make(**options).fit(PARAGRAPHS)
 
 
+def test_fields_need_a_bundle():
+    with pytest.raises(ValueError, match=r"network='auto' has no 'n_layers' to set. Set network=Network\(\) before"):
+        SGNNSentenceEncoder().set_params(network__n_layers=1)
+    assert SGNNSentenceEncoder().set_params(network=Network(), network__n_layers=1).network == Network(n_layers=1)
+
+
+def test_auto_is_the_default_bundle_and_fit_changes_none():
+    small = {"n_projections": 6, "n_tables": 0, "projection_dim": 16, "random_state": 0}
+    network, objectives = Network(), Objectives()
+    encoder = SGNNSentenceEncoder(**small, network=network, objectives=objectives).fit(PARAGRAPHS)
+    assert bytes_of(encoder) == bytes_of(SGNNSentenceEncoder(**small).fit(PARAGRAPHS))
+    assert encoder.network is network
+    assert (network, objectives) == (Network(), Objectives())
+    copied = clone(encoder)
+    assert copied.network is not network
+    assert copied.get_params()["network__embedding_dim"] == 128
+
+
+def test_bundles_are_saved_and_shown(tmp_path):
+    encoder = make(objectives__word_weight=(1.0, 0.0), network__pooling="max").fit(PARAGRAPHS)
+    save_model(encoder, tmp_path)
+    loaded = load_model(tmp_path)
+    assert loaded.network == encoder.network
+    assert tuple(loaded.objectives.word_weight) == (1.0, 0.0)
+    assert "network=Network(embedding_dim=8, feedforward_size=16" in " ".join(repr(encoder).split())
+
+
+def test_the_encoder_of_the_report():
+    encoder = SGNNSentenceEncoder.report()
+    given = {name: value for name, value in encoder.get_params().items() if "__" in name or name in REPORT}
+    assert {name: given[name] for name in REPORT} == REPORT
+    changed = {
+        name for name, value in encoder.get_params().items() if value != SGNNSentenceEncoder().get_params().get(name)
+    }
+    assert {name for name in changed if "__" not in name} == {name for name in REPORT if "__" not in name} | {
+        "network",
+        "objectives",
+    }
+    small = {"network__embedding_dim": 8, "network__n_layers": 2, "network__feedforward_size": 16}
+    vectors = encoder.set_params(**small, n_projections=6, random_state=0).fit(PARAGRAPHS).transform(QUERIES)
+    assert vectors.shape == (6, 8)  # no part from the spelling
+    state = encoder.net_.module_.network.state_dict()
+    assert not any("tables" in name or "spelling" in name for name in state)
+
+
+REPORT = {
+    "ngram_range": (1, 3),
+    "context_weight": 1.0,
+    "n_components_removed": 0,
+    "network__embedding_dim": 512,
+    "network__n_layers": 6,
+    "network__feedforward_size": 2048,
+    "network__pooling": "max",
+    "n_tables": 0,
+    "init": "random",
+    "word_steps": 0,
+    "objectives__loss": "bxent",
+    "learning_rate": 5e-4,
+}
+
+
 @pytest.mark.parametrize(
     "options",
     [
-        {"n_projections": np.int64(6), "context_weight": np.float32(0.2), "masked_weight": np.int64(1)},
-        {"masked_weight": np.float32(0.5), "sentence_weight": np.float32(1)},
-        {"masked_weight": [0, 1], "sentence_weight": (1, 0), "word_weight": (0.5, 0.5)},
-        {"sentence_weight": 0, "masked_weight": (0, 1)},
-        {"context_weight": 1, "n_layers": 0, "ngram_range": [1, 3], "n_components_removed": 16},
+        {"n_projections": np.int64(6), "context_weight": np.float32(0.2), "objectives__masked_weight": np.int64(1)},
+        {"objectives__masked_weight": np.float32(0.5), "objectives__sentence_weight": np.float32(1)},
+        {"objectives__masked_weight": [0, 1], "objectives__sentence_weight": (1, 0)},
+        {"context_weight": 1, "network__n_layers": 0, "ngram_range": [1, 3], "n_components_removed": 16},
         {"context_weight": 0, "n_components_removed": 0},
-        {"n_tables": 0, "word_steps": 0, "pooling": "attention", "pooling_width": 5},
-        {"max_epochs": 0, "sentence_splitter": str.split, "positions": False},
-        {"n_layers": 2, "depths": 2, "start": "random", "dropout": 0.5, "pooling": "max", "loss": "bxent"},
-        {"pooling": "mean", "loss": "vmf", "max_sentences": 2, "max_time": 5.0},
-        {"loss": "proximity", "n_jobs": None, "device": "auto", "random_state": None},
+        {"n_tables": 0, "word_steps": 0, "network__pooling": "attention", "max_epochs": 0},
+        {"network__n_layers": 2, "network__depths": 2, "init": "random", "network__pooling": "max"},
+        {"network__pooling": "mean", "max_sentences": 2, "callbacks": [TimeLimit(5.0), ("log", StepLog(3))]},
+        {"objectives__loss": "proximity", "n_jobs": None, "device": "auto", "random_state": None},
     ],
     ids=str,
 )
@@ -105,3 +145,32 @@ def test_numpy_scalars_lists_and_limits_are_valid(options, tmp_path):
     vectors = encoder.transform(PARAGRAPHS)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert (tmp_path / "weights.safetensors").exists()
+
+
+def test_y_is_ignored():
+    encoder = make(max_epochs=0)
+    expected = bytes_of(encoder.fit(PARAGRAPHS))
+    for y in (Y, np.eye(40)[:, :7], [["a"], ["a", "b"]] * 20, np.random.default_rng(0).normal(size=(40, 3))):
+        assert bytes_of(copy.copy(encoder).fit(PARAGRAPHS, y)) == expected
+
+
+def test_before_a_classifier():
+    pipeline = make_pipeline(make(context_weight=0.5), LogisticRegression(C=1e3)).fit(PARAGRAPHS, Y)
+    assert pipeline.score(PARAGRAPHS, Y) == 1.0
+    scores = cross_val_score(make_pipeline(make(), LogisticRegression()), PARAGRAPHS, Y, cv=2)
+    assert scores.mean() > 0.5  # chance is a quarter
+
+
+def test_searches_over_parameters_and_fields():
+    pipeline = make_pipeline(make(max_epochs=1), LogisticRegression())
+    grid = {"sgnnsentenceencoder__context_weight": [0.0, np.float32(0.5), 1], "logisticregression__C": [1.0, 1e3]}
+    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(PARAGRAPHS, Y)
+    assert search.best_score_ > 0.5
+    assert len(search.cv_results_["params"]) == 6
+
+    def scorer(encoder, X, y=None):
+        return float(encoder.similarity(X[:-1], X[1:]).mean())
+
+    grid = {"network__n_layers": np.array([0, 1]), "objectives__word_weight": [0.0, (1.0, 0.0)]}
+    search = GridSearchCV(make(max_epochs=1), grid, scoring=scorer, cv=2, error_score="raise").fit(PARAGRAPHS)
+    assert len(set(search.cv_results_["mean_test_score"])) == 4

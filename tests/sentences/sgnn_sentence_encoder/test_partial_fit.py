@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from skorch.callbacks import Callback
 
+from sklearn_hashnlp.training import TimeLimit
 from tests.sentence_texts import PARAGRAPHS, bytes_of, fitted, make
 
 
 def test_a_stream():
-    encoder = make(max_time=1e-9, max_epochs=7)
+    encoder = make(callbacks=[TimeLimit(1e-9)], max_epochs=7)
     for _ in range(3):
         assert encoder.partial_fit(iter(PARAGRAPHS)) is encoder
     assert [entry["epoch"] for entry in encoder.history_] == [1, 2, 3]
@@ -56,10 +57,10 @@ def test_a_stream_has_another_order_each_time():
 def test_a_stream_is_watched_by_the_monitor():
     asked = []
 
-    def monitor(encoder):
+    def scoring(encoder):
         asked.append(encoder)
         return 0.0
 
-    encoder = make(monitor=monitor).partial_fit(PARAGRAPHS)
+    encoder = make(scoring=scoring).partial_fit(PARAGRAPHS)
     assert [entry["stage"] for entry in encoder.log_] == ["untrained", "words", "sentences"]
     assert all(one is encoder for one in asked)

@@ -1,16 +1,21 @@
 """Training that is interrupted and resumed, bit for bit, and checkpoints of another training."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
-from sklearn_hashnlp.sentences._checkpoint import read_checkpoint
+from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
+from sklearn_hashnlp.sentences._training import read_checkpoint
 from sklearn_hashnlp.text import SGNNProjector
+from sklearn_hashnlp.training import StepLog, TimeLimit
 from tests.sentence_texts import PARAGRAPHS, learned, make
 from tests.sentences.callbacks import StopAfter, StopAtEnd, StopError
 
@@ -28,26 +33,37 @@ def rising_and_falling(encoder):
     return -abs(len(encoder.log_) - 4.0)
 
 
+HEADS = {"sentence": (1, 0.2), "word": (0, 1.0), "masked": 0.5}
+REPORT = {"network__n_layers": 2, "network__depths": 2, "init": "random", "objectives__loss": "bxent", "n_tables": 0}
 OPTIONS = {
     "plain": {},
-    "heads": {"sentence_weight": (1, 0.2), "word_weight": (0, 1.0), "masked_weight": 0.5, "dropout": 0.2},
-    "monitor, best first": {"monitor": falling, "log_every": 2},
-    "monitor, best between": {"monitor": rising_and_falling, "log_every": 3, "masked_weight": (0, 1)},
-    "monitor, best last": {"monitor": first_component, "log_every": 5},
-    "report": {"context_weight": 1.0, "n_layers": 2, "depths": 2, "start": "random", "n_tables": 0, "loss": "bxent"},
+    "heads": {f"objectives__{head}_weight": weight for head, weight in HEADS.items()},
+    "best first": {"scoring": falling, "every": 2},
+    "best between": {"scoring": rising_and_falling, "every": 3, "objectives__masked_weight": (0, 1)},
+    "best last": {"scoring": first_component, "every": 5},
+    "report": REPORT | {"context_weight": 1.0},
 }
+
+
+def make_one(name, callbacks=(), **options):
+    """Return the encoder of some options; ``every`` is the number of steps of a log."""
+    given = dict(OPTIONS[name])
+    logs = [StepLog(given.pop("every"))] if "every" in given else []
+    return make(**given, **options, callbacks=[*callbacks, *logs])
+
+
 N_FIRST = 7  # steps of the first epoch
 
 
 @pytest.fixture(scope="module")
 def uninterrupted():
-    return {name: learned(make(**options).fit(PARAGRAPHS)) for name, options in OPTIONS.items()}
+    return {name: learned(make_one(name).fit(PARAGRAPHS)) for name in OPTIONS}
 
 
 KILLS = """
 import os, signal, sys
 from skorch.callbacks import Callback
-from tests.sentences.sgnn_sentence_encoder.test_resume import KILLED, OPTIONS
+from tests.sentences.sgnn_sentence_encoder.test_resume import KILLED, make_one
 from tests.sentence_texts import PARAGRAPHS, make
 
 class KillAfter(Callback):
@@ -64,11 +80,11 @@ for index, (name, n_steps) in enumerate(KILLED):
     child = os.fork()
     if not child:
         options = {"checkpoint_dir": f"{sys.argv[1]}/{index}", "checkpoint_every": 0, "n_jobs": 2, "resume": True}
-        make(**OPTIONS[name], **options, callbacks=[KillAfter(n_steps)]).fit(PARAGRAPHS)
+        make_one(name, **options, callbacks=[KillAfter(n_steps)]).fit(PARAGRAPHS)
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-KILLED = [("heads", 12), ("monitor, best between", 13), ("report", 5)]
+KILLED = [("heads", 12), ("best between", 13), ("report", 5)]
 
 
 @pytest.mark.slow  # a language model is killed in the quick tests; below, trainings stop by an exception
@@ -85,7 +101,7 @@ def test_a_killed_training_resumes_to_the_same_weights(tmp_path, uninterrupted):
         assert (state.epoch > 0) == (n_steps > N_FIRST)
         assert len(state.losses) == state.batch == n_steps - N_FIRST * state.epoch
         options = {"checkpoint_dir": folder, "resume": True, "n_jobs": 2}
-        resumed = make(**OPTIONS[name], **options).fit(PARAGRAPHS)
+        resumed = make_one(name, **options).fit(PARAGRAPHS)
         assert learned(resumed) == uninterrupted[name], (name, n_steps)
 
 
@@ -94,21 +110,21 @@ def test_a_training_that_stops_repeatedly(tmp_path, name, uninterrupted):
     options = {"checkpoint_dir": tmp_path, "resume": True}
     for n_steps in (3, 6, 1, 3):
         with pytest.raises(StopError):
-            make(**OPTIONS[name], **options, checkpoint_every=0, callbacks=[StopAfter(n_steps)]).fit(PARAGRAPHS)
-    assert learned(make(**OPTIONS[name], **options).fit(PARAGRAPHS)) == uninterrupted[name]
+            make_one(name, **options, checkpoint_every=0, callbacks=[StopAfter(n_steps)]).fit(PARAGRAPHS)
+    assert learned(make_one(name, **options).fit(PARAGRAPHS)) == uninterrupted[name]
     # Nothing is left to resume.
-    assert learned(make(**OPTIONS[name], **options, callbacks=[StopAfter(1)]).fit(PARAGRAPHS)) == uninterrupted[name]
+    assert learned(make_one(name, **options, callbacks=[StopAfter(1)]).fit(PARAGRAPHS)) == uninterrupted[name]
     assert learned(load_model(tmp_path)) == uninterrupted[name]
 
 
-@pytest.mark.parametrize("name", ["plain", "heads", "monitor, best between"])
+@pytest.mark.parametrize("name", ["plain", "heads", "best between"])
 @pytest.mark.parametrize("method", ["on_epoch_end", "on_train_end"])
 def test_a_training_that_stops_at_the_end(tmp_path, name, method, uninterrupted):
     options = {"checkpoint_dir": tmp_path, "resume": True}
     with pytest.raises(StopError):
-        make(**OPTIONS[name], **options, callbacks=[StopAtEnd(method)]).fit(PARAGRAPHS)
+        make_one(name, **options, callbacks=[StopAtEnd(method)]).fit(PARAGRAPHS)
     assert load_model(tmp_path)._training_state.epoch == 2
-    assert learned(make(**OPTIONS[name], **options).fit(PARAGRAPHS)) == uninterrupted[name]
+    assert learned(make_one(name, **options).fit(PARAGRAPHS)) == uninterrupted[name]
 
 
 def test_a_training_that_stops_after_word_pretraining(tmp_path, uninterrupted, monkeypatch):
@@ -128,7 +144,13 @@ def test_a_training_that_stops_after_word_pretraining(tmp_path, uninterrupted, m
 def test_parameters_that_may_differ(tmp_path, uninterrupted):
     with pytest.raises(StopError):
         make(checkpoint_dir=tmp_path, checkpoint_every=0, callbacks=[StopAfter(9)]).fit(PARAGRAPHS)
-    others = {"n_jobs": 2, "random_state": None, "max_time": 1e9, "checkpoint_every": 1e9, "device": "auto"}
+    others = {
+        "n_jobs": 2,
+        "random_state": None,
+        "callbacks": [TimeLimit(1e9)],
+        "checkpoint_every": 1e9,
+        "device": "auto",
+    }
     resumed = make(**others, checkpoint_dir=str(tmp_path), resume=True).fit(PARAGRAPHS)
     assert learned(resumed) == uninterrupted["plain"]
     assert resumed.random_state is None
@@ -136,17 +158,9 @@ def test_parameters_that_may_differ(tmp_path, uninterrupted):
 
 OTHERS = [
     *({"n_projections": 7}, {"n_bits": 9}, {"ngram_range": (1, 5)}, {"projection_dim": 8}, {"context_weight": 0.5}),
-    *(
-        {"n_components_removed": 1},
-        {"width": 4},
-        {"n_layers": 2},
-        {"n_heads": 1},
-        {"feedforward_size": 8},
-        {"pooling": "max"},
-    ),
-    *({"pooling_width": 3}, {"positions": False}, {"n_tables": 1}, {"table_bits": 5}, {"dropout": 0.1}),
-    *({"start": "random"}, {"word_steps": 1}, {"loss": "bxent"}, {"temperature": 0.1}, {"sentence_weight": 2.0}),
-    *({"word_weight": 1.0}, {"masked_weight": (0, 1)}, {"max_sentences": 3}, {"max_words": 4}, {"max_epochs": 3}),
+    *({"n_components_removed": 1}, {"network__embedding_dim": 4}, {"network__n_layers": 2}, {"network": "auto"}),
+    *({"n_tables": 1}, {"table_bits": 5}, {"init": "random"}, {"word_steps": 1}, {"objectives__loss": "bxent"}),
+    *({"objectives__masked_weight": (0, 1)}, {"max_sentences": 3}, {"max_words": 4}, {"max_epochs": 3}),
     *({"batch_size": 8}, {"learning_rate": 0.1}, {"random_state": 1}),
 ]
 
@@ -161,28 +175,28 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("other", OTHERS, ids=str)
 def test_other_parameters_are_an_error(folder, other):
-    (name,) = other
+    name = next(iter(other)).partition("__")[0]
     before = (folder / "weights.safetensors").read_bytes()
-    with pytest.raises(ValueError, match=rf"cannot go on with the training in checkpoint_dir=.*: its {name} is .* Set"):
+    with pytest.raises(ValueError, match=rf"cannot resume the training in checkpoint_dir=.*: its {name} is .* Set"):
         make(**other, checkpoint_dir=folder, resume=True).fit(PARAGRAPHS)
     assert (folder / "weights.safetensors").read_bytes() == before
 
 
 def test_another_device_is_an_error(folder):
-    with pytest.raises(ValueError, match=r"\(device='cuda'\) cannot go on with a training that is on 'cpu'\. Set"):
+    with pytest.raises(ValueError, match=r"\(device='cuda'\) cannot resume a training that is on 'cpu'\. Set"):
         read_checkpoint(make(checkpoint_dir=folder, resume=True, device="cuda"))
 
 
 def test_other_paragraphs_are_an_error(folder):
     for others in (PARAGRAPHS[1:], PARAGRAPHS[::-1], [*PARAGRAPHS, "one more"], [PARAGRAPHS[0].upper() + "x"]):
-        with pytest.raises(ValueError, match=r"holds a training on other paragraphs\. Give the same ones"):
+        with pytest.raises(ValueError, match=r"has a training on other paragraphs\. Give the same ones"):
             make(checkpoint_dir=folder, resume=True).fit(others)
-    with pytest.raises(ValueError, match="holds a training on other paragraphs"):
+    with pytest.raises(ValueError, match="has a training on other paragraphs"):
         make(checkpoint_dir=folder, resume=True, sentence_splitter=lambda text: [text]).fit(PARAGRAPHS)
 
 
 def test_folders_that_are_not_empty(tmp_path, folder):
-    with pytest.raises(ValueError, match=r"is not empty. Set resume=True to go on"):
+    with pytest.raises(ValueError, match=r"is not empty. Set resume=True to resume"):
         make(checkpoint_dir=folder).fit(PARAGRAPHS)
     (tmp_path / "notes.txt").write_text("mine")
     for resume in (False, True):
@@ -190,7 +204,7 @@ def test_folders_that_are_not_empty(tmp_path, folder):
             make(checkpoint_dir=tmp_path, resume=resume).fit(PARAGRAPHS)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     save_model(SGNNProjector(), tmp_path / "projector")
-    with pytest.raises(ValueError, match=r"holds a SGNNProjector\."):
+    with pytest.raises(ValueError, match=r"has a SGNNProjector\."):
         make(checkpoint_dir=tmp_path / "projector", resume=True).fit(PARAGRAPHS)
     damaged = tmp_path / "damaged"
     damaged.mkdir()
@@ -200,7 +214,61 @@ def test_folders_that_are_not_empty(tmp_path, folder):
         make(checkpoint_dir=damaged, resume=True).fit(PARAGRAPHS)
 
 
+def test_default_bundles_are_the_same_as_auto(tmp_path):
+    parameters = {
+        "n_projections": 6,
+        "n_tables": 0,
+        "projection_dim": 16,
+        "checkpoint_dir": tmp_path,
+        "random_state": 0,
+    }
+    encoder = SGNNSentenceEncoder(**parameters, network=Network()).fit(PARAGRAPHS)
+    again = SGNNSentenceEncoder(**parameters, objectives=Objectives(), resume=True).fit(PARAGRAPHS)
+    assert learned(again) == learned(encoder)
+
+
 def test_a_saved_encoder_without_training_state_is_loaded(tmp_path):
     encoder = make().fit(PARAGRAPHS)
     save_model(encoder, tmp_path)
     assert learned(make(checkpoint_dir=tmp_path, resume=True).fit(PARAGRAPHS)) == learned(encoder)
+
+
+def test_a_checkpoint_dir_that_is_a_file(tmp_path):
+    file = tmp_path / "model"
+    file.write_text("x")
+    for resume in (False, True):
+        encoder = make(checkpoint_dir=file, resume=resume)
+        with pytest.raises(FileExistsError, match="is a file"):
+            encoder.fit(PARAGRAPHS)
+        assert not hasattr(encoder, "net_")  # the error comes before the training
+
+
+def test_when_checkpoints_are_saved(tmp_path, monkeypatch):
+    saved = []
+    monkeypatch.setattr(
+        "sklearn_hashnlp.sentences._sgnn_sentence_encoder.save_model",
+        lambda model, folder, training_state: saved.append(
+            model._training_state and (model._training_state.epoch, model._training_state.batch)
+        ),
+    )
+    make(checkpoint_dir=tmp_path).fit(PARAGRAPHS)
+    assert saved == [(0, 0), (1, 0), (2, 0), None]
+    saved.clear()
+    make(checkpoint_dir=tmp_path, checkpoint_every=0).fit(PARAGRAPHS)
+    assert len(saved) >= 15
+    assert saved[:4] == [(0, 0), (0, 1), (0, 2), (0, 3)]
+    saved.clear()
+    encoder = make(checkpoint_dir=tmp_path, checkpoint_every=0).partial_fit(PARAGRAPHS)
+    assert not saved
+    assert encoder.history_
+
+
+def test_checkpoints_do_not_hold_functions_and_generators(tmp_path):
+    functions = {"scoring": lambda encoder: 0.0, "sentence_splitter": lambda text: text.split(".")}
+    generator = np.random.RandomState(0)
+    encoder = make(checkpoint_dir=tmp_path, callbacks=[Callback()], random_state=generator, **functions)
+    encoder.fit(PARAGRAPHS)
+    loaded = load_model(tmp_path)
+    assert (loaded.callbacks, loaded.scoring, loaded.random_state, loaded.sentence_splitter) == (None,) * 4
+    assert learned(loaded) == learned(encoder)
+    assert json.loads((tmp_path / "parameters.json").read_text())["model"]["class"] == "SGNNSentenceEncoder"

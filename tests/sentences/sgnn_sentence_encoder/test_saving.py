@@ -12,10 +12,10 @@ from tests.sentence_texts import PARAGRAPHS, bytes_of, make
 
 VARIED = [
     {},
-    {"masked_weight": 1.0, "n_layers": 2, "depths": 2, "pooling_width": 5, "pooling": "attention", "start": "random"},
+    {"objectives__masked_weight": 1.0, "network__n_layers": 2, "network__depths": 2, "init": "random"},
     {"n_tables": 0, "n_components_removed": 0},
     {"context_weight": 0.0},
-    {"context_weight": 1.0, "positions": False},
+    {"context_weight": 1.0, "network__pooling": "attention"},
 ]
 
 

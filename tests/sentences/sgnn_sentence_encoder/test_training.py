@@ -1,3 +1,5 @@
+"""The second stage of training: learning rates, losses, the log, the validation score and limits of time."""
+
 import math
 from itertools import pairwise
 
@@ -5,13 +7,14 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from tests.sentence_texts import LISTS, PARAGRAPHS, bytes_of, make, read
+from sklearn_hashnlp.training import StepLog, TimeLimit
+from tests.sentence_texts import LISTS, PARAGRAPHS, bytes_of, fitted, make, read
 from tests.sentences.callbacks import RecordSteps
 
 
-def fit_and_record(**options):
+def fit_and_record(*callbacks, **options):
     steps = RecordSteps()
-    return make(callbacks=[steps], **options).fit(PARAGRAPHS), steps
+    return make(callbacks=[steps, *callbacks], **options).fit(PARAGRAPHS), steps
 
 
 @pytest.mark.parametrize("max_epochs", [1, 2])
@@ -44,8 +47,9 @@ def test_the_loss_of_an_epoch_is_the_mean_over_sentences():
         assert encoder.log_[epoch] == entry
 
 
-def test_log_every_few_steps():
-    encoder, steps = fit_and_record(log_every=3, batch_size=10)
+def test_a_step_log():
+    step_log = StepLog(3)
+    encoder, steps = fit_and_record(("log", step_log), batch_size=10)
     expected, since = [], []
     for (epoch, number, n_batches), loss, size in zip(steps.numbers, steps.losses, steps.sizes, strict=True):
         since.append((loss, size))
@@ -56,32 +60,78 @@ def test_log_every_few_steps():
     assert len({n_batches % 3 for *_, n_batches in steps.numbers}) == 2
     assert [(entry["epoch"], entry["step"]) for entry in encoder.log_] == [entry[:2] for entry in expected]
     assert [entry["train_loss"] for entry in encoder.log_] == pytest.approx([loss for *_, loss in expected], rel=1e-6)
+    assert step_log.log_ == encoder.log_
+    every, steps = fit_and_record(StepLog(1))
+    assert [entry["step"] for entry in every.log_] == [number + 1 for _, number, _ in steps.numbers]
 
 
-def test_the_end_of_an_epoch_is_logged_once():
-    encoder, steps = fit_and_record(log_every=1)
-    assert [entry["step"] for entry in encoder.log_] == [number + 1 for _, number, _ in steps.numbers]
-
-
-def test_max_time():
+def test_a_time_limit():
     n_batches = len(ParagraphBatches(read(LISTS), None, None, batch_size=16, seed=0, epoch=0))
     scores = []
 
-    def monitor(encoder):
+    def scoring(encoder):
         scores.append(bytes_of(encoder))
         return float(len(scores))
 
-    encoder, steps = fit_and_record(max_time=1e-9, max_epochs=50, monitor=monitor)
+    encoder, steps = fit_and_record(TimeLimit(1e-9), max_epochs=50, scoring=scoring)
     assert len(steps.sizes) == 1 < n_batches
     assert len(encoder.history_) == 1
     # The end is scored, too.
     entries = [("untrained", 0), ("words", 0), ("sentences", 1)]
     assert [(entry["stage"], entry["step"]) for entry in encoder.log_] == entries
     assert bytes_of(encoder) == scores[-1]
-    some, _ = fit_and_record(max_time=0.2, max_epochs=10_000)
-    assert 1 <= len(some.history_) < 10_000  # one, where other processes are busy
 
 
 def test_diverging_training():
     with pytest.raises(ValueError, match=r"The training diverged.*smaller learning_rate"):
         make(learning_rate=1e30, max_epochs=9).fit(PARAGRAPHS)
+
+
+def test_scoring_does_not_change_the_training():
+    def score(encoder):
+        encoder.transform(PARAGRAPHS[:3])
+        return float(len(encoder.log_))  # the last weights are the best
+
+    encoder, steps = fit_and_record(StepLog(2), scoring=score)
+    assert bytes_of(encoder) == bytes_of(fitted())
+    assert all(steps.training_modes)
+    assert not encoder.net_.module_.training
+    assert 0 < encoder.waiting_share_ < 1
+
+
+@pytest.mark.parametrize("best", [3, 5, 7])
+def test_the_best_weights_are_restored(best):
+    vectors = []
+
+    def scoring(encoder):
+        vectors.append(bytes_of(encoder))
+        return 1.0 if len(vectors) == best else 0.5
+
+    encoder = make(scoring=scoring, callbacks=[StepLog(3)]).fit(PARAGRAPHS)
+    assert len(encoder.log_) == len(vectors) >= 8
+    assert [entry["stage"] for entry in encoder.log_[:3]] == ["untrained", "words", "sentences"]
+    assert [entry["score"] for entry in encoder.log_].index(1.0) == best - 1
+    assert bytes_of(encoder) == vectors[best - 1]
+    assert len(set(vectors)) == len(vectors)
+
+
+# Weights before the second stage are not restored; of equal scores the first is the best, and NaN never is.
+@pytest.mark.parametrize(("scores", "best"), [([0.0, 1.0, -3.0], 2), ([0.0, 0.0, math.nan, 0.2, 0.2, math.nan], 3)])
+def test_which_weights_are_the_best(scores, best):
+    vectors = []
+
+    def scoring(encoder):
+        vectors.append(bytes_of(encoder))
+        return scores[len(vectors) - 1] if len(vectors) <= len(scores) else -float(len(vectors))
+
+    assert bytes_of(make(scoring=scoring, callbacks=[StepLog(3)]).fit(PARAGRAPHS)) == vectors[best]
+    only_nan = make(scoring=lambda encoder: math.nan, callbacks=[StepLog(3)]).fit(PARAGRAPHS)
+    assert bytes_of(only_nan) == bytes_of(fitted())
+
+
+@pytest.mark.parametrize("score", [None, "high", [1.0, 2.0]])
+def test_scoring_must_return_a_number(score):
+    encoder = make(scoring=lambda encoder: score)
+    with pytest.raises(TypeError, match="SGNNSentenceEncoder: scoring must return a number, higher is better; got"):
+        encoder.fit(PARAGRAPHS)
+    assert not hasattr(encoder, "log_")

@@ -1,0 +1,271 @@
+"""DistilledSentenceEncoder: sentence embeddings learned from the vectors of another model."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, BaseEstimator, Interval, fit_context
+from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.linear._sparse_products import add_product
+from sklearn_hashnlp.sentences._ngram_design import NgramDictionary
+from sklearn_hashnlp.sentences._paragraphs import read_texts
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER
+from sklearn_hashnlp.sentences._ridge import multiply, ridge_regression
+from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
+
+_STEPS = 30  # of conjugate gradients; the loss on other texts hardly changes after 20
+_ROW_BLOCK = 2**12  # vectors whose second moments are summed at once
+
+
+class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
+    """Encode sentences as embeddings that reproduce the vectors of another model.
+
+    Distillation of a slow model, the teacher, such as a Transformer: ``fit`` needs the vectors of the teacher for the
+    training texts, ``transform`` computes similar vectors of any text without the teacher. It is a ridge regression
+    from hashed words, pairs of neighboring words and character 3- to 5-grams of words to the principal components of
+    the vectors, solved by conjugate gradients [1]_. Unknown words have the vectors of their n-grams.
+
+    A :class:`~sklearn.pipeline.FeatureUnion` combines it with :class:`SGNNSentenceEncoder`, which needs no teacher:
+    with ``transformer_weights`` of sqrt(w) and sqrt(1 - w), cosine similarities are weighted by w and 1 - w.
+
+    Parameters
+    ----------
+    n_features : int, default=2**18
+        Maximum number of words, pairs and character n-grams: the most frequent ones in the training texts.
+    n_components : int or None, default=384
+        Number of principal components of the vectors to learn, without their mean. None learns the vectors in their own
+        coordinates, so that they can be compared with vectors of the teacher.
+    alpha : float, default=3.0
+        Penalty of the ridge regression.
+    max_words : int, default=512
+        Longer texts are truncated, with a warning.
+    n_jobs : int or None, default=1
+        Number of threads of ``fit`` and ``transform``. The results are the same bit for bit for any number.
+    verbose : int, default=0
+        With 1, the progress of ``fit`` is printed.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_ngrams, dim), dtype float32
+        The coefficients of the n-grams.
+    intercept_ : ndarray of shape (dim,), dtype float32
+        The mean of the vectors; zeros with ``n_components``.
+    history_ : list of dict
+        One entry per step of the conjugate gradients: ``epoch``, and ``train_loss``, the unexplained share of the
+        variance.
+    n_parameters_ : int
+        Number of coefficients.
+
+    See Also
+    --------
+    SGNNSentenceEncoder : Learns from paragraphs, without a teacher.
+
+    References
+    ----------
+    .. [1] Hestenes & Stiefel (1952). Methods of conjugate gradients for solving linear systems. Journal of Research of
+           the National Bureau of Standards 49.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.sentences import DistilledSentenceEncoder
+    >>> texts = ["a cat sleeps", "cats purr", "the cat purrs", "shares fell", "investors sold shares", "a share fell"]
+    >>> vectors = [[0.9, 0.1], [1.0, 0.0], [0.9, 0.0], [0.1, 1.0], [0.0, 0.8], [0.0, 1.0]]  # of the teacher
+    >>> student = DistilledSentenceEncoder().fit(texts, vectors)
+    >>> near, far = student.similarity(["My cat is asleep."] * 2, ["cats purr", "shares fell"])
+    >>> bool(near > far)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features": [Interval(Integral, 1, 2**30, closed="both")],
+        "n_components": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "alpha": [Interval(Real, 0, MAX_REAL, closed="right")],
+        "max_words": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "n_jobs": [Integral, None],
+        "verbose": [Interval(Integral, 0, 2, closed="both")],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_features: int = 2**18,
+        n_components: int | None = 384,
+        alpha: float = 3.0,
+        max_words: int = 512,
+        n_jobs: int | None = 1,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features = n_features
+        self.n_components = n_components
+        self.alpha = alpha
+        self.max_words = max_words
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the regression to the vectors of texts.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Sentences or short texts, like the texts to encode later; they are not split.
+        y : array-like of shape (n_texts, n_columns)
+            Vectors to reproduce; only their directions are learned.
+
+        Returns
+        -------
+        self : DistilledSentenceEncoder
+            The fitted encoder.
+
+        Raises
+        ------
+        TypeError
+            If a text is not a ``str``.
+        ValueError
+            If a parameter is invalid, ``X`` has no words, or ``y`` is not a matrix with a row for each text, or has
+            NaN, infinite values or only zeros.
+        """
+        name, n_jobs = type(self).__name__, effective_n_jobs(self.n_jobs)
+        words, rows = read_texts(X, featurizer=WORD_SPLITTER, max_words=int(self.max_words), caller=name)
+        vectors = _check_vectors(y, len(rows.offsets) - 1, caller=name)
+        if not words:
+            raise ValueError(f"{name}: there is no word in X to learn from.")
+        targets, mean = center(vectors, None if self.n_components is None else int(self.n_components))
+        dictionary = NgramDictionary.learn(words, rows, int(self.n_features))
+
+        def report(n_fitted: int, n_targets: int) -> None:
+            if self.verbose:
+                print(f"{name}: {n_fitted} of {n_targets} columns", flush=True)
+
+        coefficients, losses = ridge_regression(
+            dictionary.design(words, rows), targets, float(self.alpha), n_steps=_STEPS, n_threads=n_jobs, report=report
+        )
+        if self.verbose:
+            print(f"{name}: {losses[-1] / losses[0]:.4f} of the variance is left", flush=True)
+        shares = enumerate((losses[1:] / losses[0]).tolist(), 1)
+        self._set(dictionary, coefficients, mean, [{"epoch": step, "train_loss": share} for step, share in shares])
+        return self
+
+    def _set(
+        self,
+        dictionary: NgramDictionary,
+        coefficients: NDArray[np.float32],
+        mean: NDArray[np.float32],
+        history: list[dict[str, Any]],
+    ) -> None:
+        self._dictionary, self.coef_, self.intercept_, self.history_ = dictionary, coefficients, mean, history
+        self.n_parameters_ = coefficients.size
+
+    def _sentence_encoder(self) -> Any:
+        return self._encode_rows
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.coef_.shape[1])
+
+    def _encode_rows(self, words: list[str], rows: Ragged) -> NDArray[np.float32]:
+        """Return unit vectors of texts, zero for a text without words."""
+        design = self._dictionary.design(words, rows)
+        of_words = multiply(design.inner, self.coef_)
+        vectors = np.zeros((design.shape[0], self._n_features_out), dtype=np.float32)
+
+        def encode_block(block: slice) -> None:
+            out = vectors[block]
+            for matrix, dense in ((design.outer, of_words), (design.direct, self.coef_)):
+                indptr = matrix.indptr[block.start : block.stop + 1]
+                add_product(indptr, matrix.indices, matrix.data, dense, out)
+            out += self.intercept_
+            lengths = np.sqrt(np.einsum("ij,ij->i", out, out))
+            out /= np.where(lengths > 0, lengths, 1)[:, np.newaxis]
+
+        map_blocks(encode_block, len(vectors), effective_n_jobs(self.n_jobs), min_rows=64)
+        vectors[np.diff(rows.offsets) == 0] = 0
+        return vectors
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return everything learned, as JSON values and as arrays; coefficients can be saved in lower precision."""
+        check_is_fitted(self)
+        dictionary = self._dictionary
+        values = {"sizes": list(dictionary.sizes), "n_texts": dictionary.n_texts, "history": self.history_}
+        return values, {
+            "fingerprints": dictionary.fingerprints,
+            "counts": dictionary.counts,
+            "coefficients.values": self.coef_,
+            "mean": self.intercept_,
+        }
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load the state that :meth:`_get_model_state` returned."""
+        n_words, n_ngrams, n_pairs = values["sizes"]
+        names = ("fingerprints", "counts", "coefficients.values")
+        fingerprints, counts, coefficients = (arrays[name] for name in names)
+        n_columns = n_words + n_ngrams + n_pairs
+        if not n_columns == len(fingerprints) == len(counts) == len(coefficients):
+            raise ValueError(
+                f"Expected {n_columns} n-grams, got {len(fingerprints)} hashes, {len(counts)} counts and "
+                f"{len(coefficients)} rows of coefficients."
+            )
+        dictionary = NgramDictionary(fingerprints, counts, (n_words, n_ngrams, n_pairs), values["n_texts"])
+        self._set(dictionary, coefficients, arrays["mean"], values["history"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _check_vectors(y: Any, n_texts: int, *, caller: str) -> NDArray[np.floating]:
+    """Check the target vectors, one row for each text."""
+    array = np.asarray(y)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)  # or check_array would round big-endian float64
+    vectors: NDArray[np.floating] = check_array(
+        array, dtype=[np.float32, np.float64], order="C", ensure_min_samples=0, input_name="y", estimator=caller
+    )  # in C order, as sums depend on it
+    if len(vectors) != n_texts:
+        raise ValueError(
+            f"{caller}: y must have one row for each text of X. Got {len(vectors):,} rows and {n_texts:,} "
+            "texts, which are not split into sentences."
+        )
+    if not vectors.any():
+        raise ValueError(f"{caller}: all vectors of y are zero, so there is nothing to learn.")
+    return vectors
+
+
+def center(vectors: NDArray[np.floating], n_components: int | None) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the targets of unit vectors, without their mean, and the offset that is added to predictions.
+
+    With ``n_components`` the targets are principal components, and the offset is zero: cosine similarities of centered
+    vectors agree better with human judgements. Without, they are the vectors themselves, and the offset is their mean.
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    scales = 1 / np.where(lengths > 0, lengths, 1)
+    blocks = [slice(start, start + _ROW_BLOCK) for start in range(0, len(vectors), _ROW_BLOCK)]
+    mean = np.zeros(vectors.shape[1])
+    for block in blocks:
+        mean += (vectors[block] * scales[block, np.newaxis]).sum(axis=0)
+    mean /= len(vectors)
+    n_columns = vectors.shape[1] if n_components is None else min(n_components, vectors.shape[1])
+    targets = np.empty((len(vectors), n_columns), dtype=np.float32)
+    with threadpool_limits(1, user_api="blas"):  # more threads would sum in another order
+        axes = np.eye(vectors.shape[1])
+        if n_components is not None:
+            moment = np.zeros((vectors.shape[1],) * 2)
+            for block in blocks:
+                rows = vectors[block] * scales[block, np.newaxis] - mean
+                moment += rows.T @ rows
+            axes = np.linalg.eigh(moment)[1][:, ::-1][:, :n_columns]
+        for block in blocks:
+            targets[block] = (vectors[block] * scales[block, np.newaxis] - mean) @ axes
+    offset = mean if n_components is None else np.zeros(n_columns)
+    return targets, offset.astype(np.float32)
