@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
+from sklearn_hashnlp.sentences import Network
 
-SMALL = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "width": 16, "n_tables": 2, "table_bits": 6}
+SMALL = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "network": Network(16), "n_tables": 2, "table_bits": 6}
 PARAGRAPHS = [
     "The cat sleeps all day. It purrs when it sleeps.",
     "Shares fell sharply. Investors sold their shares.",

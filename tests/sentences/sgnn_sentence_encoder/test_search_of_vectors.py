@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import Network
 
 TEXTS = ["The cat sleeps all day.", "Shares fell sharply.", "The dog barks at the cat.", "It rains.", ""]
-SMALL_ENCODER = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "width": 16, "n_tables": 2, "table_bits": 6}
+SMALL_ENCODER = {
+    "n_projections": 20,
+    "n_bits": 8,
+    "projection_dim": 32,
+    "network": Network(16),
+    "n_tables": 2,
+    "table_bits": 6,
+}
 
 
 @pytest.fixture(scope="module")
