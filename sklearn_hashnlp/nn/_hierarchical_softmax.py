@@ -408,11 +408,9 @@ class HierarchicalSoftmax(nn.Module):
         classes = torch.empty((len(inputs), k), dtype=torch.int64, device=inputs.device)
         rows, columns, scorer = self._search_arrays(inputs, features)
         best, best_classes = log_probs.numpy(), classes.numpy()
-        map_blocks(
+        _map_rows(
             lambda block: search_best(rows[block], columns[block], scorer, best[block], best_classes[block]),
             len(inputs),
-            torch.get_num_threads(),
-            min_rows=_MIN_ROWS,
         )
         return log_probs, classes
 
@@ -575,11 +573,9 @@ class HierarchicalSoftmax(nn.Module):
         if features is None:
             features = torch.empty((len(rows), 0), dtype=torch.int64, device=rows.device)
         direct = self.weight[:0, 0] if self.direct is None else self.direct
-        weight, bias, table = (tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct))
+        tables = (tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct))
         tree, constants = self.tree, np.array(self._constants, dtype=np.uint64)
-        scorer = TreeScorer(
-            tree.children, tree.offsets, tree.score_offsets, weight, bias, table, constants, self._max_scores
-        )
+        scorer = TreeScorer(tree.children, tree.offsets, tree.score_offsets, *tables, constants, self._max_scores)
         return rows.detach().contiguous().numpy(), features.contiguous().numpy(), scorer
 
     def _descend(self, rows: Tensor, features: Tensor | None, draws: NDArray[np.float64]) -> Tensor:
@@ -587,12 +583,7 @@ class HierarchicalSoftmax(nn.Module):
         if len(self.node_up):
             inputs, columns, scorer = self._search_arrays(rows, features)
             results = classes.numpy()
-            map_blocks(
-                lambda block: descend(inputs[block], columns[block], scorer, draws[block], results[block]),
-                len(rows),
-                torch.get_num_threads(),
-                min_rows=_MIN_ROWS,
-            )
+            _map_rows(lambda part: descend(inputs[part], columns[part], scorer, draws[part], results[part]), len(rows))
         return classes
 
     def extra_repr(self) -> str:
@@ -602,3 +593,7 @@ class HierarchicalSoftmax(nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         # Tensors derived from the tree are computed again when needed.
         return self.__dict__ | {"_tensors": {}}
+
+
+def _map_rows(function: Callable[[slice], object], n_rows: int) -> None:
+    map_blocks(function, n_rows, torch.get_num_threads(), min_rows=_MIN_ROWS)

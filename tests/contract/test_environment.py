@@ -72,7 +72,9 @@ HUGE = [
 
 @pytest.mark.parametrize(("name", "parameter", "value"), HUGE, ids=lambda value: str(value)[:40])
 def test_a_huge_value_is_refused_with_the_name_of_its_parameter(name: str, parameter: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"The '{parameter}' parameter of {kind(name)} must"):
+    bundle, _, field = parameter.rpartition("__")
+    owner = bundle.title() or kind(name)
+    with pytest.raises(ValueError, match=f"The '{field}' parameter of {owner} must"):
         fit(name, **{parameter: value})
 
 

@@ -21,12 +21,11 @@ from tests.contract.estimators import (
     answers,
     fit,
     fitted,
-    kind,
     part_fit,
     refit,
 )
 
-SEEDED = [name for name in TRAINED if kind(name) not in ("QuantizedSGNNClassifier", "make_text_classifier")]
+SEEDED = [name for name in TRAINED if "random_state" in CASES[name].make().get_params(deep=False)]
 THREADED = [name for name in CASES if "n_jobs" in CASES[name].make().get_params(deep=False)]
 
 

@@ -11,6 +11,7 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier, SGNNClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep
 from sklearn_hashnlp.optim import RowwiseSGD
+from sklearn_hashnlp.sentences import Objectives
 from tests.contract.estimators import BITS, COUNTS, LABELS
 from tests.language.hsigmoid import small_models
 from tests.oracles import first_step as oracle
@@ -140,7 +141,8 @@ def test_language_model(output: str, optimizer: str) -> None:
 def test_sentence_encoder(loss: str) -> None:
     step = FirstStep()
     options = {"max_epochs": 1, "batch_size": 10**6, "learning_rate": 0.01, "callbacks": [step], "word_steps": 0}
-    model = make_encoder(**options, loss=loss, masked_weight=0.5, word_weight=0.5).fit(PARAGRAPHS)
+    objectives = Objectives(loss=loss, masked_weight=0.5, word_weight=0.5)
+    model = make_encoder(**options, objectives=objectives).fit(PARAGRAPHS)
     module, batch = copy.deepcopy(step.module).double(), step.batch
     words = batch.batch._replace(projections=batch.batch.projections.double(), weights=batch.batch.weights.double())
     loss64 = model.net_.criterion_.compute(module, batch._replace(batch=words), epoch=0, progress=batch.progress)

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.commands.registry import get_recipe
 from benchmarks.recipes.embedding_training import make_network
-from benchmarks.recipes.hash_embedding_trial import count_texts, read_texts
+from benchmarks.recipes.hash_embedding_trial import count_texts, make_ngram_counter, read_texts
 from benchmarks.runner import run_recipe
 
 from ...labelled_words import write_text_set
@@ -106,3 +106,14 @@ def test_a_custom_classifier_is_fitted_on_the_same_rows(settings: Any) -> None:
 def test_invalid_embeddings_are_refused(name: str, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)):
         make_network(name, 8, 2, 3)
+
+
+def test_a_preprocessing_without_lowercase_is_that_of_the_paper() -> None:
+    texts = ["A cat's cat.", "a CAT"]
+    reference, paper = (
+        make_ngram_counter(replace(RECIPE.settings, preprocessing=name, ngram_range=(1, 1))).transform(texts)
+        for name in ("reference", "paper")
+    )
+    assert [row.nnz for row in (reference[[0]], reference[[1]])] == [1, 1]
+    assert [row.nnz for row in (paper[[0]], paper[[1]])] == [3, 2]  # A cat s, a CAT
+    assert len(set(paper.indices)) == 5

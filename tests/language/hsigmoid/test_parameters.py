@@ -9,6 +9,7 @@ from skorch.callbacks import Callback, GradientNormClipping
 
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.language._bundles import auto_settings
+from sklearn_hashnlp.language._net import WindowDataset
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 from sklearn_hashnlp.trees import complete_tree, random_tree
@@ -117,6 +118,19 @@ def weights_of(**options):
     """Train for a step of all windows; a learning rate of next to nothing gives the initial weights."""
     model = make(max_epochs=1, batch_size=10**6, optimizer="sgd", **options).fit(SENTENCES)
     return {name: weight.detach().double() for name, weight in model.net_.module_.named_parameters()}
+
+
+def test_sgd_follows_the_gradient_of_the_mean_loss():
+    model = make(max_epochs=1, batch_size=10**6, optimizer="sgd", learning_rate=1e-30).fit(SENTENCES)
+    module = model.net_.module_
+    windows = WindowDataset(model._windows(SENTENCES))
+    module.zero_grad()
+    loss = module(*windows.take(np.arange(len(windows))))[1]
+    loss.backward()
+    for name, weight in weights_of(learning_rate=0.5).items():
+        gradient = module.get_parameter(name).grad.to_dense()
+        expected = module.get_parameter(name).detach() - 0.5 * gradient
+        torch.testing.assert_close(weight, expected.double(), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("options", [{}, {"output": "softmax"}, {"direct_connections": ("hashed", 99)}])

@@ -14,14 +14,14 @@ from tests.contract.estimators import fitted
 from tests.sentence_texts import PARAGRAPHS, QUERIES, make
 
 
-def test_an_encoder_whose_monitor_fails_keeps_its_vectors() -> None:
+def test_an_encoder_with_failing_scoring_keeps_its_vectors() -> None:
     encoder, old = fitted("SGNNSentenceEncoder"), fitted("SGNNSentenceEncoder")
 
-    def monitor(_: SGNNSentenceEncoder) -> float:
-        raise RuntimeError("a fault of the monitor")
+    def scoring(_: SGNNSentenceEncoder) -> float:
+        raise RuntimeError("a fault of the scoring")
 
-    with pytest.raises(RuntimeError, match="a fault of the monitor"):
-        encoder.set_params(monitor=monitor, random_state=1).fit(PARAGRAPHS)
+    with pytest.raises(RuntimeError, match="a fault of the scoring"):
+        encoder.set_params(scoring=scoring, random_state=1).fit(PARAGRAPHS)
     np.testing.assert_array_equal(encoder.transform(QUERIES), old.transform(QUERIES))
     assert encoder.log_ == old.log_
 
