@@ -573,9 +573,10 @@ class HierarchicalSoftmax(nn.Module):
         if features is None:
             features = torch.empty((len(rows), 0), dtype=torch.int64, device=rows.device)
         direct = self.weight[:0, 0] if self.direct is None else self.direct
-        tables = (tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct))
+        weight, bias, table = (tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct))
         tree, constants = self.tree, np.array(self._constants, dtype=np.uint64)
-        scorer = TreeScorer(tree.children, tree.offsets, tree.score_offsets, *tables, constants, self._max_scores)
+        shape = tree.children, tree.offsets, tree.score_offsets
+        scorer = TreeScorer(*shape, weight, bias, table, constants, self._max_scores)
         return rows.detach().contiguous().numpy(), features.contiguous().numpy(), scorer
 
     def _descend(self, rows: Tensor, features: Tensor | None, draws: NDArray[np.float64]) -> Tensor:
@@ -595,5 +596,5 @@ class HierarchicalSoftmax(nn.Module):
         return self.__dict__ | {"_tensors": {}}
 
 
-def _map_rows(function: Callable[[slice], object], n_rows: int) -> None:
+def _map_rows(function: Callable[[slice], None], n_rows: int) -> None:
     map_blocks(function, n_rows, torch.get_num_threads(), min_rows=_MIN_ROWS)
