@@ -17,7 +17,8 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice
-from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._token_patterns import TOKENS
 from sklearn_hashnlp.training._bundles import EarlyStopping
 from sklearn_hashnlp.training._settings import Device
@@ -76,7 +77,7 @@ def make_text_classifier(
         Turns texts into vectors, which become columns beside the n-grams: a
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
         scikit-learn transformer that returns a dense array. It is not fitted again. It helps where labeled texts are
-        few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`.
+        few.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1

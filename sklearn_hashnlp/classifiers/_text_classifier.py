@@ -19,9 +19,8 @@ from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, takes_seve
 from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
-from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.text._ngram_vector_union import with_n_jobs
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
 from sklearn_hashnlp.training._bundles import EarlyStopping, HasBundles
 from sklearn_hashnlp.training._estimator import History
@@ -59,7 +58,7 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         Turns texts into vectors, which become columns beside the n-grams: a
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
         scikit-learn transformer that returns a dense array. It is not fitted again, and a clone of the classifier keeps
-        it. It helps where labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`. A change after
+        it. It helps where labeled texts are few. A change after
         ``fit`` has no effect before the next ``fit``; ``partial_fit``, ``warm_start`` and saving refuse it.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.

@@ -70,7 +70,8 @@ class SentenceNetwork(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer, WordBatch
+    >>> from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
+    >>> from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
     >>> network = SentenceNetwork(SGNNTransformer(40, 16, 1, 2, 32), projection_dim=8, context_weight=0.2)
     >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
     >>> network(WordBatch(torch.randn(3, 40), words, (words >= 0).float())).shape
@@ -149,7 +150,8 @@ class SentenceNetwork(nn.Module):
         Examples
         --------
         >>> import torch
-        >>> from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
+        >>> from sklearn_hashnlp.nn import SGNNTransformer
+        >>> from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
         >>> network = SentenceNetwork(SGNNTransformer(40, 16, 0), projection_dim=8, context_weight=0.2)
         >>> vectors = network.embed_words(torch.randn(3, 40))
         >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
@@ -303,7 +305,8 @@ class MaskedWordHead(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from sklearn_hashnlp.nn import MaskedWordHead, SGNNTransformer, WordBatch
+    >>> from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
+    >>> from sklearn_hashnlp.nn._sentence_network import MaskedWordHead
     >>> network = SGNNTransformer(n_features=40, embedding_dim=16, n_layers=2, n_heads=2, feedforward_size=32)
     >>> head = MaskedWordHead(16)
     >>> words = torch.tensor([[0, 1, 2], [2, 0, -1]])

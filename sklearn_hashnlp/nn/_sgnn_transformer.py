@@ -246,7 +246,7 @@ class SGNNTransformer(nn.Module):
             The sentences.
         hidden : Tensor of shape (n_sentences, longest), dtype bool, default=None
             Mask of the words that are hidden from the network, which reads zeros instead of x; see
-            :class:`MaskedWordHead`.
+            ``MaskedWordHead``.
 
         Returns
         -------

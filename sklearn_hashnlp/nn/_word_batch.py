@@ -54,7 +54,7 @@ class WordBatch(NamedTuple):
 
 
 class WordVectors(NamedTuple):
-    """The vectors of words, from which a :class:`SentenceNetwork` embeds sentences.
+    """The vectors of words, from which a ``SentenceNetwork`` embeds sentences.
 
     Attributes
     ----------

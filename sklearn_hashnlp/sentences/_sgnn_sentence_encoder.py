@@ -136,7 +136,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     n_parameters_ : int
         Number of parameters of the network.
     net_ : skorch.NeuralNet
-        The trained net; ``net_.module_.network`` is a :class:`~sklearn_hashnlp.nn.SentenceNetwork`.
+        The trained net; ``net_.module_.network`` is its torch module.
 
     See Also
     --------

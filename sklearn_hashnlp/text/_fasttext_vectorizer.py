@@ -85,7 +85,7 @@ class FastTextVectorizer(TextVectorizer):
 
     Examples
     --------
-    >>> from sklearn_hashnlp.text import FastTextVectorizer
+    >>> from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
     >>> vectorizer = FastTextVectorizer().fit(["a pan and a pot", "a knife"])
     >>> vectorizer.words_
     ['a', '</s>', 'pan', 'and', 'pot', 'knife']
@@ -206,7 +206,7 @@ class FastTextVectorizer(TextVectorizer):
 
         Examples
         --------
-        >>> from sklearn_hashnlp.text import FastTextVectorizer
+        >>> from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
         >>> vectorizer = FastTextVectorizer().fit(["a pan and a pot", "a knife"])
         >>> vectorizer.transform_words(["pan", "fork"]).toarray()
         array([[0., 0., 1., 0., 0., 0.],

@@ -62,7 +62,8 @@ class NgramVectorUnion(TextVectorizer):
     >>> from sklearn.decomposition import TruncatedSVD
     >>> from sklearn.feature_extraction.text import TfidfVectorizer
     >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn_hashnlp.text import AutoNgramVectorizer, NgramVectorUnion
+    >>> from sklearn_hashnlp.text import AutoNgramVectorizer
+    >>> from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
     >>> others = ["cats sleep", "the cat purrs and sleeps", "shares fell", "the price of shares fell"]
     >>> encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)).fit(others)
     >>> union = NgramVectorUnion(AutoNgramVectorizer(n_features=2**20), encoder)

@@ -16,13 +16,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, export_predictor, make_text_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
-from sklearn_hashnlp.text import (
-    AutoNgramVectorizer,
-    HashingNgramVectorizer,
-    NgramVectorUnion,
-    _auto_ngram_vectorizer,
-    _count_ngrams,
-)
+from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, _auto_ngram_vectorizer, _count_ngrams
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 
 TEXTS = ["what ?", "oh , really ?", "who knows ?", "no .", "yes .", "it is so ."]
 LABELS = ["question"] * 3 + ["statement"] * 3

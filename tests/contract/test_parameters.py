@@ -59,7 +59,8 @@ def test_the_table_has_every_public_estimator():
         for name, entry in public.items()
         if hasattr(entry, "get_params") and not issubclass(entry, Bundle | Callback)
     }
-    assert {name: type(CASES[name].make()) for name in ONE_OF_A_KIND} == estimators
+    made = {"FastTextVectorizer", "NgramVectorUnion"}  # by load_fasttext and for pretrained=
+    assert {name: type(CASES[name].make()) for name in ONE_OF_A_KIND if name not in made} == estimators
     assert all(issubclass(entry, BaseEstimator) for entry in estimators.values())
 
 

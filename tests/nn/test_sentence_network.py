@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn import MaskedWordHead, SentenceNetwork, SGNNTransformer, WordBatch
+from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
+from sklearn_hashnlp.nn._sentence_network import MaskedWordHead, SentenceNetwork
 
 from ..oracles import sentence_network as oracle
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sklearn_hashnlp.nn import (
-    LSHEmbedding,
-    SentenceNetwork,
-    SGNNTransformer,
-    WordBatch,
-)
+from sklearn_hashnlp.nn import LSHEmbedding, SGNNTransformer, WordBatch
+from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -19,13 +19,13 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn_hashnlp.text import (
     AutoNgramVectorizer,
     CharNgramFeaturizer,
-    FastTextVectorizer,
     FrequentNgramVectorizer,
     HashingNgramVectorizer,
-    NgramVectorUnion,
 )
 from sklearn_hashnlp.text._count_ngrams import count_ngrams
+from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._ngram_spec import ANALYZERS, SCHEMES, NgramSpec, cached_spec
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._specs_of import as_scikit_learn, specs_of
 
 TEXTS = ["To be, or not to be", "", "ÉTÉ à la plage 😀", b"that is the question", "no no \ud800 no"]

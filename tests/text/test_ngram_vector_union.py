@@ -9,7 +9,8 @@ from sklearn.frozen import FrozenEstimator
 
 from sklearn_hashnlp import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
-from sklearn_hashnlp.text import HashingNgramVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 
 TEXTS = ["a cat sleeps", "the cat purrs", "shares fell", "the price of the shares fell", ""]
 N_COLUMNS = 2**16

@@ -26,7 +26,8 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import LINKS, Unsuppor
 from sklearn_hashnlp.classifiers.export._standalone_linear import LinearTextPredictor, _Vectorizer
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
-from sklearn_hashnlp.text import AutoNgramVectorizer, CharNgramFeaturizer, FrequentNgramVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text import AutoNgramVectorizer, CharNgramFeaturizer, FrequentNgramVectorizer
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._specs_of import specs_of
 
 TEXTS = ["where is the station", "Who wrote it ?", "how many are there", "where do I go", "who was there", "how much"]
