@@ -184,14 +184,6 @@ def stream_labelled(
     labels : ndarray of shape (n_texts,), dtype str, or list of list of str
         Their labels.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be opened, for example ``FileNotFoundError``.
-    ValueError
-        If ``batch_size`` is not an integer of at least 1, ``paths`` is empty, or a file cannot be read as expected; the
-        message contains the file and the line.
-
     See Also
     --------
     load_labelled : Load a whole file.

@@ -34,13 +34,6 @@ def stream_paragraphs(
         The next paragraph, without surrounding whitespace; never empty. The lines of a block are stripped as well, and
         joined by ``"\n"``.
 
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError
-        If a path is not a file; raised before anything is read.
-    ValueError
-        If there are no paths, ``paragraph`` is unknown, or, while reading, a file is damaged or not UTF-8.
-
     See Also
     --------
     stream_wikipedia : Yield the paragraphs of a Wikipedia dump.

@@ -87,11 +87,6 @@ class CollisionReport:
         -------
         list of (int, CollisionRow)
             Numbers of n-grams in ascending order, with their collisions.
-
-        Raises
-        ------
-        ValueError
-            If the kind does not exist.
         """
         if kind not in self._ids:
             raise ValueError(f"This report has the kinds of collisions {', '.join(self._ids)}; got {kind!r}.")
@@ -165,7 +160,6 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
     Parameters
     ----------
     texts : iterable of str
-        The texts.
     model : classifier or vectorizer of texts, default=None
         A :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a pipeline of hashing vectorizers and a
         :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or another classifier, a fitted search over these,
@@ -232,7 +226,6 @@ def suggest_buckets(
     Parameters
     ----------
     texts : iterable of str
-        The texts.
     max_collision : float, default=0.01
         Maximum expected share of the distinct n-grams that collide with another, between 0 and 1.
     vectorizer : hashing vectorizer, union or pipeline of them, or classifier of texts, default=None

@@ -115,11 +115,6 @@ class Explanation:
         -------
         list of (str, float)
             n-grams and their contributions to the score of the label, by descending magnitude.
-
-        Raises
-        ------
-        ValueError
-            If ``label`` is not explained.
         """
         values = self.contributions_to(label)
         order = np.argsort(-np.abs(values), kind="stable")[:n].tolist()
@@ -138,11 +133,6 @@ class Explanation:
         -------
         ndarray of shape (n_ngrams,)
             The contribution of each n-gram.
-
-        Raises
-        ------
-        ValueError
-            If ``label`` is not explained.
         """
         index, sign = self._output(label)
         return sign * self.contributions[:, index]
@@ -162,11 +152,6 @@ class Explanation:
         -------
         ndarray of shape (n_characters,)
             The contribution of each character of ``text``.
-
-        Raises
-        ------
-        ValueError
-            If ``label`` is not explained.
         """
         steps = np.zeros(len(self.text) + 1)
         for spans, count, value in zip(self.spans, self.counts, self.contributions_to(label), strict=True):
@@ -191,13 +176,6 @@ class Explanation:
         dict
             ``"text"``, ``"predicted"``, ``"method"``, and in ``"labels"`` for each label its ``"score"``,
             ``"probability"``, ``"bias"`` and ``"ngrams"``, by descending magnitude.
-
-        Raises
-        ------
-        TypeError
-            If ``labels`` is a single label.
-        ValueError
-            If one of the ``labels`` is not explained.
         """
         return {
             "text": self.text,
@@ -302,13 +280,6 @@ class Explanation:
         -------
         str
             A ``div`` element without scripts and references to other files; the text and the labels are escaped.
-
-        Raises
-        ------
-        TypeError
-            If ``labels`` is a single label.
-        ValueError
-            If one of the ``labels`` is not explained.
         """
         views = [self._view(label, n) for label in _several(labels, self.shown_labels())]
         note = "" if self.method == "linear" else "Integrated gradients."
@@ -331,13 +302,6 @@ class Explanation:
         -------
         rich.console.RenderableType
             The text with colors, and a table of n-grams for each label.
-
-        Raises
-        ------
-        TypeError
-            If ``labels`` is a single label.
-        ValueError
-            If one of the ``labels`` is not explained.
         """
         return explanation_table([self._view(label, n) for label in _several(labels, self.shown_labels()[:1])])
 

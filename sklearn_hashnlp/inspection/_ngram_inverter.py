@@ -82,13 +82,6 @@ class NgramInverter:
         -------
         self : NgramInverter
             The inverter.
-
-        Raises
-        ------
-        TypeError
-            If a text is not a ``str``, or the vectorizer is not supported.
-        ValueError
-            If ``X`` is a single string or a table.
         """
         is_classifier = hasattr(self.vectorizer, "predict")
         self._sources = TextColumns.of(text_pipeline(self.vectorizer)[0] if is_classifier else self.vectorizer).sources
@@ -102,17 +95,11 @@ class NgramInverter:
         Parameters
         ----------
         X : iterable of str
-            The texts.
 
         Returns
         -------
         self : NgramInverter
             The inverter.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As for :meth:`fit`.
         """
         if not hasattr(self, "_sources"):
             return self.fit(X)
@@ -174,11 +161,6 @@ class NgramInverter:
         -------
         list of str
             The n-grams by descending frequency; empty if no text of ``fit`` has one in this column.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
         """
         self._check_fitted()
         first, last = np.searchsorted(self._columns, [column, column + 1]).tolist()
@@ -197,11 +179,6 @@ class NgramInverter:
         ndarray of shape (n_columns,), dtype int64
             One column for each vectorizer of a union that counts such n-grams and has recorded this one; otherwise one
             for each of them.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
         """
         self._check_fitted()
         recorded = [source for source, counts in zip(self._sources, self._counts, strict=True) if ngram in counts]
@@ -222,11 +199,6 @@ class NgramInverter:
         ndarray of shape (n_columns,), dtype object
             The n-gram in each column. Multiple n-grams are separated by `` | ``, by descending frequency; a column
             without known n-grams is called ``column`` and its index.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
         """
         self._check_fitted()
         wanted = self.columns_ if columns is None else np.asarray(columns)
@@ -252,15 +224,6 @@ class NgramInverter:
         list of (str, float)
             N-grams and their weights in descending order: the change of the label's score by one occurrence, before the
             row is normalized. N-grams in one column have the same weight.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``, or if the model is not fitted.
-        TypeError
-            If the model is not linear.
-        ValueError
-            If the model does not have the label, or has fewer columns than the vectorizer.
         """
         self._check_fitted()
         steps, classifier = text_pipeline(model)

@@ -65,11 +65,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
             The natural logarithm of each sentence's probability: the sum over its words, including ``</s>`` and unknown
             words, which count as ``<unk>``. With ``padding="reference"`` the first words are excluded, and the score of
             a sentence that is too short is NaN.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``X`` is not as in ``fit``.
         """
         return self._sum_log_probs(self._windows(X))[0]
 
@@ -89,13 +84,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
             Indices of the candidates, the best first; ties are in the order of the candidates.
         scores : ndarray of shape (n_candidates,), dtype float64
             Their mean log-probabilities per word (natural logarithm, including ``</s>``) in the same order.
-
-        Raises
-        ------
-        TypeError
-            If ``candidates`` is a single string, or holds something that is not a sentence.
-        ValueError
-            If there is no candidate, or one is empty or, with ``padding="reference"``, too short.
 
         Examples
         --------
@@ -132,19 +120,13 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         ----------
         X : iterable of (str or list of str), path-like or callable
             Sentences, as in ``fit``.
-        y : None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         float
             The mean log-probability (natural logarithm) of all words, including ``</s>`` and unknown words, which count
             as ``<unk>``; ``<s>`` is never predicted.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``X`` is not as in ``fit``, or holds no word.
         """
         windows = self._windows(X)
         if len(windows) == 0:
@@ -165,12 +147,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         float
-            The perplexity.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``X`` is not as in ``fit``, or holds no word.
         """
         return math.exp(min(-self.score(X), 700.0))
 
@@ -187,11 +163,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         -------
         ndarray of str of shape (n_contexts,)
             The words; ``</s>`` ends the sentence.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a context is not a sentence or is too short.
         """
         return self._words_of(self._log_probs(part).argmax(axis=1) for part in self._batches_of(contexts))
 
@@ -207,11 +178,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         -------
         ndarray of float64 of shape (n_contexts, n_words - 1)
             Columns in the order of ``vocabulary_`` without ``<s>``, which is never predicted.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a context is not a sentence or is too short.
         """
         probabilities = [np.exp(self._log_probs(part)) for part in self._batches_of(contexts)]
         return np.concatenate([np.empty((0, self._tokenizer.vocabulary.n_classes)), *probabilities])
@@ -230,11 +196,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         -------
         list of list of (str, float)
             For each context the words and their probabilities, the most probable first.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a context is not a sentence or is too short, or ``k`` is not an integer of at least 1.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
@@ -272,13 +233,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         list of list of str
             The words of each sentence, including ``start`` and any preceding sentences in it, without ``<s>`` and the
             final ``</s>``.
-
-        Raises
-        ------
-        ValueError
-            If ``n`` or ``max_length`` is negative, or ``start`` is too short.
-        TypeError
-            If ``n`` or ``max_length`` is not an integer, or ``start`` is not a sentence.
         """
         check_is_fitted(self)
         name = type(self).__name__

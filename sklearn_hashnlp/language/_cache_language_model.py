@@ -142,22 +142,11 @@ class CacheLanguageModel(BaseLanguageModel):
         ----------
         X : iterable of (str or iterable of str), path-like or callable
             Sentences, as in :meth:`HsigmoidLanguageModel.fit`.
-        y : None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : CacheLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError
-            If ``X`` is a single string, or holds something that is not a sentence.
-        ValueError
-            If a parameter is invalid or there is no sentence.
-        OSError
-            If a file cannot be read.
         """
         name = type(self).__name__
         special_tokens = SpecialTokens.of(self)

@@ -353,28 +353,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``, of tuples or arrays
             of ``order`` word ids: a context and the next word. ``<s>`` at the start of a sentence and ``</s>`` at its
             end are ignored, since they are added to every sentence; elsewhere they are unknown words.
-        y : None
-            Ignored.
+        y : Ignored
         X_valid : as X, default=None
             Validation sentences, evaluated after every epoch. None with ``early_stopping``: a part of ``X``.
 
         Returns
         -------
         self : HsigmoidLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError
-            If ``X`` is a single string, or an element is not a sentence.
-        ValueError
-            If a parameter is invalid; if there is no sentence or, with ``padding="reference"``, no sentence that is
-            long enough; if training diverges; if ``checkpoint_dir`` has checkpoints and ``resume`` is not set; or if
-            ``resume`` or ``warm_start`` is set and the vocabulary or the net's hyper-parameters are not the same.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
-        OSError
-            If a file cannot be read or a checkpoint cannot be written.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
@@ -410,18 +395,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         X : iterable of (str or iterable of str), path-like or callable
             Sentences, as in ``fit``. The first call fixes the vocabulary: the words of its sentences, unless
             ``vocabulary`` is set.
-        y : None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : HsigmoidLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError, ValueError, RuntimeError, OSError
-            As in ``fit``.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)

@@ -134,8 +134,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         X : iterable of (str or iterable of str), path-like or callable, default=None
             Training sentences, as in :meth:`HsigmoidLanguageModel.fit`. With ``prefit`` only needed for
             ``frequency_bins``.
-        y : None
-            Ignored.
+        y : Ignored
         X_valid : as X, default=None
             Validation sentences for learning the weights, on which the models must not be trained. They are also passed
             to ``fit`` of models with a parameter ``X_valid``. None: the last part of ``X``, which is then excluded from
@@ -144,19 +143,6 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         Returns
         -------
         self : InterpolatedLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError
-            If ``models`` holds an object that is not a language model, or ``X`` one that is not a sentence.
-        ValueError
-            If a parameter is invalid; if the models have different words, or one of them has ``padding="reference"``;
-            or if there is no text to learn from.
-        NotFittedError
-            If ``prefit`` is set and a model is not fitted.
-        OSError
-            If a file cannot be read.
         """
         self._check_parameters(X, X_valid)
         train, valid = self._read(X, X_valid)
@@ -179,7 +165,6 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         Returns
         -------
         dict
-            Names and values.
         """
         parameters = super().get_params(deep=False)
         for name, model in self._named_models() if deep else ():
@@ -198,12 +183,6 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         Returns
         -------
         self : InterpolatedLanguageModel
-            The estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter does not exist.
         """
         if "models" in params:
             self.models = params.pop("models")

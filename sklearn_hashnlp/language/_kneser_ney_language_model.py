@@ -140,18 +140,11 @@ class KneserNeyLanguageModel(BaseLanguageModel):
             Sentences: strings, which are split at whitespace, or lists of words; a path-like of a UTF-8 text file with
             one sentence per line; or a *reader*, a function without arguments that returns an iterator of sentences or
             of tuples of ``order`` word ids, which requires ``vocabulary``.
-        y : None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         KneserNeyLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is invalid, or ``X`` is not a corpus or is empty.
         """
         name, order = type(self).__name__, int(self.order)
         discounts, min_counts = self._check_discounts(order), self._check_min_ngram_counts(order)
@@ -185,37 +178,11 @@ class KneserNeyLanguageModel(BaseLanguageModel):
             File to write, compressed if its name ends with ``.gz``, ``.bz2`` or ``.xz``; an existing file is replaced
             atomically.
 
-        Raises
-        ------
-        ValueError
-            If a word is empty, contains whitespace, cannot be encoded in UTF-8, or is ``<s>``, ``</s>`` or ``<unk>``
-            without being a special token; or if the name of the file ends with ``.zip``.
-        OSError
-            If the file cannot be written.
-
-        See Also
-        --------
-        load_arpa : Load such a file.
-
         Notes
         -----
         The numbers are written with all digits, so that the loaded model has exactly the same probabilities. ``<s>``,
         which is never predicted, has the probability zero, written as -99. Other special tokens of the model are
         written as ``<s>``, ``</s>`` and ``<unk>``.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from sklearn_hashnlp.language import KneserNeyLanguageModel
-        >>> model = KneserNeyLanguageModel(order=2, discounts=0.5).fit(["a b", "b"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save_arpa(Path(folder, "model.arpa"))
-        ...     lines = Path(folder, "model.arpa").read_text().splitlines()
-        >>> print(*lines[:3], sep="\n")
-        \data\
-        ngram 1=5
-        ngram 2=4
         """
         check_is_fitted(self)
         write_arpa(Path(path), self._trie, self._tokenizer.vocabulary.rename(DEFAULT_TOKENS), self.n_ngrams_)
@@ -241,10 +208,6 @@ class KneserNeyLanguageModel(BaseLanguageModel):
             If the file has another format or is damaged; the message names the line.
         FileNotFoundError
             If the file does not exist.
-
-        See Also
-        --------
-        save_arpa : Save a model in this format.
 
         Examples
         --------

@@ -62,11 +62,6 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         -------
         ndarray of str of shape (n_contexts,)
             The words; ``</s>`` ends the sentence.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a context is not a sentence or is too short, or ``search`` is unknown.
         """
         check_is_fitted(self)
         has_tree = self.net_.module_.output == "hsigmoid"
@@ -94,11 +89,6 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         SoftmaxTree
             The tree; its classes are all words of ``vocabulary_`` without ``<s>``.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If ``X`` is not as in ``fit``, or holds no word.
-
         References
         ----------
         .. [1] Mnih & Hinton (2008). A scalable hierarchical distributed language model. NIPS, section 4.
@@ -125,19 +115,6 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         ndarray of float32 of shape (n_words, hidden_size)
             The vectors in the order of ``vocabulary_``; zeros for ``<s>`` and for words that are not in ``X``. With
             ``direct_connections=True`` they also hold the context's ``(order - 1) * embedding_dim`` embeddings.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``X`` is not as in ``fit``, or holds no word.
-
-        Examples
-        --------
-        >>> from sklearn_hashnlp.language import HsigmoidLanguageModel
-        >>> sentences = ["a cat sleeps", "a dog sleeps", "the mat is red", "the rug is red"] * 5
-        >>> model = HsigmoidLanguageModel(order=3, embedding_dim=4, hidden_size=8, random_state=0).fit(sentences)
-        >>> model.context_vectors(sentences).shape
-        (12, 8)
         """
         vectors = self._mean_states(self._windows(X))
         return np.concatenate([vectors, np.zeros_like(vectors[:1])])
@@ -162,13 +139,6 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         list of (str, float)
             Words and their cosine similarities, the most similar first; ties are in the order of ``vocabulary_``. The
             word itself and the special tokens ``<s>``, ``</s>`` and ``<unk>`` are excluded.
-
-        Raises
-        ------
-        TypeError
-            If the word is not a string.
-        ValueError
-            If the word is not in the vocabulary, or ``n`` is less than 1.
         """
         return self._nearest(self._unit_vectors([word])[0], n, {word}, "most_similar")
 
@@ -191,13 +161,6 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
             Words and their cosine similarities, the most similar first. The three words and the special tokens are
             excluded.
 
-        Raises
-        ------
-        TypeError
-            If a word is not a string.
-        ValueError
-            If a word is not in the vocabulary, or ``n`` is less than 1.
-
         References
         ----------
         .. [1] Mikolov, Yih & Zweig (2013). Linguistic regularities in continuous space word representations. NAACL,
@@ -212,20 +175,8 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         Parameters
         ----------
         path : str or path-like
-            The file.
         binary : bool, default=False
             Whether to write the binary format rather than the text format.
-
-        Raises
-        ------
-        ValueError
-            If a word contains whitespace.
-        OSError
-            If the file cannot be written.
-
-        See Also
-        --------
-        sklearn_hashnlp.persistence.load_word_vectors : Load such files.
         """
         save_word_vectors(path, self._words(), self.embeddings_, binary=binary)
 

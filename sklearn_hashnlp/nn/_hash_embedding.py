@@ -106,13 +106,6 @@ class HashEmbedding(HashTables):
         -------
         Tensor of shape (..., output_dim)
             The vector e_w of each id.
-
-        Raises
-        ------
-        TypeError
-            If the ids are not integers.
-        ValueError
-            If ``hash_rows=False`` and an id is not a row of the first table.
         """
         if self.padding_idx is None:
             return self._embed(ids)
@@ -269,16 +262,6 @@ class HashEmbeddingBag(HashTables):
         Returns
         -------
         Tensor of shape (n_documents, output_dim)
-            The vector of each document.
-
-        Raises
-        ------
-        ValueError
-            If ids, offsets or weights have a wrong shape, or the offsets do not rise from 0 to ``n_values``. On a CUDA
-            device and in compiled programs wrong values of offsets fail an assertion instead, which may be reported
-            later. If ``hash_rows=False`` and an id is not a row of the first table.
-        TypeError
-            If ids or offsets are not integers.
         """
         check_bags(ids, offsets, per_sample_weights)
         offsets = offsets.to(torch.int64)

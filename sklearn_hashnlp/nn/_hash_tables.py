@@ -159,13 +159,6 @@ class HashTables(nn.Module):
             Rows of ``importance``: h(w); D1(w) for ``"paper"``; w itself with ``hash_rows=False``.
         slots : Tensor of int64, shape (..., num_hashes)
             Rows of ``pool``: u_1(w) .. u_k(w); of D1(w) for ``"paper"``. For ``"standard"`` one column, ``rows``.
-
-        Raises
-        ------
-        TypeError
-            If the ids are not integers.
-        ValueError
-            If ``hash_rows=False`` and an id is not a row of the first table.
         """
         mixed, high = mix_ids(self._keys(ids))
         if self.hash_rows:
@@ -191,11 +184,6 @@ class HashTables(nn.Module):
         ----------
         ids : Tensor of any integer dtype and any shape
             Feature ids.
-
-        Raises
-        ------
-        ValueError
-            If an id is not a row. Not checked on CUDA devices, where the lookup fails an assertion.
         """
         if self.hash_rows or ids.device.type != "cpu" or not ids.numel():
             return
@@ -224,33 +212,11 @@ class HashTables(nn.Module):
         return functional.embedding(rows, self.importance, sparse=self.sparse)
 
     def get_extra_state(self) -> Tensor:
-        """Return the parameters of the hash functions and the aggregation, for ``state_dict``.
-
-        Returns
-        -------
-        Tensor of int64, shape (5,)
-            The hash specification; the seed modulo ``2**64`` in two's complement; the index of the variant, plus 256 if
-            ``hash_rows=False``; and the indices of the aggregation and the norm. A tensor can be stored in formats for
-            tensors only.
-        """
+        """Return the parameters of the hash functions and the aggregation, for ``state_dict``."""
         return torch.tensor(self.spec.to_numbers(), dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that a state was saved with the hash functions and the aggregation of this module.
-
-        A state of hash specification 1, which uses the low 32 bits of ids only, changes the specification of the
-        module.
-
-        Parameters
-        ----------
-        state : Tensor of int64, shape (5,)
-            A result of :meth:`get_extra_state`.
-
-        Raises
-        ------
-        ValueError
-            If the hash functions, the aggregation or the norm differ, or the state is invalid.
-        """
+        """Check that a state was saved with the hash functions and the aggregation of this module."""
         if state.shape != (5,):
             raise ValueError(f"The state of hash tables has 5 numbers, got the shape {tuple(state.shape)}.")
         self.spec = self.spec.matched(state.tolist())

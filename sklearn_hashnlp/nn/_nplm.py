@@ -107,11 +107,6 @@ class NPLM(nn.Module):
     output_layer : Module
         b, and U concatenated with W.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or parameters are incompatible.
-
     References
     ----------
     .. [1] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3, section 2,
@@ -214,11 +209,6 @@ class NPLM(nn.Module):
         ----------
         counts : array-like of shape (num_classes,)
             Counts of the words that can be predicted. Each is increased by one (add-one smoothing).
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there is not one finite count >= 0 for each word.
         """
         self.output_layer.init_bias(counts)
 
@@ -238,11 +228,6 @@ class NPLM(nn.Module):
             log P(target | context).
         loss : Tensor of shape ()
             Mean negative log-likelihood.
-
-        Raises
-        ------
-        ValueError
-            If the contexts do not have that shape, or a target is out of range (only checked on the CPU).
         """
         result: SoftmaxOutput = self.output_layer(self.hidden(context), target, *self._features(context))
         return result.output, result.loss
@@ -259,11 +244,6 @@ class NPLM(nn.Module):
         -------
         Tensor of shape (rows, hidden_size), or with direct connections (rows, hidden_size + width of x)
             The hidden layer and x, concatenated; with ``output="tied_softmax"`` of shape (rows, embedding_dim).
-
-        Raises
-        ------
-        ValueError
-            If the contexts do not have that shape.
         """
         n_axes = (2,) if isinstance(self.embedding, WordTable) else (2, 3)
         n_words = self.far_context + self.order - 1
@@ -320,12 +300,6 @@ class NPLM(nn.Module):
         Returns
         -------
         Tensor of shape (rows,), dtype int64
-            The predicted word of each row.
-
-        Raises
-        ------
-        ValueError
-            If ``search`` is invalid, or "greedy" without a tree.
         """
         hidden, features = self.hidden(context), self._features(context)
         words: Tensor
@@ -370,7 +344,6 @@ class NPLM(nn.Module):
         Returns
         -------
         Tensor of shape (rows,), dtype int64
-            The sampled word of each row.
         """
         words: Tensor = self.output_layer.sample(self.hidden(context), *self._features(context), generator=generator)
         return words

@@ -26,11 +26,6 @@ class BlockLoss(nn.Module, ABC):
         -------
         Tensor of shape ()
             The loss, in float32 also under autocast; in float64 for such vectors.
-
-        Raises
-        ------
-        ValueError
-            If there are no vectors, or if the numbers of vectors and blocks differ.
         """
         if vectors.dim() != 2 or not len(vectors) or blocks.shape != vectors.shape[:1]:
             raise ValueError(
@@ -108,13 +103,7 @@ class SimilarityBXENT(BlockLoss):
         return entropies.mean()
 
     def extra_repr(self) -> str:
-        """Describe the loss in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters.
-        """
+        """Describe the loss in ``repr``."""
         return f"balance={self.balance}"
 
 
@@ -169,11 +158,6 @@ class InfoNCELoss(BlockLoss):
     temperature : float, default=0.05
         Positive; the lower it is, the more the nearest negative examples weigh.
 
-    Raises
-    ------
-    ValueError
-        If the temperature is not positive.
-
     See Also
     --------
     SimilarityBXENT, CosineProximityLoss, VonMisesFisherLoss : Other losses of the same arguments.
@@ -208,13 +192,7 @@ class InfoNCELoss(BlockLoss):
         return masked_mean(by_vector, n_others > 0)
 
     def extra_repr(self) -> str:
-        """Describe the loss in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters.
-        """
+        """Describe the loss in ``repr``."""
         return f"temperature={self.temperature}"
 
 
@@ -243,11 +221,6 @@ class VonMisesFisherLoss(BlockLoss):
     contrast : float, default=1.0
         Weight of the second term; not negative. In [1]_ the target vectors are fixed, so the density is enough. Here
         they are learned, and with 0 nothing keeps them from all becoming the same.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     See Also
     --------
@@ -305,13 +278,7 @@ class VonMisesFisherLoss(BlockLoss):
         return ((half - 1) * math.log(2) - half * math.log(2 * math.pi) - log_sums).to(predictions.dtype)
 
     def extra_repr(self) -> str:
-        """Describe the loss in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters.
-        """
+        """Describe the loss in ``repr``."""
         return f"concentration={self.concentration}, contrast={self.contrast}"
 
 

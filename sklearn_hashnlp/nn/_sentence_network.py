@@ -56,11 +56,6 @@ class SentenceNetwork(nn.Module):
     dim : int
         Columns of the vector of a sentence.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     References
     ----------
     .. [1] Mu & Viswanath (2018). All-but-the-top: simple and effective postprocessing for word representations. ICLR,
@@ -111,7 +106,6 @@ class SentenceNetwork(nn.Module):
         Parameters
         ----------
         batch : WordBatch
-            The sentences.
         context_weight : float, "auto" or None, default=None
             Replaces the weight of the network, if this has both parts.
 
@@ -120,11 +114,6 @@ class SentenceNetwork(nn.Module):
         Tensor of shape (n_sentences, dim)
             Unit vectors, zero for a sentence without words; float32, also of half precision and under autocast, or
             float64 of float64.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
         """
         return self.embed_sentences(self.embed_words(batch.projections), batch.words, batch.weights, context_weight)
 
@@ -139,22 +128,6 @@ class SentenceNetwork(nn.Module):
         Returns
         -------
         WordVectors
-            The vectors of the words.
-
-        Raises
-        ------
-        ValueError
-            If the projections have another number of columns.
-
-        Examples
-        --------
-        >>> import torch
-        >>> from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
-        >>> network = SentenceNetwork(SGNNTransformer(40, 16, 0), projection_dim=8, context_weight=0.2)
-        >>> vectors = network.embed_words(torch.randn(3, 40))
-        >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
-        >>> network.embed_sentences(vectors, words, (words >= 0).float()).shape
-        torch.Size([2, 24])
         """
         context = None if self.transformer is None else self.transformer.word_vectors(projections)
         return WordVectors(None if self.spelling is None else _spell_words(self.spelling, projections), context)
@@ -178,12 +151,6 @@ class SentenceNetwork(nn.Module):
         Returns
         -------
         Tensor of shape (n_sentences, dim)
-            As :meth:`forward`.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no vector.
         """
         weight = self.context_weight if context_weight is None else context_weight
         n_words = (words >= 0).sum(dim=1, keepdim=True)
@@ -213,17 +180,11 @@ class SentenceNetwork(nn.Module):
         Parameters
         ----------
         batch : WordBatch
-            The sentences.
 
         Returns
         -------
         Tensor of shape (n_sentences, projection_dim)
             s, unit vectors; zero for a sentence without words.
-
-        Raises
-        ------
-        RuntimeError
-            If the network has no first part.
         """
         if self.spelling is None:
             raise RuntimeError("SentenceNetwork.spell: with context_weight=1 the network has no spelling part.")
@@ -253,13 +214,7 @@ class SentenceNetwork(nn.Module):
         return result
 
     def extra_repr(self) -> str:
-        """Describe the module in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters that its submodules do not show.
-        """
+        """Describe the module in ``repr``."""
         return f"context_weight={self.context_weight}, n_components_removed={len(self.common)}, dim={self.dim}"
 
 
@@ -289,11 +244,6 @@ class MaskedWordHead(nn.Module):
     ----------
     linear : torch.nn.Linear
         From a contextual vector to a predicted one.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     References
     ----------
@@ -351,13 +301,7 @@ class MaskedWordHead(nn.Module):
         return total / max(len(hidden_words), 1)
 
     def extra_repr(self) -> str:
-        """Describe the head in ``repr``.
-
-        Returns
-        -------
-        str
-            The temperature.
-        """
+        """Describe the head in ``repr``."""
         return f"temperature={self.temperature}"
 
 

@@ -73,14 +73,6 @@ class AttentionSeq2Seq(nn.Module):
     output : Module
         The output layer.
 
-    Raises
-    ------
-    ValueError
-        If a size is less than 1, ``end`` is not a symbol, or the output layer has a different number of input columns
-        or classes.
-    TypeError
-        If the output layer has no method ``predict``.
-
     See Also
     --------
     HierarchicalSoftmax : An output layer with a cost logarithmic in the number of symbols.
@@ -185,12 +177,6 @@ class AttentionSeq2Seq(nn.Module):
             log P(target and its end | source).
         loss : Tensor of shape ()
             Mean negative log-likelihood per symbol, including ends.
-
-        Raises
-        ------
-        ValueError
-            If the arguments are not matrices with the same number of rows, padding precedes a symbol, or a symbol is
-            out of range or ``end`` (only checked on the CPU).
         """
         if target.shape[:1] != source.shape[:1]:
             raise ValueError(
@@ -218,11 +204,6 @@ class AttentionSeq2Seq(nn.Module):
         -------
         Tensor of shape (rows, steps, decoder_size)
             s_1 .. s_steps.
-
-        Raises
-        ------
-        ValueError
-            If the source is invalid, as for :meth:`forward`, or ``steps`` is less than 1.
         """
         if steps < 1:
             raise ValueError(f"AttentionSeq2Seq: steps must be 1 or more, got {steps}.")
@@ -251,11 +232,6 @@ class AttentionSeq2Seq(nn.Module):
         -------
         Tensor of shape (rows, length), dtype int64
             Strings without ``end``, padded with -1 to the longest, at most ``max_length``.
-
-        Raises
-        ------
-        ValueError
-            If the source is invalid, as for :meth:`forward`, or ``max_length`` is negative.
         """
         if max_length is not None and max_length < 0:
             raise ValueError(f"AttentionSeq2Seq: max_length must be 0 or more, got {max_length}.")

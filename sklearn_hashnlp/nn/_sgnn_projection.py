@@ -50,11 +50,6 @@ class SGNNProjection(nn.Module):
     output_dim : int
         Columns of the output: T d, or for ``"packed"`` an eighth of that, rounded up.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     References
     ----------
     .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP,
@@ -125,13 +120,6 @@ class SGNNProjection(nn.Module):
         -------
         Tensor of shape (n_rows, output_dim), dtype uint8, int8 or float32
             The projections. All bits of a row that is empty or all zero are 0 (-1 for ``"sign"``).
-
-        Raises
-        ------
-        ValueError
-            If ids, offsets or weights have a wrong shape, or the offsets do not increase from 0 to ``n_values``.
-        TypeError
-            If ids or offsets are not integers.
         """
         check_bags(ids, offsets, per_sample_weights)
         if ids.dtype not in INTEGERS:
@@ -152,24 +140,11 @@ class SGNNProjection(nn.Module):
         Parameters
         ----------
         rows : Tensor of shape (n_rows, n_columns), any dtype
-            The rows.
 
         Returns
         -------
         Tensor of shape (n_rows, output_dim), dtype uint8, int8 or float32
             The projections of their nonzero values.
-
-        Raises
-        ------
-        ValueError
-            If ``rows`` does not have two axes.
-
-        Examples
-        --------
-        >>> import torch
-        >>> from sklearn_hashnlp.nn import SGNNProjection
-        >>> SGNNProjection(2, 4).project_dense(torch.tensor([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 5.0]])).tolist()
-        [[0, 0, 0, 1, 0, 0, 1, 0], [0, 0, 0, 1, 0, 0, 1, 0]]
         """
         if rows.dim() != 2:
             raise ValueError(f"rows must have shape (n_rows, n_columns), got {tuple(rows.shape)}.")
@@ -196,14 +171,6 @@ class SGNNProjection(nn.Module):
         Returns
         -------
         ndarray of shape (n_rows, output_dim), dtype uint8, int8 or float32
-            The projections.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn_hashnlp.nn import SGNNProjection
-        >>> SGNNProjection(2, 4).project_arrays(np.array([0, 1]), np.array([7]), np.array([1.0])).shape
-        (1, 8)
         """
         tensors = (torch.from_numpy(array).to(self.ties.device) for array in (indices, indptr, data))
         projections: NDArray[Any] = self(*tensors).cpu().numpy()
@@ -271,15 +238,7 @@ class SGNNProjection(nn.Module):
         return packed
 
     def get_extra_state(self) -> Tensor:
-        """Return the parameters of the projection, for ``state_dict``.
-
-        Returns
-        -------
-        Tensor of int64, shape (6,)
-            ``num_projections``; ``num_bits``; the index of ``hyperplanes``; the bits of ``density`` as float64; the
-            seed modulo ``2**64`` in two's complement; and the index of ``output``. A tensor can be stored in formats
-            for tensors only.
-        """
+        """Return the parameters of the projection, for ``state_dict``."""
         density = int(np.float64(self.density).view(np.int64))
         seed = (self.seed + 2**63) % 2**64 - 2**63
         kind, output = tuple(KINDS).index(self.hyperplanes), get_args(Output).index(self.output)
@@ -287,18 +246,7 @@ class SGNNProjection(nn.Module):
         return torch.tensor(numbers, dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that a state has the same projection.
-
-        Parameters
-        ----------
-        state : Tensor of int64, shape (6,)
-            A result of :meth:`get_extra_state`.
-
-        Raises
-        ------
-        ValueError
-            If the projection differs.
-        """
+        """Check that a state has the same projection."""
         if (own := self.get_extra_state().tolist()) == (other := state.tolist()):
             return
         names = ("num_projections", "num_bits", "hyperplanes", "density", "seed", "output")

@@ -76,11 +76,6 @@ class SGNNTransformer(nn.Module):
     dim : int
         Columns of the vector of a sentence.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     References
     ----------
     .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
@@ -165,18 +160,12 @@ class SGNNTransformer(nn.Module):
         Parameters
         ----------
         batch : WordBatch
-            The sentences.
 
         Returns
         -------
         Tensor of shape (n_sentences, dim)
             Unit vectors, zero for a sentence without words; float32, also of half precision and under autocast, or
             float64 of float64.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
         """
         return self.embed_sentences(self.word_vectors(batch.projections), batch.words, batch.weights)
 
@@ -195,12 +184,6 @@ class SGNNTransformer(nn.Module):
         Returns
         -------
         Tensor of shape (n_sentences, dim)
-            As :meth:`forward`.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no vector.
         """
         _check_words(len(vectors), words, weights)
         encoded = self.widen(torch.cat(self._encode(vectors, words, None), dim=2))
@@ -219,11 +202,6 @@ class SGNNTransformer(nn.Module):
         -------
         Tensor of shape (n_words, embedding_dim)
             x = W p of each word, plus its vector from the tables.
-
-        Raises
-        ------
-        ValueError
-            If the projections have another shape.
         """
         if projections.dim() != 2 or projections.shape[1] != self.n_features:
             raise ValueError(
@@ -243,7 +221,6 @@ class SGNNTransformer(nn.Module):
         Parameters
         ----------
         batch : WordBatch
-            The sentences.
         hidden : Tensor of shape (n_sentences, longest), dtype bool, default=None
             Mask of the words that are hidden from the network, which reads zeros instead of x; see
             :class:`MaskedWordHead`.
@@ -252,11 +229,6 @@ class SGNNTransformer(nn.Module):
         -------
         Tensor of shape (n_sentences, longest, embedding_dim)
             The vectors; arbitrary at padding.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
         """
         vectors = self.word_vectors(batch.projections)
         _check_words(len(vectors), batch.words, batch.weights)
@@ -294,13 +266,7 @@ class SGNNTransformer(nn.Module):
                     last.bias.zero_()
 
     def extra_repr(self) -> str:
-        """Describe the module in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters that its submodules do not show.
-        """
+        """Describe the module in ``repr``."""
         return f"depths={self.depths}, init={self.init!r}, dim={self.dim}"
 
 

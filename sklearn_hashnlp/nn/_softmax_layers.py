@@ -157,7 +157,6 @@ class SoftmaxLayer(nn.Module):
         Returns
         -------
         Tensor of shape (...), dtype int64
-            The predicted class of each row.
         """
         with torch.no_grad():
             return self.log_prob(input).argmax(dim=-1)
@@ -178,11 +177,6 @@ class SoftmaxLayer(nn.Module):
             Log-probabilities in descending order; float32, or float64 for float64 input.
         classes : Tensor of shape (..., k), dtype int64
             The classes in that order.
-
-        Raises
-        ------
-        ValueError
-            If ``k`` is out of range.
         """
         if not 1 <= k <= self.n_classes:
             raise ValueError(f"{type(self).__name__}: k must be between 1 and n_classes={self.n_classes}, got {k}.")
@@ -203,7 +197,6 @@ class SoftmaxLayer(nn.Module):
         Returns
         -------
         Tensor of shape (...), dtype int64
-            The sampled class of each row.
         """
         with torch.no_grad():
             probabilities = flatten_rows(self.log_prob(input).exp())
@@ -236,11 +229,6 @@ class FullSoftmax(SoftmaxLayer):
         One row for each class, initialized uniformly in +-1/sqrt(in_features), as in :class:`torch.nn.Linear`.
     bias : Parameter of shape (n_classes,)
         One value for each class, initialized as the weight; :meth:`init_bias` sets it from class counts.
-
-    Raises
-    ------
-    ValueError
-        If a size is less than 1, or the reduction is unknown.
 
     See Also
     --------
@@ -299,11 +287,6 @@ class FullSoftmax(SoftmaxLayer):
         ----------
         counts : array-like of shape (n_classes,)
             Class counts.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there is not one finite count >= 0 for each class.
         """
         smoothed = smoothed_counts(counts, self.n_classes, "FullSoftmax.init_bias")
         self.bias.copy_(torch.from_numpy(map_distinct(math.log, smoothed / smoothed.sum())))
@@ -324,13 +307,6 @@ class FullSoftmax(SoftmaxLayer):
             log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for float64 input.
         loss : Tensor of shape (), or (...) with ``reduction="none"``
             Negative log-likelihood; NaN for the mean over no rows.
-
-        Raises
-        ------
-        ValueError
-            If a shape is wrong, or a target is out of range (only checked on the CPU).
-        TypeError
-            If an argument is not a Tensor, or the target does not have an integer dtype.
         """
         rows = check_input("FullSoftmax", input, self.in_features)
         shape = input.shape[:-1]

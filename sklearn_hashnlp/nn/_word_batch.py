@@ -41,14 +41,12 @@ class WordBatch(NamedTuple):
         Parameters
         ----------
         device : torch.device or str
-            The device.
         non_blocking : bool, default=False
             Whether to copy asynchronously, if the tensors are in pinned memory.
 
         Returns
         -------
         WordBatch
-            The batch on that device.
         """
         return WordBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in self))
 

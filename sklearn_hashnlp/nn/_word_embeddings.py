@@ -132,11 +132,6 @@ class LSHEmbedding(nn.Module):
     tables : torch.nn.EmbeddingBag
         All tables, concatenated, with sparse gradients. Initialized with zeros.
 
-    Raises
-    ------
-    ValueError
-        If a size is not positive, ``table_bits`` is more than 31, or ``key_bits`` is not from ``table_bits`` to 62.
-
     References
     ----------
     .. [1] Charikar (2002). Similarity estimation techniques from rounding algorithms. STOC, section 3.
@@ -174,12 +169,6 @@ class LSHEmbedding(nn.Module):
         Returns
         -------
         Tensor of shape (n_words, embedding_dim)
-            The vector of each word.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than ``n_tables * table_bits`` columns, or ``n_tables * key_bits``.
         """
         vectors: Tensor = self.tables(self.buckets(projections))
         return vectors
@@ -196,11 +185,6 @@ class LSHEmbedding(nn.Module):
         -------
         Tensor of shape (n_words, n_tables), dtype int64
             Row indices of :attr:`tables`. The first bit of a bucket is the most significant.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than ``n_tables * table_bits`` columns, or ``n_tables * key_bits``.
         """
         n_bits = self.n_tables * self.key_bits
         if projections.shape[1] < n_bits:

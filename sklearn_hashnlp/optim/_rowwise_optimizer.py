@@ -59,11 +59,6 @@ class RowwiseOptimizer(Optimizer):
         ----------
         state_dict : dict
             A result of ``state_dict``.
-
-        Raises
-        ------
-        ValueError
-            If the state is of another optimizer, or the number of parameter groups or parameters differs.
         """
         missing = {name for group in state_dict["param_groups"] for name in self.defaults.keys() - group.keys()}
         unknown = {name for state in state_dict["state"].values() for name in state} - self.state_names
@@ -108,11 +103,6 @@ class RowwiseOptimizer(Optimizer):
         -------
         object
             The result of ``closure``.
-
-        Raises
-        ------
-        ValueError
-            If a gradient is sparse along more than the first axis.
         """
         loss = None
         if closure is not None:

@@ -39,14 +39,6 @@ def save_word_vectors(
     binary : bool, default=False
         Whether the format is binary or text.
 
-    Raises
-    ------
-    ValueError
-        If there is not one row per word, a vector has NaN or infinite values, or a word is repeated, empty or
-        contains whitespace.
-    OSError
-        If the file cannot be written.
-
     See Also
     --------
     load_word_vectors : Read word vectors.

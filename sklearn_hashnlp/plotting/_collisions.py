@@ -104,12 +104,6 @@ class CollisionDisplay:
         Returns
         -------
         CollisionDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If the report has no collisions of this kind.
         """
         curve = report.curve(kind)
         return cls(
@@ -133,13 +127,6 @@ class CollisionDisplay:
         Returns
         -------
         CollisionDisplay
-            This display.
-
-        Raises
-        ------
-        ValueError
-            If there is not one value, or one interval, for each number of words, or if there are intervals but no
-            counts.
         """
         self._check()
         ax, figure = axes_and_figure(ax)

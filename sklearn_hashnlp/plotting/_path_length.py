@@ -84,7 +84,6 @@ class PathLengthDisplay:
         Parameters
         ----------
         tree : SoftmaxTree
-            The tree.
         counts : array-like of shape (n_classes,), default=None
             Counts of the classes; None weighs them equally.
         name : str, default=None
@@ -95,12 +94,6 @@ class PathLengthDisplay:
         Returns
         -------
         PathLengthDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If there is not one count of 0 or more for each class, or all are 0.
         """
         return cls(tree.depths, counts, name=name).plot(ax=ax)
 
@@ -117,7 +110,6 @@ class PathLengthDisplay:
         Returns
         -------
         PathLengthDisplay
-            This display.
         """
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 

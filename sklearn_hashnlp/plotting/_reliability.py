@@ -123,12 +123,6 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            As in :meth:`from_predictions`.
         """
         name = name or type(estimator).__name__
         return cls.from_predictions(
@@ -166,12 +160,6 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If the shapes do not match, there are no samples, or a probability is not between 0 and 1.
         """
         labels, proba = np.asarray(y_true), np.asarray(y_proba, dtype=np.float64)
         names = np.unique(labels) if classes is None else np.asarray(classes)
@@ -196,7 +184,6 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
-            This display.
         """
         ax, figure = axes_and_figure(ax)
         self.ax_, self.figure_ = ax, figure

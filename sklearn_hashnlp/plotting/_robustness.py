@@ -106,12 +106,6 @@ class RobustnessDisplay:
         Returns
         -------
         RobustnessDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If a rate is not from 0 to 1, ``X`` is a single string or a table, or if the estimator raises one.
         """
         texts = list(as_documents(X, caller=cls.__name__))
         accuracies = [
@@ -136,12 +130,6 @@ class RobustnessDisplay:
         Returns
         -------
         RobustnessDisplay
-            This display.
-
-        Raises
-        ------
-        ValueError
-            If there is not one row of accuracies for each rate.
         """
         if self.accuracies.ndim != 2 or len(self.accuracies) != len(self.rates):
             raise ValueError(

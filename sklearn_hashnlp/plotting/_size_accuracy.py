@@ -112,7 +112,6 @@ class SizeAccuracyDisplay:
         Returns
         -------
         SizeAccuracyDisplay
-            The drawn display.
         """
         models = result.models
         first = next((model for model in models if model.number == 0), None)
@@ -151,12 +150,6 @@ class SizeAccuracyDisplay:
         Returns
         -------
         SizeAccuracyDisplay
-            This display.
-
-        Raises
-        ------
-        ValueError
-            If there is not one score for each size, there are none, a size is not positive, or a score is not finite.
         """
         self._check()
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter

@@ -79,12 +79,6 @@ class SoftmaxTreeDisplay:
         Returns
         -------
         SoftmaxTreeDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If the tree has more than 100 classes, or there is not one name for each.
         """
         return cls(tree, names).plot(ax=ax)
 
@@ -99,12 +93,6 @@ class SoftmaxTreeDisplay:
         Returns
         -------
         SoftmaxTreeDisplay
-            This display.
-
-        Raises
-        ------
-        ValueError
-            If the tree has more than 100 classes, or there is not one name for each.
         """
         tree, names = self.tree, self.names
         if tree.n_classes > _MAX_CLASSES:

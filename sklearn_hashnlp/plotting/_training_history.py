@@ -79,14 +79,6 @@ class TrainingHistoryDisplay:
         Returns
         -------
         TrainingHistoryDisplay
-            The drawn display.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the estimator was not fitted.
-        ValueError
-            If the estimator has no ``history_``, or one without epochs, as after the dual solver.
         """
         check_is_fitted(estimator)
         if isinstance(estimator, Pipeline):
@@ -110,7 +102,6 @@ class TrainingHistoryDisplay:
         Returns
         -------
         TrainingHistoryDisplay
-            This display.
         """
         from matplotlib.ticker import FixedLocator, MaxNLocator
 

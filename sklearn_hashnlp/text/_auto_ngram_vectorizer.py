@@ -118,21 +118,11 @@ class AutoNgramVectorizer(TextVectorizer):
         Parameters
         ----------
         X : iterable of str of length n_texts
-            The texts.
-        y : object, default=None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : AutoNgramVectorizer
-            The fitted vectorizer.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is invalid, or ``X`` is a single text or not a column of texts.
-        TypeError
-            If a document is not a text. The message contains its index.
         """
         texts = list(as_documents(X, caller=type(self).__name__))
         check_ngram_range(self.ngram_range, caller=type(self).__name__)

@@ -127,18 +127,11 @@ class CharNgramFeaturizer(TextVectorizer):
         ----------
         X : iterable of str
             The texts. They are not read.
-        y : any
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : CharNgramFeaturizer
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, or a parameter is invalid.
         """
         if X is not None:
             check_column(X, caller=type(self).__name__)

@@ -54,14 +54,6 @@ def distort_texts(
     list of str
         The distorted texts.
 
-    Raises
-    ------
-    ValueError
-        If ``texts`` is a single string or a table, a text is NaN, ``rate`` is not between 0 and 1, ``edits`` is empty
-        or has an unknown edit, or ``random_state`` is not an int.
-    TypeError
-        If a text is not a ``str``.
-
     See Also
     --------
     sklearn_hashnlp.classifiers.AugmentedTextClassifier : Train any text classifier on distorted texts as well.

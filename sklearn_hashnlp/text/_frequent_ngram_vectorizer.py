@@ -138,21 +138,11 @@ class FrequentNgramVectorizer(TextVectorizer):
         X : iterable of str
             The texts: a list or tuple, a numpy array, a column of pandas, polars or Arrow. They are read several times,
             so a generator is converted to a list first.
-        y : any
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : FrequentNgramVectorizer
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN, no text has an n-gram, or a parameter is
-            invalid.
-        TypeError
-            If a text is not a ``str``. The message contains its index.
         """
         min_n, max_n = check_ngram_range(self.ngram_range, caller=type(self).__name__)
         texts = list(as_documents(X, caller=type(self).__name__))

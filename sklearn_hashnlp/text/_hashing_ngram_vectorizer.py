@@ -148,18 +148,11 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         ----------
         X : iterable of str
             The documents. They are not read.
-        y : any
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : HashingNgramVectorizer
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, or a parameter is invalid.
         """
         if X is not None:
             check_column(X, caller=type(self).__name__)
@@ -179,13 +172,6 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         -------
         sparse matrix of shape (n_documents, n_features)
             The matrix, CSR with sorted columns, equal to scikit-learn's.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, or a document is NaN or holds a lone surrogate inside an n-gram.
-        TypeError
-            If a document is not a text. The message contains its index.
         """
         caller = type(self).__name__
         documents = as_documents(X, caller=caller)

@@ -55,11 +55,6 @@ class NgramSpec:
     dtype : {"float32", "float64"}, default="float32"
         Type of the values.
 
-    Raises
-    ------
-    ValueError
-        If a value is invalid.
-
     See Also
     --------
     AutoNgramVectorizer.ngram_specs : The specifications of a vectorizer.
@@ -125,11 +120,6 @@ class NgramSpec:
         -------
         NgramSpec
             The specification.
-
-        Raises
-        ------
-        ValueError
-            If a name is missing or unknown, or a value is invalid.
         """
         if not isinstance(values, Mapping) or set(values) != set(_NAMES):
             raise ValueError(f"An n-gram specification must have the values {', '.join(_NAMES)}, got {values!r:.200}.")

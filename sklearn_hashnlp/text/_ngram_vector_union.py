@@ -91,19 +91,12 @@ class NgramVectorUnion(TextVectorizer):
         Parameters
         ----------
         X : iterable of str of length n_texts
-            The texts.
         y : object, default=None
             Passed to the vectorizer.
 
         Returns
         -------
         self : NgramVectorUnion
-            The fitted union.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is invalid, the encoder is not fitted, or the vectorizer raises one.
         """
         self._fitted_counts(list(as_documents(X, caller=type(self).__name__)), y)
         return self
@@ -115,7 +108,6 @@ class NgramVectorUnion(TextVectorizer):
         Parameters
         ----------
         X : iterable of str of length n_texts
-            The texts.
         y : object, default=None
             Passed to the vectorizer.
 
@@ -139,19 +131,11 @@ class NgramVectorUnion(TextVectorizer):
         Parameters
         ----------
         X : iterable of str of length n_texts
-            The texts.
 
         Returns
         -------
         csr_matrix of shape (n_texts, n_ngram_columns + n_vector_columns), dtype float32
             The values of the n-grams, followed by the scaled vectors.
-
-        Raises
-        ------
-        NotFittedError
-            If the union is not fitted.
-        TypeError, ValueError
-            If the encoder does not return a dense array of finite numbers with one row per text.
         """
         check_fitted(self, "norm_ratio_")
         texts = list(as_documents(X, caller=type(self).__name__))

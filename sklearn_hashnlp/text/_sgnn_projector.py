@@ -164,18 +164,11 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
-        y : any
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : SGNNProjector
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a value is not finite, or a parameter is invalid.
         """
         self._check_density()
         self._refuse_texts(X)
@@ -195,14 +188,6 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         ndarray of shape (n_samples, n_projections * n_bits)
             The projections, uint8, int8 or float32 depending on ``output``; for ``output='packed'`` an eighth of the
             columns, rounded up.
-
-        Raises
-        ------
-        ValueError
-            If a value is not finite or exceeds 1e30, ``X`` has another number of columns than in ``fit``, or a
-            parameter is invalid.
-        RuntimeError
-            If torch does not find the ``device``.
         """
         self._validate_params()
         self._check_density()

@@ -73,18 +73,11 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, 
         ----------
         X : iterable of str
             The texts. They are not read.
-        y : any
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : SGNNWordProjector
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, or a parameter is invalid.
         """
         if X is not None:
             check_column(X, caller=type(self).__name__)
@@ -102,15 +95,6 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, 
         Returns
         -------
         ndarray of shape (n_texts, n_projections * n_bits), dtype float32
-            The means.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter is
-            invalid.
-        TypeError
-            If a text is not a ``str``.
         """
         self._validate_params()
         self._check()

@@ -87,13 +87,6 @@ def split_sentences(text: str, *, max_words: int = 100) -> list[str]:
         The sentences in order, without leading and trailing whitespace. Together they have all characters of the text
         except whitespace. None is empty; a text of whitespace has no sentence.
 
-    Raises
-    ------
-    TypeError
-        If ``text`` is not a ``str``.
-    ValueError
-        If ``max_words`` is not an int of at least 1.
-
     See Also
     --------
     sklearn_hashnlp.datasets.stream_paragraphs : Read the paragraphs of text files.

@@ -34,8 +34,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         ----------
         X : iterable of str
             The texts, as in ``transform``; a generator is converted to a list first.
-        y : any
-            Ignored.
+        y : Ignored
 
         Returns
         -------
@@ -57,16 +56,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         -------
         sparse matrix of shape (n_texts, n_features)
             The values, CSR with sorted columns.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``, if the vectorizer learns from texts.
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN or cannot be encoded as UTF-8, or a parameter is
-            invalid.
-        TypeError
-            If a text is not a ``str``. The message contains its index.
         """
         self._validate_params()
         caller = type(self).__name__
@@ -78,20 +67,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         list of NgramSpec
-            The specifications.
-
-        Raises
-        ------
-        ValueError
-            If there are none: for skip-grams, with a callable, or with ``input`` other than ``"content"``.
-        NotFittedError
-            Before ``fit``, if the vectorizer learns from texts.
-
-        Examples
-        --------
-        >>> from sklearn_hashnlp.text import AutoNgramVectorizer
-        >>> [(spec.name, spec.ngram_range, spec.weight) for spec in AutoNgramVectorizer().fit(["a b"]).ngram_specs()]
-        [('words', (1, 2), 1.0), ('characters', (2, 5), 0.5)]
         """
         return self._specs()
 

@@ -66,15 +66,6 @@ def project_words(
     WordProjections
         The projections and the word ids of each text.
 
-    Raises
-    ------
-    ValueError
-        If ``level`` or a parameter is invalid, ``texts`` is a single string or a table, or a text is NaN or holds a
-        lone surrogate.
-    TypeError
-        If a text is not a ``str``, or ``featurizer`` is not a CharNgramFeaturizer. The message contains the index of
-        the text.
-
     Examples
     --------
     >>> from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, project_words

@@ -134,13 +134,6 @@ class HasBundles(BaseEstimator):
         Returns
         -------
         self : estimator
-            The estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter does not exist, or is a field of a parameter that is not an estimator, such as
-            ``schedule__decay`` with ``schedule="auto"``.
         """
         values = self.get_params(deep=False) | params
         for name in params:

@@ -74,13 +74,6 @@ def cluster_tree(
     SoftmaxTree
         Numbered in pre-order.
 
-    Raises
-    ------
-    TypeError
-        If `counts` are not class counts, or `random_state` is invalid.
-    ValueError
-        If there is not one finite vector for each class, or a parameter is out of range.
-
     References
     ----------
     A. Mnih and G. E. Hinton, "A scalable hierarchical distributed language model", NIPS 2008, section 4.

@@ -63,14 +63,6 @@ class SoftmaxTree:
     children, offsets : ndarray of int64
         The parameters, read-only.
 
-    Raises
-    ------
-    TypeError
-        If an array is not a one-dimensional array of integers.
-    ValueError
-        If the arrays are not a tree: a class is missing or occurs twice, or an inner node has fewer than two children,
-        no parent, two parents, or a smaller number than its parent.
-
     See Also
     --------
     complete_tree, balanced_tree, random_tree, huffman_tree, two_level_tree, cluster_tree : Build trees of any size.
@@ -201,11 +193,6 @@ class SoftmaxTree:
             The inner nodes on the path, starting with the root.
         branches : ndarray of int64, shape (depth,)
             Index of the child at each node.
-
-        Raises
-        ------
-        IndexError
-            If the class does not exist.
         """
         if not 0 <= class_index < self.n_classes:
             raise IndexError(f"SoftmaxTree.path: class_index must be in 0..{self.n_classes - 1}, got {class_index}.")
@@ -253,11 +240,6 @@ class SoftmaxTree:
         -------
         float
             The mean path length: for a binary tree, the number of sigmoids per probability.
-
-        Raises
-        ------
-        ValueError
-            If there is not one finite count >= 0 for each class, or all are zero.
         """
         return self._average(self.depths, counts, "expected_depth")
 
@@ -274,11 +256,6 @@ class SoftmaxTree:
         float
             The mean number of rows of a layer's weight that a training sample updates: one for a node with two
             children, one per child for any other node. For a flat tree it is V.
-
-        Raises
-        ------
-        ValueError
-            If there is not one finite count >= 0 for each class, or all are zero.
         """
         return self._average(self._path_sums(np.diff(self.score_offsets)), counts, "expected_cost")
 
@@ -294,11 +271,6 @@ class SoftmaxTree:
         -------
         DepthStatistics
             The named tuple ``(min, median, mean, max, expected)``.
-
-        Raises
-        ------
-        ValueError
-            If there is not one finite count >= 0 for each class, or all are zero.
         """
         mean = float(self.depths.mean())
         expected = mean if counts is None else self.expected_depth(counts)
@@ -319,12 +291,6 @@ class SoftmaxTree:
         Returns
         -------
         str
-            The drawing.
-
-        Raises
-        ------
-        ValueError
-            If there is not one name for each class.
         """
         if names is not None and len(names) != self.n_classes:
             raise ValueError(
@@ -344,11 +310,6 @@ class SoftmaxTree:
         -------
         list or int
             A list for each inner node, an int for each class; the int 0 for the tree of one class.
-
-        Raises
-        ------
-        IndexError
-            If the inner node does not exist.
         """
         if self.n_classes == 1 and node == 0:
             return 0
@@ -383,12 +344,6 @@ class SoftmaxTree:
         Returns
         -------
         SoftmaxTree
-            The tree.
-
-        Raises
-        ------
-        ValueError
-            If an array is missing, or the arrays are not a tree.
         """
         missing = [name for name in ("children", "offsets") if name not in arrays]
         if missing:
