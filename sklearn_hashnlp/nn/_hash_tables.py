@@ -146,12 +146,7 @@ class HashTables(nn.Module):
         return self.spec.output_dim
 
     def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Hash feature ids to rows of both tables.
-
-        Parameters
-        ----------
-        ids : Tensor of any integer dtype and any shape (...)
-            Feature ids of up to 64 bits; negative ids count modulo 2**64.
+        """Hash feature ids of any shape to the rows of both tables.
 
         Returns
         -------
@@ -178,13 +173,7 @@ class HashTables(nn.Module):
         return to_int64(ids) & LOW_32_BITS if self._specification == FOLDED else ids
 
     def check_rows(self, ids: Tensor) -> None:
-        """Check that ids are rows of the first table, if ``hash_rows=False``.
-
-        Parameters
-        ----------
-        ids : Tensor of any integer dtype and any shape
-            Feature ids.
-        """
+        """Check that ids are rows of the first table, if ``hash_rows=False``. CUDA devices check in the lookup."""
         if self.hash_rows or ids.device.type != "cpu" or not ids.numel():
             return
         smallest, largest = (int(end) for end in torch.aminmax(ids))
@@ -195,18 +184,7 @@ class HashTables(nn.Module):
             )
 
     def weights_of(self, rows: Tensor) -> Tensor:
-        """Look up importance weights.
-
-        Parameters
-        ----------
-        rows : Tensor of int64, shape (...)
-            Rows of ``importance``, from :meth:`locate`.
-
-        Returns
-        -------
-        Tensor of shape (..., num_hashes)
-            p_w in the paper; ones of shape (..., 1) for ``"standard"``.
-        """
+        """Return the importance weights p_w of rows, of shape (..., num_hashes); ones for ``"standard"``."""
         if self.importance is None:
             return torch.ones((*rows.shape, 1), dtype=self.pool.dtype, device=self.pool.device)
         return functional.embedding(rows, self.importance, sparse=self.sparse)

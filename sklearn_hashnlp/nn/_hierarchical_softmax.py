@@ -182,8 +182,7 @@ class HierarchicalSoftmax(nn.Module):
     def init_bias(self, counts: ArrayLike) -> None:
         """Set the biases to the log-odds of class counts, so that training starts near the class frequencies.
 
-        Each count is increased by one (add-one smoothing). For an input of zeros, the probability of each class is its
-        share of these counts, for any tree.
+        For an input of zeros, the probability of each class is then its share of the counts plus one.
 
         Parameters
         ----------
@@ -235,20 +234,7 @@ class HierarchicalSoftmax(nn.Module):
         return make_output(self._path_log_probs(inputs, target, features), keep, shape, self.reduction)
 
     def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
-        """Compute the log-probabilities of all classes.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        features : Tensor of shape (..., n_features), default=None
-            As for :meth:`forward`.
-
-        Returns
-        -------
-        Tensor of shape (..., V)
-            float32, or float64 for float64 input.
-        """
+        """Compute the log-probabilities of all classes, of shape (..., V), for arguments as in :meth:`forward`."""
         inputs, features = self._check(input, features)
         return unflatten_rows(self._log_prob(inputs, features), input.shape[:-1])
 
@@ -269,17 +255,7 @@ class HierarchicalSoftmax(nn.Module):
     def node_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
         """Compute the probability of the right child at every inner node of a binary tree.
 
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        features : Tensor of shape (..., n_features), default=None
-            As for :meth:`forward`.
-
-        Returns
-        -------
-        Tensor of shape (..., tree.n_nodes)
-            One column for each inner node, in the order of the tree; float32, or float64 for float64 input.
+        The arguments are as in :meth:`forward`; the result has the shape (..., tree.n_nodes), in the order of the tree.
         """
         inputs, features = self._check(input, features)
         if not self.tree.is_binary:
@@ -293,7 +269,7 @@ class HierarchicalSoftmax(nn.Module):
 
     @torch.no_grad()
     def predict(self, input: Tensor, search: Search = "exact", features: Tensor | None = None) -> Tensor:  # noqa: A002
-        """Predict a class for each row.
+        """Predict a class for each row, int64 of shape (...).
 
         Parameters
         ----------
@@ -304,10 +280,6 @@ class HierarchicalSoftmax(nn.Module):
             at a tie (with two children the right one if its probability is above 0.5).
         features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
-
-        Returns
-        -------
-        Tensor of shape (...), dtype int64
         """
         if search not in get_args(Search):
             raise ValueError(f"HierarchicalSoftmax: search must be 'exact' or 'greedy', got {search!r}.")
@@ -323,25 +295,10 @@ class HierarchicalSoftmax(nn.Module):
 
     @torch.no_grad()
     def topk(self, input: Tensor, k: int, features: Tensor | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
-        """Predict the k most probable classes.
+        """Predict the k most probable classes, as :meth:`FullSoftmax.topk`; ``features`` are as in :meth:`forward`.
 
-        On the CPU, a best-first search only computes the scores of nodes more probable than the k-th class.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        k : int
-            Number of classes to return; 1 to V.
-        features : Tensor of shape (..., n_features), default=None
-            As for :meth:`forward`.
-
-        Returns
-        -------
-        log_probs : Tensor of shape (..., k)
-            Log-probabilities in descending order; float32, or float64 for float64 input.
-        classes : Tensor of shape (..., k), dtype int64
-            The classes in that order; the order of equally probable classes is arbitrary.
+        On the CPU, a best-first search only computes the scores of nodes more probable than the k-th class. The order
+        of equally probable classes is arbitrary.
         """
         if not 1 <= k <= self.n_classes:
             raise ValueError(f"HierarchicalSoftmax: k must be between 1 and n_classes={self.n_classes}, got {k}.")
@@ -382,21 +339,7 @@ class HierarchicalSoftmax(nn.Module):
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Sample a class for each row from the predicted distribution.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        features : Tensor of shape (..., n_features), default=None
-            As for :meth:`forward`.
-        generator : torch.Generator, default=None
-            Random generator; None is torch's default generator.
-
-        Returns
-        -------
-        Tensor of shape (...), dtype int64
-        """
+        """Sample a class for each row, as :meth:`FullSoftmax.sample`; ``features`` are as in :meth:`forward`."""
         inputs, features = self._check(input, features)
         if runs_compiled(inputs, self.weight):
             draws = torch.rand(len(inputs), dtype=torch.float64, device=inputs.device, generator=generator)

@@ -13,7 +13,7 @@ class BlockLoss(nn.Module, ABC):
     """A loss that is low if unit vectors are near those of their own block and far from those of other blocks."""
 
     def forward(self, vectors: Tensor, blocks: Tensor) -> Tensor:
-        """Compute the loss.
+        """Compute the loss, a scalar; in float32 also under autocast, in float64 for such vectors.
 
         Parameters
         ----------
@@ -21,11 +21,6 @@ class BlockLoss(nn.Module, ABC):
             Unit vectors; they are not normalized here.
         blocks : Tensor of shape (n,), dtype int64
             The block of each vector, such as the paragraph of a sentence: any numbers, in any order.
-
-        Returns
-        -------
-        Tensor of shape ()
-            The loss, in float32 also under autocast; in float64 for such vectors.
         """
         if vectors.dim() != 2 or not len(vectors) or blocks.shape != vectors.shape[:1]:
             raise ValueError(
@@ -70,10 +65,6 @@ class SimilarityBXENT(BlockLoss):
         Whether positive and negative pairs have the same total weight: the loss is then half the mean over pairs of one
         block plus half the mean over the others.
 
-    See Also
-    --------
-    InfoNCELoss, CosineProximityLoss, VonMisesFisherLoss : Other losses of the same arguments.
-
     References
     ----------
     .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
@@ -112,10 +103,6 @@ class CosineProximityLoss(BlockLoss):
 
     The loss is the mean of 1 - cosine over the pairs of different vectors of one block, plus the mean of
     max(0, cosine) over the pairs from two blocks. A mean over no pairs is zero.
-
-    See Also
-    --------
-    SimilarityBXENT, InfoNCELoss, VonMisesFisherLoss : Other losses of the same arguments.
 
     Notes
     -----
@@ -157,10 +144,6 @@ class InfoNCELoss(BlockLoss):
     ----------
     temperature : float, default=0.05
         Positive; the lower it is, the more the nearest negative examples weigh.
-
-    See Also
-    --------
-    SimilarityBXENT, CosineProximityLoss, VonMisesFisherLoss : Other losses of the same arguments.
 
     References
     ----------
@@ -221,10 +204,6 @@ class VonMisesFisherLoss(BlockLoss):
     contrast : float, default=1.0
         Weight of the second term; not negative. In [1]_ the target vectors are fixed, so the density is enough. Here
         they are learned, and with 0 nothing keeps them from all becoming the same.
-
-    See Also
-    --------
-    SimilarityBXENT, CosineProximityLoss, InfoNCELoss : Other losses of the same arguments.
 
     References
     ----------

@@ -191,19 +191,14 @@ class AttentionSeq2Seq(nn.Module):
         return log_probs, loss
 
     def hidden(self, source: Tensor, steps: int) -> Tensor:
-        """Compute the decoder states, the input of the output layer.
+        """Compute the input of the output layer: the decoder states, of shape (rows, steps, decoder_size).
 
         Parameters
         ----------
         source : Tensor of shape (rows, source_length), dtype int64
-            One string in each row, without ``end``, padded on the right with negative numbers.
+            As for :meth:`forward`.
         steps : int
             Number of symbols to decode, including ends; 1 or more.
-
-        Returns
-        -------
-        Tensor of shape (rows, steps, decoder_size)
-            s_1 .. s_steps.
         """
         if steps < 1:
             raise ValueError(f"AttentionSeq2Seq: steps must be 1 or more, got {steps}.")
@@ -218,13 +213,12 @@ class AttentionSeq2Seq(nn.Module):
     def generate(self, source: Tensor, *, max_length: int | None = None) -> Tensor:
         """Generate the most probable string.
 
-        Symbols are predicted one at a time by the output layer. Since no symbol depends on the previously predicted
-        ones, greedy decoding finds the most probable string.
+        Since no symbol depends on the previously predicted ones, greedy decoding finds the most probable string.
 
         Parameters
         ----------
         source : Tensor of shape (rows, source_length), dtype int64
-            One string in each row, without ``end``, padded on the right with negative numbers.
+            As for :meth:`forward`.
         max_length : int, default=None
             Maximum length; None is twice the length of the longest source, including its end, plus one.
 

@@ -23,9 +23,8 @@ _MAX_ROWS, _MAX_COEFFICIENTS = 4096, 2**22
 class SGNNProjection(nn.Module):
     """Project sparse rows of any width to a few bits by random hyperplanes: ``text.SGNNProjector`` as a torch module.
 
-    The Hamming distance of two projections estimates the angle between the rows. On every device the results are
-    bitwise equal to :class:`sklearn_hashnlp.text.SGNNProjector`: sums are in float64, over the values of a row in the
-    given order. There are no parameters to train, and no gradient flows to the weights.
+    On every device the results are bitwise equal to :class:`sklearn_hashnlp.text.SGNNProjector`: sums are in float64,
+    over the values of a row in the given order. There are no parameters to train, and no gradient flows to the weights.
 
     Parameters
     ----------
@@ -33,13 +32,8 @@ class SGNNProjection(nn.Module):
         T in the paper.
     num_bits : int, default=14
         Bits of each projection; d in the paper.
-    output : {"binary", "sign", "packed", "float"}, default="binary"
-        0 and 1 as uint8; -1 and 1 as int8; eight bits in a uint8 (in the order of ``numpy.packbits``); or the sums as
-        float32, scaled so that dot products of projections are unbiased estimates of the dot products of the rows.
-    density : float, default=1.0
-        Fraction of nonzero coefficients.
-    hyperplanes : {"normal", "sign", "google"}, default="normal"
-        Distribution of the coefficients, see :class:`sklearn_hashnlp.text.SGNNProjector`.
+    output, density, hyperplanes
+        As in :class:`sklearn_hashnlp.text.SGNNProjector`.
     seed : int, default=0
         Seed of the hyperplanes, taken modulo 2**64.
     device : torch.device or str, default=None
@@ -119,7 +113,7 @@ class SGNNProjection(nn.Module):
         Returns
         -------
         Tensor of shape (n_rows, output_dim), dtype uint8, int8 or float32
-            The projections. All bits of a row that is empty or all zero are 0 (-1 for ``"sign"``).
+            All bits of a row that is empty or all zero are 0 (-1 for ``"sign"``).
         """
         check_bags(ids, offsets, per_sample_weights)
         if ids.dtype not in INTEGERS:
@@ -135,17 +129,7 @@ class SGNNProjection(nn.Module):
         return torch.cat([self._project(streams, weights, *block) for block in blocks])
 
     def project_dense(self, rows: Tensor) -> Tensor:
-        """Project dense rows.
-
-        Parameters
-        ----------
-        rows : Tensor of shape (n_rows, n_columns), any dtype
-
-        Returns
-        -------
-        Tensor of shape (n_rows, output_dim), dtype uint8, int8 or float32
-            The projections of their nonzero values.
-        """
+        """Project the nonzero values of dense rows of shape (n_rows, n_columns), as :meth:`forward`."""
         if rows.dim() != 2:
             raise ValueError(f"rows must have shape (n_rows, n_columns), got {tuple(rows.shape)}.")
         row, column = rows.nonzero(as_tuple=True)
@@ -157,21 +141,7 @@ class SGNNProjection(nn.Module):
     def project_arrays(
         self, indptr: NDArray[np.int64], indices: NDArray[np.int64], data: NDArray[np.float64]
     ) -> NDArray[Any]:
-        """Project the rows of a CSR matrix of numpy arrays.
-
-        Parameters
-        ----------
-        indptr : ndarray of shape (n_rows + 1,), dtype int64
-            Start of each row, and the end of the last.
-        indices : ndarray of shape (n_values,), dtype int64
-            Column indices.
-        data : ndarray of shape (n_values,), dtype float64
-            The values.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, output_dim), dtype uint8, int8 or float32
-        """
+        """Project the rows of a CSR matrix of numpy arrays (int64 and float64), as :meth:`forward`."""
         tensors = (torch.from_numpy(array).to(self.ties.device) for array in (indices, indptr, data))
         projections: NDArray[Any] = self(*tensors).cpu().numpy()
         return projections

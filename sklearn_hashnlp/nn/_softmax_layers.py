@@ -147,17 +147,7 @@ class SoftmaxLayer(nn.Module):
         """Set the biases from class counts."""
 
     def predict(self, input: Tensor) -> Tensor:  # noqa: A002
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-
-        Returns
-        -------
-        Tensor of shape (...), dtype int64
-        """
+        """Predict the most probable class of each row, int64 of shape (...)."""
         with torch.no_grad():
             return self.log_prob(input).argmax(dim=-1)
 
@@ -185,19 +175,7 @@ class SoftmaxLayer(nn.Module):
         return log_probs, classes
 
     def sample(self, input: Tensor, *, generator: torch.Generator | None = None) -> Tensor:  # noqa: A002
-        """Sample a class for each row from the predicted distribution.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        generator : torch.Generator, default=None
-            Random generator; None is torch's default generator.
-
-        Returns
-        -------
-        Tensor of shape (...), dtype int64
-        """
+        """Sample a class for each row from the predicted distribution, int64 of shape (...)."""
         with torch.no_grad():
             probabilities = flatten_rows(self.log_prob(input).exp())
             classes = torch.multinomial(probabilities, 1, generator=generator).squeeze(1)
@@ -279,15 +257,7 @@ class FullSoftmax(SoftmaxLayer):
 
     @torch.no_grad()
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases to the logarithms of class counts, each plus one (add-one smoothing).
-
-        For an input of zeros, the probability of each class is its share of these counts.
-
-        Parameters
-        ----------
-        counts : array-like of shape (n_classes,)
-            Class counts.
-        """
+        """Set the biases to the logarithms of class counts of shape (n_classes,), each plus one (add-one smoothing)."""
         smoothed = smoothed_counts(counts, self.n_classes, "FullSoftmax.init_bias")
         self.bias.copy_(torch.from_numpy(map_distinct(math.log, smoothed / smoothed.sum())))
 
@@ -316,18 +286,7 @@ class FullSoftmax(SoftmaxLayer):
         return make_output(log_probs, keep, shape, self.reduction)
 
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
-        """Compute the log-probabilities of all classes.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-
-        Returns
-        -------
-        Tensor of shape (..., n_classes)
-            float32, or float64 for float64 input.
-        """
+        """Compute the log-probabilities of all classes, of shape (..., n_classes)."""
         weight = self.weight[: self.n_classes]  # a tied table may have rows for other words
         return functional.log_softmax(at_least_float32(functional.linear(input, weight, self.bias)), dim=-1)
 

@@ -159,32 +159,20 @@ class LSHEmbedding(nn.Module):
         nn.init.zeros_(self.tables.weight)
 
     def forward(self, projections: Tensor) -> Tensor:
-        """Embed words.
+        """Return the vector of each word, of shape (n_words, embedding_dim).
 
         Parameters
         ----------
         projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
             Bits, 0 and 1; or real-valued projections, which are thresholded at zero.
-
-        Returns
-        -------
-        Tensor of shape (n_words, embedding_dim)
         """
         vectors: Tensor = self.tables(self.buckets(projections))
         return vectors
 
     def buckets(self, projections: Tensor) -> Tensor:
-        """Return the rows of each word.
+        """Return the rows of each word in :attr:`tables`, int64 of shape (n_words, n_tables).
 
-        Parameters
-        ----------
-        projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
-            Bits or real-valued projections, as for :meth:`forward`.
-
-        Returns
-        -------
-        Tensor of shape (n_words, n_tables), dtype int64
-            Row indices of :attr:`tables`. The first bit of a bucket is the most significant.
+        ``projections`` are as for :meth:`forward`. The first bit of a bucket is the most significant.
         """
         n_bits = self.n_tables * self.key_bits
         if projections.shape[1] < n_bits:
