@@ -121,37 +121,18 @@ class Explanation:
         return [(self.ngrams[index], float(values[index])) for index in order]
 
     def contributions_to(self, label: Any = None) -> NDArray[np.float64]:
-        """Return the contributions to the score of one label.
+        """Return the contributions to the score of one label, by default the predicted one, of shape (n_ngrams,).
 
-        Parameters
-        ----------
-        label : label, default=None
-            The label; None is the predicted one. With two classes the contributions to the first class are the
-            contributions to the second with the opposite sign.
-
-        Returns
-        -------
-        ndarray of shape (n_ngrams,)
-            The contribution of each n-gram.
+        With two classes the contributions to the first class are those to the second with the opposite sign.
         """
         index, sign = self._output(label)
         return sign * self.contributions[:, index]
 
     def character_weights(self, label: Any = None) -> NDArray[np.float64]:
-        """Return the contribution of each character of the text to the score of a label.
+        """Return the contribution of each character of the text to the score of a label, by default the predicted one.
 
         The contribution of an n-gram is divided equally among its occurrences, and then among its characters.
         Contributions without a position in the text, such as the bias, are excluded.
-
-        Parameters
-        ----------
-        label : label, default=None
-            The label; None is the predicted one.
-
-        Returns
-        -------
-        ndarray of shape (n_characters,)
-            The contribution of each character of ``text``.
         """
         steps = np.zeros(len(self.text) + 1)
         for spans, count, value in zip(self.spans, self.counts, self.contributions_to(label), strict=True):
@@ -235,12 +216,9 @@ class Explanation:
         )
 
     def shown_labels(self) -> list[Any]:
-        """Return at most three labels for views: the predicted ones, and the labels with the highest scores.
+        """Return at most three labels for views: the predicted ones, then those with the highest scores.
 
-        Returns
-        -------
-        list of labels
-            The labels, the predicted ones first. With two classes, only the predicted one.
+        With two classes, only the predicted one.
         """
         predicted = self.predicted if isinstance(self.predicted, list) else [self.predicted]
         if self._is_binary:
@@ -267,7 +245,9 @@ class Explanation:
         return labels.index(label), 1.0
 
     def to_html(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> str:
-        """Return the explanation as HTML: the text with colors, and tables of n-grams; for light and dark pages.
+        """Return a ``div`` element: the text with colors, and tables of n-grams; for light and dark pages.
+
+        It has no scripts and no references to other files; the text and the labels are escaped.
 
         Parameters
         ----------
@@ -275,11 +255,6 @@ class Explanation:
             The labels to show; None is at most three: the predicted ones, and the labels with the highest scores.
         n : int, default=10
             Maximum number of n-grams in a table.
-
-        Returns
-        -------
-        str
-            A ``div`` element without scripts and references to other files; the text and the labels are escaped.
         """
         views = [self._view(label, n) for label in _several(labels, self.shown_labels())]
         note = "" if self.method == "linear" else "Integrated gradients."
@@ -289,19 +264,9 @@ class Explanation:
         return self.to_html()
 
     def to_rich(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> RenderableType:
-        """Return the explanation for a terminal, for printing with the library rich.
+        """Return a renderable of the library rich: the text with colors, and a table of ``n`` n-grams for each label.
 
-        Parameters
-        ----------
-        labels : iterable of labels, default=None
-            The labels to show; None is the predicted one.
-        n : int, default=10
-            Maximum number of n-grams in a table.
-
-        Returns
-        -------
-        rich.console.RenderableType
-            The text with colors, and a table of n-grams for each label.
+        ``labels`` are by default the predicted one.
         """
         return explanation_table([self._view(label, n) for label in _several(labels, self.shown_labels()[:1])])
 

@@ -88,12 +88,10 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Examples
         --------
         >>> from sklearn_hashnlp.language import KneserNeyLanguageModel
-        >>> sentences = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog"]
-        >>> model = KneserNeyLanguageModel(order=2).fit(sentences)
-        >>> candidates = ["rug the on sat cat the", "the cat sat on the rug", "a rug"]
-        >>> indices, scores = model.rank(candidates)
-        >>> candidates[indices[0]], scores.round(2).tolist()
-        ('the cat sat on the rug', [-1.06, -1.95, -2.97])
+        >>> model = KneserNeyLanguageModel(order=2).fit(["the cat sat on the mat", "a cat saw the dog"])
+        >>> indices, scores = model.rank(["dog the on sat cat the", "the cat sat on the dog"])
+        >>> indices.tolist()
+        [1, 0]
         """
         check_is_fitted(self)
         name = f"{type(self).__name__}.rank"
@@ -114,19 +112,13 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         return indices, scores[indices]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Compute the mean log-likelihood per word; higher is better.
+        """Return the mean log-likelihood per word, including ``</s>`` and unknown words; higher is better.
 
         Parameters
         ----------
         X : iterable of (str or list of str), path-like or callable
             Sentences, as in ``fit``.
         y : Ignored
-
-        Returns
-        -------
-        float
-            The mean log-probability (natural logarithm) of all words, including ``</s>`` and unknown words, which count
-            as ``<unk>``; ``<s>`` is never predicted.
         """
         windows = self._windows(X)
         if len(windows) == 0:
@@ -134,19 +126,14 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         return float(self._log_prob(windows).mean())
 
     def perplexity(self, X: Any) -> float:
-        """Compute the perplexity of sentences, ``exp(-score(X))``; lower is better.
+        """Return the perplexity of sentences, ``exp(-score(X))``; lower is better.
 
-        ``</s>`` counts like any word, and so do unknown words, as ``<unk>``. So compare only models with the same
-        vocabulary.
+        Compare only models with the same vocabulary: ``</s>`` counts as a word, and unknown words count as ``<unk>``.
 
         Parameters
         ----------
         X : iterable of (str or list of str), path-like or callable
             Sentences, as in ``fit``.
-
-        Returns
-        -------
-        float
         """
         return math.exp(min(-self.score(X), 700.0))
 

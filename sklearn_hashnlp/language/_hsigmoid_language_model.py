@@ -128,17 +128,14 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
     special_tokens : (str, str, str), default=("<s>", "</s>", "<unk>")
-        Start token, end token and unknown token. Set other ones if a reader of word ids or ``vocabulary`` uses them,
-        such as ``("<s>", "<e>", "<unk>")``; ``<s>``, ``</s>`` and ``<unk>`` on this page stand for them.
+        Start token, end token and unknown token; ``<s>``, ``</s>`` and ``<unk>`` on this page stand for them.
     padding : {"full", "reference"}, default="full"
         ``"full"``: each word of a sentence is predicted, and so is ``</s>``; contexts are padded with ``<s>``. This is
         the usual definition of perplexity. ``"reference"``: one ``<s>`` and no padding, so that the first words of a
         sentence are not predicted, and sentences that have less than ``order`` tokens, with ``<s>`` and ``</s>``, are
         skipped. Contexts for ``predict`` and the ``start`` of ``sample`` then need ``order - 2`` words or more.
     regularization : Regularization, "auto" or None, default="auto"
-        Dropout, weight decay and clipping of gradients: a :class:`Regularization` with the fields ``dropout``,
-        ``embedding_dropout``, ``word_dropout``, ``weight_decay`` and ``max_grad_norm``. ``"auto"``: dropout of 0.35
-        (hidden layer) and 0.1 (embeddings), and gradients clipped to a norm of 0.5. None: none of them.
+        Dropout, weight decay and clipping of gradients. ``"auto"``: ``Regularization()``. None: none of them.
     optimizer : {"adagrad", "adam", "sgd"}, default="adagrad"
         Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic gradient descent
         without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
@@ -148,10 +145,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         SGD; after a ``fit``, a twelfth of it in ``partial_fit``, and with ``warm_start`` a quarter for as much text as
         before, less for less text. So a few sentences of another kind do not ruin a model.
     schedule : LanguageSchedule, Schedule, "auto" or None, default="auto"
-        How the learning rate changes: a :class:`LanguageSchedule` with the fields ``decay``, ``warmup_steps``,
-        ``plateau``, ``average``, ``bias_learning_rate`` and ``direct_learning_rate``; or a
-        :class:`~sklearn_hashnlp.training.Schedule`, with ``shuffle`` in place of the last two. ``"auto"``: a linear
-        decay after a warmup of 100 steps. None: a constant learning rate.
+        How the learning rate changes: a :class:`LanguageSchedule` or a :class:`~sklearn_hashnlp.training.Schedule`.
+        ``"auto"``: a linear decay after a warmup of 100 steps. None: a constant learning rate.
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 5.
     batch_size : int or "auto", default="auto"
@@ -177,11 +172,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch: callbacks, their classes, or pairs of a name and either; ``valid_loss`` needs a validation
-        set. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of training, of which ``tree="learned"``
-        takes at most a quarter, and :class:`~sklearn_hashnlp.training.StepLog` fills ``log_``. Set
-        ``Regularization(max_grad_norm=...)`` instead of ``GradientNormClipping``. Use an ``LRScheduler`` with
-        ``schedule=None``, since the rates are multiplied.
+        Passed to skorch, such as :class:`~sklearn_hashnlp.training.TimeLimit` and
+        :class:`~sklearn_hashnlp.training.StepLog`. Set ``Regularization(max_grad_norm=...)`` instead of
+        ``GradientNormClipping``, and ``schedule=None`` with an ``LRScheduler``, since the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
         int gives the same model bit for bit, for any number of threads.
@@ -208,11 +201,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Number of parameters of the net.
     net_ : skorch.NeuralNet
         The trained net; ``net_.module_`` is a :class:`~sklearn_hashnlp.nn.NPLM`.
-
-    See Also
-    --------
-    sklearn_hashnlp.nn.NPLM : The network.
-    sklearn_hashnlp.nn.HierarchicalSoftmax : Its output layer.
 
     Notes
     -----
@@ -242,9 +230,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     >>> model = HsigmoidLanguageModel(order=3, embedding_dim=8, hidden_size=16, max_epochs=100, random_state=0)
     >>> model.fit(sentences).predict(["the cat sat", "a cat saw"]).tolist()
     ['on', 'the']
-    >>> natural, shuffled = model.score_samples(["the dog sat on the mat", "mat the on sat dog the"])
-    >>> bool(natural > shuffled)
-    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = TRAINING | {
@@ -393,8 +378,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Parameters
         ----------
         X : iterable of (str or iterable of str), path-like or callable
-            Sentences, as in ``fit``. The first call fixes the vocabulary: the words of its sentences, unless
-            ``vocabulary`` is set.
+            Sentences, as in ``fit``. The first call fixes the vocabulary, unless ``vocabulary`` is set.
         y : Ignored
 
         Returns

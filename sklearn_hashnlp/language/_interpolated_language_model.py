@@ -32,7 +32,8 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     Parameters
     ----------
     models : list of language models
-        The models, which must have the same words.
+        Models that predict every word of a sentence (``padding="full"``), with the same words; their orders and word
+        ids may differ.
     weights : {"em", "equal"} or list of float, default="em"
         ``"em"`` learns the weights on validation text; ``"equal"`` weights all models equally. A list has a weight for
         each model, and its sum must be 1.
@@ -60,16 +61,8 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         The words of the first model and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is
         never predicted.
 
-    See Also
-    --------
-    CacheLanguageModel : Predicts from the recent words of the text.
-    HsigmoidLanguageModel : A neural language model.
-
     Notes
     -----
-    Models may have different orders and different word ids. All must predict every word of a sentence
-    (``padding="full"``). A corpus is read once, so it may be a generator.
-
     With ``frequency_bins``, a context with count c in a training text of T contexts has the bin
     ``ceil(-log((1 + c) / (1 + T)))``. A bin without validation words has the weights of the whole validation text.
 
@@ -155,17 +148,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters, including parameters of the models under the names of their classes.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to return the models and their parameters too.
-
-        Returns
-        -------
-        dict
-        """
+        """Get the parameters, including parameters of the models under the names of their classes."""
         parameters = super().get_params(deep=False)
         for name, model in self._named_models() if deep else ():
             parameters[name] = model
@@ -175,14 +158,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     def set_params(self, **params: Any) -> Self:
         """Set parameters, including parameters of models, such as ``cachelanguagemodel__cache_size``.
 
-        Parameters
-        ----------
-        **params : dict
-            Names and values, as :meth:`get_params` returns them. The name of a model replaces the model.
-
-        Returns
-        -------
-        self : InterpolatedLanguageModel
+        The name of a model replaces the model.
         """
         if "models" in params:
             self.models = params.pop("models")

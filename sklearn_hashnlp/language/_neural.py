@@ -52,8 +52,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         Parameters
         ----------
         contexts : iterable of (str or list of str)
-            Starts of sentences. The last ``order - 1`` words are read; shorter contexts are padded with ``<s>`` on the
-            left. With ``padding="reference"`` at least ``order - 2`` words.
+            As in :meth:`KneserNeyLanguageModel.predict`.
         search : {"exact", "greedy"}, default="exact"
             ``"greedy"`` follows the more probable branch at each node of the tree. This is faster, but does not always
             return the most probable word. Only with ``output="hsigmoid"``.
@@ -71,11 +70,10 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         return self._words_of(self._predict_ids(part, search) for part in self._batches_of(contexts))
 
     def learned_tree(self, X: Any) -> SoftmaxTree:
-        """Build a tree for another model from the hidden states of this one.
+        """Build a tree for another model with the same vocabulary from the hidden states of this one.
 
-        Words that the network predicts from similar hidden states share a cluster [1]_. ``tree="cluster"`` builds a
-        tree of the same shape from co-occurrences instead. One or two epochs of a small network suffice. The other
-        model needs the same vocabulary::
+        Words that the network predicts from similar hidden states share a cluster [1]_. One or two epochs of a small
+        network suffice::
 
             HsigmoidLanguageModel(tree=first.learned_tree(X), vocabulary=first.vocabulary_).fit(X)
 
@@ -87,7 +85,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         Returns
         -------
         SoftmaxTree
-            The tree; its classes are all words of ``vocabulary_`` without ``<s>``.
+            Its classes are all words of ``vocabulary_`` without ``<s>``.
 
         References
         ----------
@@ -101,9 +99,8 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
     def context_vectors(self, X: Any) -> NDArray[np.float32]:
         """Compute a vector for each word from the contexts that it occurs in.
 
-        The vector is the mean hidden state of the network before the word, minus the mean over all words, as in
-        :meth:`learned_tree`. Words that occur in similar contexts have similar vectors; ``embeddings_`` instead
-        compares words by the words after them.
+        The vector is the mean hidden state of the network before the word, minus the mean over all words. Words that
+        occur in similar contexts have similar vectors; ``embeddings_`` instead compares words by the words after them.
 
         Parameters
         ----------
@@ -146,7 +143,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         """Return the words that are to ``third`` as ``second`` is to ``first``.
 
         Their vectors have the highest cosine similarity to ``second - first + third``, where each of these is a unit
-        vector [1]_.
+        vector (Mikolov, Yih & Zweig 2013, section 4).
 
         Parameters
         ----------
@@ -158,25 +155,15 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         Returns
         -------
         list of (str, float)
-            Words and their cosine similarities, the most similar first. The three words and the special tokens are
-            excluded.
-
-        References
-        ----------
-        .. [1] Mikolov, Yih & Zweig (2013). Linguistic regularities in continuous space word representations. NAACL,
-               section 4.
+            As :meth:`most_similar`, without the three words.
         """
         one, two, three = self._unit_vectors([first, second, third])
         return self._nearest(two - one + three, n, {first, second, third}, "analogy")
 
     def save_word2vec(self, path: str | PathLike[str], *, binary: bool = False) -> None:
-        """Write the vectors of all words to a file in word2vec's format.
+        """Write the vectors of all words to a file in word2vec's text or binary format.
 
-        Parameters
-        ----------
-        path : str or path-like
-        binary : bool, default=False
-            Whether to write the binary format rather than the text format.
+        :func:`~sklearn_hashnlp.persistence.load_word_vectors` reads such files.
         """
         save_word_vectors(path, self._words(), self.embeddings_, binary=binary)
 

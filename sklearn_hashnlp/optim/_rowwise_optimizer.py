@@ -43,23 +43,11 @@ class RowwiseOptimizer(Optimizer):
         super().__init__(params, defaults | {"average_after": average_after, "steps": 0})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a parameter group.
-
-        Parameters
-        ----------
-        param_group : dict
-            ``params`` and the options that differ from the optimizer's defaults.
-        """
+        """Add a parameter group: ``params`` and the options that differ from the optimizer's defaults."""
         _add_param_group(self, param_group)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the state of an optimizer of the same class.
-
-        Parameters
-        ----------
-        state_dict : dict
-            A result of ``state_dict``.
-        """
+        """Load the state of an optimizer of the same class."""
         missing = {name for group in state_dict["param_groups"] for name in self.defaults.keys() - group.keys()}
         unknown = {name for state in state_dict["state"].values() for name in state} - self.state_names
         if missing or unknown:
@@ -72,13 +60,7 @@ class RowwiseOptimizer(Optimizer):
         _load_state_dict(self, state_dict)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Reset all gradients.
-
-        Parameters
-        ----------
-        set_to_none : bool, default=True
-            False fills dense gradients with zeros instead; sparse gradients always become None.
-        """
+        """Reset all gradients; ``set_to_none=False`` fills dense gradients with zeros instead."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 if set_to_none or parameter.grad is None or parameter.grad.is_sparse:
@@ -90,19 +72,9 @@ class RowwiseOptimizer(Optimizer):
     def step(
         self, closure: Callable[[], Any] | None = None, *, row_gradients: Mapping[Tensor, RowGradients] | None = None
     ) -> Any:
-        """Take one optimization step.
+        """Take one optimization step, and return the result of ``closure``, which evaluates the model again.
 
-        Parameters
-        ----------
-        closure : callable, default=None
-            Evaluates the model again and returns the loss.
-        row_gradients : mapping of Tensor to RowGradients, default=None
-            Gradients of tables on the CPU, used instead of their ``grad``.
-
-        Returns
-        -------
-        object
-            The result of ``closure``.
+        ``row_gradients`` are gradients of tables on the CPU, used instead of their ``grad``.
         """
         loss = None
         if closure is not None:
@@ -124,10 +96,7 @@ class RowwiseOptimizer(Optimizer):
     def load_average(self) -> bool:
         """Set every parameter to its mean over the steps since ``average_after``, and stop averaging.
 
-        Returns
-        -------
-        bool
-            Whether there was a mean to load.
+        Return whether there was a mean to load.
         """
         loaded = False
         for group in self.param_groups:

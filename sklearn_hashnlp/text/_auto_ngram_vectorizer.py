@@ -59,7 +59,6 @@ class AutoNgramVectorizer(TextVectorizer):
     See Also
     --------
     HashingNgramVectorizer : The counts of one kind of n-grams.
-    sklearn_hashnlp.classifiers.make_text_classifier : A classifier with this vectorizer.
 
     Notes
     -----
@@ -77,15 +76,6 @@ class AutoNgramVectorizer(TextVectorizer):
     >>> X = vectorizer.fit_transform(["to be or not to be", "that is the question"])
     >>> vectorizer.features_, X.shape
     ('words+characters', (2, 1073741824))
-
-    A classifier with a weight per column needs fewer columns:
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> model = make_pipeline(AutoNgramVectorizer(n_features=2**18), LogisticRegression())
-    >>> model = model.fit(["to be or not to be", "that is the question"], ["verb", "noun"])
-    >>> model[-1].coef_.shape
-    (1, 262144)
     """
 
     features_: ChosenFeatures

@@ -133,7 +133,6 @@ class FastTextVectorizer(TextVectorizer):
         Parameters
         ----------
         X : iterable of str
-            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
         y : Ignored
 
         Returns

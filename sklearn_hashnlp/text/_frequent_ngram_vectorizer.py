@@ -47,10 +47,8 @@ class FrequentNgramVectorizer(TextVectorizer):
         The type of the values.
     max_memory : int, default=2**31
         Maximum memory of ``fit`` in bytes, excluding the texts. With less memory ``fit`` needs more passes over the
-        texts, each about as long as a ``transform``. 100 bytes are reserved for each n-gram of the dictionary and 16
-        MiB for each thread; the rest is for a pass, with 8 bytes for each n-gram in the texts that it counts. A pass
-        counts at least a 64th of the n-grams, even if that exceeds ``max_memory``. The n-grams of a text are hashed
-        together, 8 bytes each, so texts with more than a few hundred thousand words also need more.
+        texts, each about as long as a ``transform``, but at most 64; texts with more than a few hundred thousand words
+        need more memory.
     n_jobs : int or None, default=None
         The number of threads; None is 1 and -1 is the number of cores. The results do not depend on it.
 
@@ -70,7 +68,8 @@ class FrequentNgramVectorizer(TextVectorizer):
 
     Notes
     -----
-    There is no ``get_feature_names_out``, since n-grams are only stored as hashes.
+    There is no ``get_feature_names_out``, since n-grams are only stored as hashes. Among n-grams of equal count,
+    ``CountVectorizer`` may select others.
 
     The hash F of the words u_1 .. u_n is ``F(u_1 .. u_n) = S(F(u_1 .. u_{n-1}) xor W(u_n))``, with 0 for no words. S(x)
     is the first value of SplitMix64 for the seed x. The upper half of W(u) is the MurmurHash3_x86_32 of the word's
@@ -78,16 +77,13 @@ class FrequentNgramVectorizer(TextVectorizer):
 
     Of N distinct n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
     ``N**2 / 2**65``: one in 37 for N = 10**9. Of V distinct words of five to eight bytes in UTF-8, it is about
-    ``V**2 / 2**52.8``, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated; n-grams that only differ
-    in two such words then collide as well. N-grams with the same hash are counted as one, which only matters if one of
-    them is in the dictionary. The hash has no secret key, so colliding texts can be constructed.
-
-    Among n-grams of equal count, ``CountVectorizer`` may select others.
+    ``V**2 / 2**52.8``, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated. The hash has no secret
+    key, so colliding texts can be constructed.
 
     References
     ----------
-    D. Svenstrup, J. Hansen and O. Winther, "Hash embeddings for efficient word representations", NIPS 2017: the
-    experiments with a dictionary.
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS: the experiments
+           with a dictionary.
 
     Examples
     --------
@@ -136,8 +132,7 @@ class FrequentNgramVectorizer(TextVectorizer):
         Parameters
         ----------
         X : iterable of str
-            The texts: a list or tuple, a numpy array, a column of pandas, polars or Arrow. They are read several times,
-            so a generator is converted to a list first.
+            The texts, which are read several times; a generator is converted to a list first.
         y : Ignored
 
         Returns

@@ -158,18 +158,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the parameters and store the number of columns; the transformer is stateless.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : Ignored
-
-        Returns
-        -------
-        self : SGNNProjector
-        """
+        """Check the parameters and store the number of columns; the transformer is stateless."""
         self._check_density()
         self._refuse_texts(X)
         validate_data(self, X, accept_sparse="csr")

@@ -28,19 +28,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     _hash_texts: Any = None  # kernels from texts to hashes, for schemes with arrays
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit to texts, and count their n-grams.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts, as in ``transform``; a generator is converted to a list first.
-        y : Ignored
-
-        Returns
-        -------
-        sparse matrix of shape (n_texts, n_features)
-            The values, as for ``transform``.
-        """
+        """Fit to texts, and count their n-grams, as :meth:`transform`; a generator is converted to a list first."""
         texts = list(as_documents(X, caller=type(self).__name__))
         return self.fit(texts, y).transform(texts)
 
@@ -62,12 +50,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return count_ngrams(X, self._specs(), self.n_jobs, caller=caller, hash_texts=self._hash_texts)
 
     def ngram_specs(self) -> list[NgramSpec]:
-        """Return a specification for each kind of counted n-grams, in the order of their columns.
-
-        Returns
-        -------
-        list of NgramSpec
-        """
+        """Return a list of :class:`NgramSpec`, one for each kind of counted n-grams, in the order of their columns."""
         return self._specs()
 
     def _validate_params(self) -> None:

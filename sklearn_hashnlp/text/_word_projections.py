@@ -52,7 +52,6 @@ def project_words(
     Parameters
     ----------
     texts : iterable of str
-        The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
     featurizer : CharNgramFeaturizer
         Converts words to rows. Its ``split`` and ``lowercase`` define the words. For ``level='word'`` its ``analyzer``
         must be 'char'.

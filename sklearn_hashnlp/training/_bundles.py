@@ -24,8 +24,6 @@ class Bundle(BaseEstimator):
 class EarlyStopping(Bundle):
     """Early stopping by a validation set, which is split off the training rows.
 
-    The value of the parameter ``early_stopping`` of the estimators.
-
     Parameters
     ----------
     monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
@@ -124,17 +122,7 @@ class HasBundles(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, including fields of parameters that are estimators, such as ``schedule__decay``.
-
-        Parameters
-        ----------
-        **params : dict
-            Names and values, as :meth:`get_params` returns them.
-
-        Returns
-        -------
-        self : estimator
-        """
+        """Set parameters, including fields of parameters that are estimators, such as ``schedule__decay``."""
         values = self.get_params(deep=False) | params
         for name in params:
             parameter, separator, field = name.partition("__")

@@ -35,16 +35,13 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     Returns
     -------
     SoftmaxTree
-        Its paths have at most ceil(log V / log arity) nodes, numbered in pre-order. The sizes of a node's children
-        differ by at most one, the larger ones first.
+        Its paths have at most ceil(log V / log arity) nodes, numbered in pre-order.
 
     Examples
     --------
     >>> from sklearn_hashnlp.trees import balanced_tree
     >>> balanced_tree(7).to_nested()
     [[[0, 1], [2, 3]], [[4, 5], 6]]
-    >>> balanced_tree(7, arity=3).to_nested()
-    [[0, 1, 2], [3, 4], [5, 6]]
     """
     n_classes = len(class_counts(counts, "balanced_tree"))
     arity = check_arity(arity, "balanced_tree")
