@@ -40,14 +40,18 @@ from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbeddi
 from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     Device,
+    EarlyStopping,
+    Schedule,
     Seeds,
     TrainingSettings,
+    as_early_stopping,
+    as_schedule,
+    check_bundles,
     check_callbacks,
     check_hidden_layers,
     draw_seeds,

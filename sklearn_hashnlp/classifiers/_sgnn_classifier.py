@@ -27,15 +27,19 @@ from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Moni
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     Device,
+    EarlyStopping,
+    Schedule,
     Seeds,
     TrainingSettings,
+    as_early_stopping,
+    as_schedule,
+    check_bundles,
     check_callbacks,
     check_hidden_layers,
     draw_seeds,

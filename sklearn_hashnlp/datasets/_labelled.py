@@ -11,9 +11,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.datasets._columns import Columns
 from sklearn_hashnlp.datasets._lines import name_inside, read_lines
-from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Row, RowFormat, RowReader
+from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Columns, Row, RowFormat, RowReader
 
 FORMATS_BY_EXTENSION: Final = {
     ".csv": "csv",

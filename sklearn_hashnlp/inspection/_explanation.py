@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.inspection._aligned_text import Span, visible_ngram
-from sklearn_hashnlp.inspection._explanation_html import explanation_html
-from sklearn_hashnlp.inspection._explanation_terminal import explanation_table
-from sklearn_hashnlp.inspection._label_view import LabelView, NgramRow, label_name
+from sklearn_hashnlp.inspection._explanation_views import (
+    LabelView,
+    NgramRow,
+    explanation_html,
+    explanation_table,
+    label_name,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

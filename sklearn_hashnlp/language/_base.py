@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, read_sentences
-from sklearn_hashnlp.trees._counts import is_integer
+from sklearn_hashnlp.language._windows import EncodedWindows, Sentences, read_sentences
+from sklearn_hashnlp.trees._arrays import is_integer
 
 BATCH_SIZE = 1024  # contexts whose probabilities of all words lie in memory at once; fewer with many words
 _MAX_PROBABILITIES = 2**22

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 import numpy as np
 
 from sklearn_hashnlp._sklearn import MAX_REAL, Interval
-from sklearn_hashnlp.training._bundles import Bundle, Decay, EarlyStopping, Schedule
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
+from sklearn_hashnlp.training._settings import Bundle, Decay, EarlyStopping, Schedule
 
 EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)  # early_stopping="valid_loss"
 

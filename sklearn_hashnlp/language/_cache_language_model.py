@@ -13,9 +13,8 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_contex
 from sklearn_hashnlp.kernels.ngrams._cache_counts import CacheCounts, count_before, count_contexts
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._reader import build_tokenizer, read_training_sentences
-from sklearn_hashnlp.language._sentences import Sentences, read_sentences
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
-from sklearn_hashnlp.language._windows import FarContext, WordWindows
+from sklearn_hashnlp.language._windows import FarContext, Sentences, WordWindows, read_sentences
 
 Reset: TypeAlias = Literal["never", "sentence"]
 _KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "reset"  # used in predictions

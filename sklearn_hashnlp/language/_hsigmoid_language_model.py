@@ -14,7 +14,16 @@ from skorch.callbacks import Callback
 from torch import Tensor
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.language._architecture import check_network_parameters, check_same_network, language_architecture
+from sklearn_hashnlp.language._architecture import (
+    SeedEpochs,
+    check_checkpoint_parameters,
+    check_free,
+    check_network_parameters,
+    check_same_network,
+    check_same_training,
+    checkpoints_of,
+    language_architecture,
+)
 from sklearn_hashnlp.language._bundles import (
     EARLY_STOPPING,
     PARTIAL_FIT_RATE,
@@ -27,20 +36,17 @@ from sklearn_hashnlp.language._bundles import (
     warm_start_rate,
 )
 from sklearn_hashnlp.language._net import LanguageNet, WindowDataset, make_language_net
-from sklearn_hashnlp.language._neural import NeuralLanguageModel
-from sklearn_hashnlp.language._reader import TrainingData, read_training_data
-from sklearn_hashnlp.language._resume import (
-    SeedEpochs,
-    check_checkpoint_parameters,
-    check_free,
-    check_same_training,
-    checkpoints_of,
+from sklearn_hashnlp.language._neural import (
+    NeuralLanguageModel,
+    WordTree,
+    language_tree,
+    mean_hidden_states,
+    word_clusters,
 )
-from sklearn_hashnlp.language._trees import WordTree, language_tree, mean_hidden_states, word_clusters
+from sklearn_hashnlp.language._reader import TrainingData, read_training_data
 from sklearn_hashnlp.language._vocabulary import EMBEDDINGS
 from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, time_limits
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._early_stopping import undone_on_error
@@ -50,8 +56,13 @@ from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._settings import (
     TRAINING,
     Device,
+    EarlyStopping,
+    Schedule,
     Seeds,
     TrainingSettings,
+    as_early_stopping,
+    as_schedule,
+    check_bundles,
     check_callbacks,
     draw_seeds,
     resolve_device,

@@ -16,8 +16,8 @@ from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, name_est
 from sklearn_hashnlp.language._base import BaseLanguageModel, draw_columns
 from sklearn_hashnlp.language._mixture import ContextBins, Members, MixedText, em_weights_by_bin, interpolate
 from sklearn_hashnlp.language._reader import read_training_sentences
-from sklearn_hashnlp.language._sentences import Sentences, read_sentences
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
+from sklearn_hashnlp.language._windows import Sentences, read_sentences
 
 _MAX_CONTEXT_LENGTH = 8
 

@@ -18,9 +18,8 @@ from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney
 from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer, read_training_corpus
-from sklearn_hashnlp.language._sentences import EncodedWindows
 from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, SpecialTokens, Vocabulary
-from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._windows import EncodedWindows, WordWindows
 
 _LN_10 = math.log(10)
 

@@ -12,8 +12,8 @@ from torch.nn import functional
 from sklearn_hashnlp._hash_specification import FOLDED
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, TableSpec, Variant
 from sklearn_hashnlp.nn._hashing import LOW_32_BITS, mix_ids, mix_tensor, slot_tensor, to_int64
-from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
-from sklearn_hashnlp.trees._counts import is_integer
+from sklearn_hashnlp.nn._tensors import lazy_zeros
+from sklearn_hashnlp.trees._arrays import is_integer
 
 
 def sum_parts(

@@ -16,8 +16,7 @@ from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
 from sklearn_hashnlp.nn._layers import ResidualBlocks, SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax, SoftmaxOutput
-from sklearn_hashnlp.nn._word_averages import WordAverages
-from sklearn_hashnlp.nn._word_embeddings import WordTable
+from sklearn_hashnlp.nn._word_embeddings import WordAverages, WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
 
 HiddenLayer: TypeAlias = Literal["tanh", "sigmoid", "residual"]

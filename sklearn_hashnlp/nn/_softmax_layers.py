@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp._idf import map_distinct
-from sklearn_hashnlp.nn._autograd import is_readable, is_traced
 from sklearn_hashnlp.nn._hashing import INTEGERS
-from sklearn_hashnlp.trees._counts import class_counts
+from sklearn_hashnlp.nn._tensors import is_readable, is_traced
+from sklearn_hashnlp.trees._arrays import class_counts
 
 _REDUCTIONS = ("mean", "sum", "none")
 

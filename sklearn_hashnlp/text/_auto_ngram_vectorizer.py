@@ -11,11 +11,10 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from sklearn_hashnlp._sklearn import Interval, fit_context
-from sklearn_hashnlp.text._count_ngrams import count_ngrams
+from sklearn_hashnlp.text._count_ngrams import TOKENS, check_ngram_range, count_ngrams
 from sklearn_hashnlp.text._documents import as_documents, plain_texts
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
-from sklearn_hashnlp.text._token_patterns import TOKENS, check_ngram_range
 
 ChosenFeatures: TypeAlias = Literal["words", "words+characters"]
 

@@ -12,10 +12,10 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions,
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_skipgrams
 from sklearn_hashnlp.kernels.strings._units import Texts, word_units
+from sklearn_hashnlp.text._count_ngrams import TOKENS, check_ngram_range
 from sklearn_hashnlp.text._documents import check_column
 from sklearn_hashnlp.text._ngram_spec import NgramSpec, cached_spec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
-from sklearn_hashnlp.text._token_patterns import TOKENS, check_ngram_range
 
 
 class CharNgramFeaturizer(TextVectorizer):

@@ -15,11 +15,11 @@ from sklearn_hashnlp._threads import effective_n_jobs
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
 from sklearn_hashnlp.kernels.strings._units import Texts
+from sklearn_hashnlp.text._count_ngrams import WORD_PATTERNS, check_ngram_range
 from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, pack, plain_texts
 from sklearn_hashnlp.text._most_frequent import most_frequent
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
-from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS, check_ngram_range
 
 _MIN_CHUNK = 2**14
 _BYTES_PER_THREAD = 2**24  # a chunk of texts, its words and their fingerprints

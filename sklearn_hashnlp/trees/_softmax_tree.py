@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_hashnlp.trees._arrays import Ints, check_tree, edge_parents, integer_array, node_parents, sum_to_root
-from sklearn_hashnlp.trees._counts import class_counts
+from sklearn_hashnlp.trees._arrays import (
+    Ints,
+    check_tree,
+    class_counts,
+    edge_parents,
+    integer_array,
+    node_parents,
+    sum_to_root,
+)
 
 _MAX_LINES_OF_HTML = 100
 

@@ -7,14 +7,15 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp.trees._arrays import preorder_numbers, renumber
-from sklearn_hashnlp.trees._counts import (
+from sklearn_hashnlp.trees._arrays import (
     RandomState,
     as_generator,
     check_arity,
     class_counts,
     is_integer,
     positive_counts,
+    preorder_numbers,
+    renumber,
 )
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
