@@ -16,11 +16,14 @@ from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp.classifiers import AugmentedTextClassifier, HashEmbeddingClassifier, TextClassifier
 from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
-from sklearn_hashnlp.inspection._collision_counts import N_COLUMNS, count_collisions, ids_by_constants, seeded_constants
-from sklearn_hashnlp.inspection._collision_statistics import (
+from sklearn_hashnlp.inspection._collision_counts import (
+    N_COLUMNS,
     TableSizes,
+    count_collisions,
     expected_pairs,
+    ids_by_constants,
     pair_probability,
+    seeded_constants,
     sharing_probability,
 )
 from sklearn_hashnlp.inspection._fasttext_ngrams import FastTextPart
@@ -94,9 +97,8 @@ class CollisionReport:
         return [(size, self._row(kind, size)) for size in sizes if size <= self.n_ngrams]
 
     def _row(self, kind: str, n_ngrams: int) -> CollisionRow:
-        counts = count_collisions(self._ids[kind][:n_ngrams]) if n_ngrams else None
+        n_pairs, n_sharing = count_collisions(self._ids[kind][:n_ngrams]) if n_ngrams else (0, 0)
         pairs, share = self._model.expected(kind, n_ngrams)
-        n_pairs, n_sharing = (0, 0) if counts is None else (counts.pairs, counts.sharing_words)
         return CollisionRow(kind, pairs, n_pairs, share, n_sharing / max(n_ngrams, 1))
 
     def __repr__(self) -> str:
