@@ -126,7 +126,7 @@ def _simulate(step: Result, settings: CollisionsSettings, seed: int) -> Result:
     generator = np.random.default_rng(sequence)
     trials: dict[str, list[tuple[int, int]]] = {kind: [] for kind in _KINDS}
     for _ in range(n_trials):
-        words = generator.choice(N_COLUMNS, n_words, replace=False, shuffle=False)
+        words = np.asarray(generator.choice(N_COLUMNS, n_words, replace=False, shuffle=False))
         constants = seeded_constants(sizes, int(generator.integers(2**63)))
         for kind, ids in ids_by_constants(variant, sizes, words, constants).items():
             trials[kind].append(count_collisions(ids))

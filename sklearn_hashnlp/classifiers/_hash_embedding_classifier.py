@@ -51,9 +51,7 @@ from sklearn_hashnlp.training._settings import (
     TrainingSettings,
     as_early_stopping,
     as_schedule,
-    check_bundles,
-    check_callbacks,
-    check_hidden_layers,
+    check_training_parameters,
     draw_seeds,
     resolve_device,
 )
@@ -455,15 +453,13 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
         name = type(self).__name__
-        check_hidden_layers(self)
+        check_training_parameters(self)
         if self.hidden_layer_sizes and self.batch_size == 1:
             raise ValueError(
                 f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
                 f"normalization compares the rows of a batch. Got {self.batch_size!r} instead."
             )
         check_ngram_dropout(self.ngram_dropout, caller=name)
-        check_bundles(self)
-        check_callbacks(self)
 
     def _read(
         self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False

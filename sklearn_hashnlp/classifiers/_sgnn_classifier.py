@@ -39,9 +39,7 @@ from sklearn_hashnlp.training._settings import (
     TrainingSettings,
     as_early_stopping,
     as_schedule,
-    check_bundles,
-    check_callbacks,
-    check_hidden_layers,
+    check_training_parameters,
     draw_seeds,
     resolve_device,
 )
@@ -366,9 +364,7 @@ class SGNNClassifier(NetClassifier):
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
-        check_hidden_layers(self)
-        check_bundles(self)
-        check_callbacks(self)
+        check_training_parameters(self)
 
     def _read(
         self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False

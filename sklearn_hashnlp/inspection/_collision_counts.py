@@ -28,9 +28,10 @@ class TableSizes(NamedTuple):
 
 def pair_probability(variant: str, kind: str, sizes: TableSizes) -> float:
     """Return the probability that two words collide in their embedding or their components."""
-    row, choice = 1 / sizes.n_embeddings, 1 / sizes.n_buckets**sizes.n_hashes
+    n_choices: int = sizes.n_buckets**sizes.n_hashes
+    row, choice = 1 / sizes.n_embeddings, 1 / n_choices
     if variant == "improved":
-        return choice if kind == "components" else 1 / (sizes.n_embeddings * sizes.n_buckets**sizes.n_hashes)
+        return choice if kind == "components" else 1 / (sizes.n_embeddings * n_choices)
     return row + (1 - row) * choice if kind == "components" else row
 
 

@@ -62,8 +62,7 @@ from sklearn_hashnlp.training._settings import (
     TrainingSettings,
     as_early_stopping,
     as_schedule,
-    check_bundles,
-    check_callbacks,
+    check_training_parameters,
     draw_seeds,
     resolve_device,
 )
@@ -413,8 +412,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
         stopping = self._stopping()
-        check_bundles(self)
-        check_callbacks(self)
+        check_training_parameters(self)
         time_limits(self.callbacks)  # checks them
         check_network_parameters(self)
         if stopping is not None and stopping.monitor != "valid_loss":

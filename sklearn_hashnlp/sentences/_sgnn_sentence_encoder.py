@@ -39,8 +39,7 @@ from sklearn_hashnlp.training._fit import Resumed, fit_net
 from sklearn_hashnlp.training._settings import (
     Device,
     TrainingSettings,
-    check_bundles,
-    check_callbacks,
+    check_training_parameters,
     draw_seeds,
     resolve_device,
 )
@@ -386,8 +385,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         """Check constraints between parameters."""
         name = type(self).__name__
         network, objectives = as_network(self.network), as_objectives(self.objectives)
-        check_callbacks(self)
-        check_bundles(self)
+        check_training_parameters(self)
         network._check()
         objectives._check()
         pair = self.ngram_range

@@ -147,7 +147,7 @@ def _is_estimator(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseEstimator)
 
 
-def check_bundles(estimator: BaseEstimator) -> None:
+def _check_bundles(estimator: BaseEstimator) -> None:
     """Check the fields of the bundles among the parameters of an estimator."""
     for value in estimator.get_params(deep=False).values():
         if isinstance(value, Bundle):
@@ -195,7 +195,7 @@ TRAINING: Final[dict[str, list[Any]]] = {
 """Constraints of parameters that classifiers and the language model share."""
 
 
-def check_hidden_layers(estimator: Any) -> None:
+def _check_hidden_layers(estimator: Any) -> None:
     """Check sizes of hidden layers."""
     sizes = estimator.hidden_layer_sizes
     if not all(is_integer(size) and 1 <= size <= MAX_INTEGER for size in sizes):
@@ -221,8 +221,11 @@ def resolve_device(device: str, *, caller: str) -> str:
     )
 
 
-def check_callbacks(estimator: Any) -> None:
-    """Check callbacks."""
+def check_training_parameters(estimator: Any) -> None:
+    """Check the hidden layers, the bundles and the callbacks of an estimator, if it has these parameters."""
+    if hasattr(estimator, "hidden_layer_sizes"):
+        _check_hidden_layers(estimator)
+    _check_bundles(estimator)
     for index, item in enumerate(estimator.callbacks or []):
         if not _is_callback(item):
             raise ValueError(
