@@ -33,10 +33,9 @@ from sklearn_hashnlp.classifiers._losses import Loss, LossName
 from sklearn_hashnlp.classifiers._parameters import Monitor
 from sklearn_hashnlp.classifiers._topk import label_pairs, largest
 from sklearn_hashnlp.text._documents import refuse_texts
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._rows import Rows
-from sklearn_hashnlp.training._settings import TRAINING
+from sklearn_hashnlp.training._settings import TRAINING, EarlyStopping, Schedule
 
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._net import ClassifierNet

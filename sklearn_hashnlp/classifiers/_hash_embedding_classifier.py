@@ -40,16 +40,18 @@ from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbeddi
 from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     Device,
+    EarlyStopping,
+    Schedule,
     Seeds,
     TrainingSettings,
-    check_callbacks,
-    check_hidden_layers,
+    as_early_stopping,
+    as_schedule,
+    check_training_parameters,
     draw_seeds,
     resolve_device,
 )
@@ -451,15 +453,13 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
         name = type(self).__name__
-        check_hidden_layers(self)
+        check_training_parameters(self)
         if self.hidden_layer_sizes and self.batch_size == 1:
             raise ValueError(
                 f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
                 f"normalization compares the rows of a batch. Got {self.batch_size!r} instead."
             )
         check_ngram_dropout(self.ngram_dropout, caller=name)
-        check_bundles(self)
-        check_callbacks(self)
 
     def _read(
         self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False

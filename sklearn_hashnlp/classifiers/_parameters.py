@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER
-from sklearn_hashnlp.trees._counts import is_integer
+from sklearn_hashnlp.trees._arrays import is_integer
 
 Calibrate: TypeAlias = Literal["auto", False]
 ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None

@@ -27,17 +27,19 @@ from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Moni
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     Device,
+    EarlyStopping,
+    Schedule,
     Seeds,
     TrainingSettings,
-    check_callbacks,
-    check_hidden_layers,
+    as_early_stopping,
+    as_schedule,
+    check_training_parameters,
     draw_seeds,
     resolve_device,
 )
@@ -362,9 +364,7 @@ class SGNNClassifier(NetClassifier):
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
-        check_hidden_layers(self)
-        check_bundles(self)
-        check_callbacks(self)
+        check_training_parameters(self)
 
     def _read(
         self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False

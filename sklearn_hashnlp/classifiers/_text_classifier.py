@@ -19,12 +19,11 @@ from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, takes_seve
 from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
+from sklearn_hashnlp.text._count_ngrams import check_ngram_range
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
-from sklearn_hashnlp.text._token_patterns import check_ngram_range
-from sklearn_hashnlp.training._bundles import EarlyStopping, HasBundles
 from sklearn_hashnlp.training._estimator import History
-from sklearn_hashnlp.training._settings import Device
+from sklearn_hashnlp.training._settings import Device, EarlyStopping, HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet

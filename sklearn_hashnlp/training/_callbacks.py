@@ -15,7 +15,7 @@ from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.training._early_stopping import lower_is_better
-from sklearn_hashnlp.trees._counts import is_integer
+from sklearn_hashnlp.trees._arrays import is_integer
 
 _MAX_PRINTED_LOSS = 20.0  # perplexity of 10**8; larger ones are printed in scientific notation
 _RECENT_BATCHES = 200  # number of batches in the displayed mean

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import generate_invalid_param_val, make_con
 from skorch.callbacks import Callback
 
 import sklearn_hashnlp
-from sklearn_hashnlp.training._bundles import Bundle
+from sklearn_hashnlp.training._settings import Bundle
 from tests.contract.estimators import CASES, ONE_OF_A_KIND, fit, fitted, kind, refit
 
 CHECKS = [

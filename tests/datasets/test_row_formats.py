@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from sklearn_hashnlp.datasets._columns import Columns
-from sklearn_hashnlp.datasets._row_formats import Row, RowFormat, RowReader
+from sklearn_hashnlp.datasets._row_formats import Columns, Row, RowFormat, RowReader
 
 
 def read(kind: str, content: str, multilabel: bool | None = False, **options: Any) -> list[Row]:

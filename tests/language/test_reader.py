@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer
-from sklearn_hashnlp.language._sentences import read_corpus
 from sklearn_hashnlp.language._vocabulary import vocabulary_from_dict
+from sklearn_hashnlp.language._windows import read_corpus
 from tests.language.tokenizers import ENCODERS, contexts_of, make_tokenizer, spelled
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_hashnlp.language._sentences import EncodedWindows, read_corpus
+from sklearn_hashnlp.language._windows import EncodedWindows, read_corpus
 
 SENTENCES = ["a b a", "", "c  b\n"]
 

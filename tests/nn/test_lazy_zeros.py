@@ -11,7 +11,7 @@ import sys
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+from sklearn_hashnlp.nn._tensors import lazy_zeros
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.bool]
 
@@ -77,7 +77,7 @@ from pathlib import Path
 
 import torch
 
-from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+from sklearn_hashnlp.nn._tensors import lazy_zeros
 
 
 def resident():

@@ -8,8 +8,7 @@ import torch
 from torch.autograd import gradcheck, gradgradcheck
 
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
-from sklearn_hashnlp.nn._word_averages import WordAverages, _average
-from sklearn_hashnlp.nn._word_embeddings import WordTable
+from sklearn_hashnlp.nn._word_embeddings import WordAverages, WordTable, _average
 from tests.oracles.modern_nplm import averages_of, hidden_state
 
 WORDS, PADDING = 20, 20

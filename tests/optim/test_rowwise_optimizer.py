@@ -308,7 +308,7 @@ from pathlib import Path
 
 import torch
 
-from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+from sklearn_hashnlp.nn._tensors import lazy_zeros
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 
 
