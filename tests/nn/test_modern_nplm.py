@@ -106,21 +106,6 @@ def test_dropped_words_are_whole_words():
     assert (model.eval()._input(torch.ones(9, 3, dtype=torch.int64)) != 0).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"hidden_layer": "transformer"}, "'hidden_layer' parameter of NPLM must be 'tanh'"),
-        ({"hidden_layer": ("residual", 0)}, r"Got \('residual', 0\) instead"),
-        ({"far_context": -1}, "far_context must be 0 or more, got -1"),
-        ({"output": "tied_softmax", "embedding": WordTable(21, 5)}, "output='tied_softmax' needs a table"),
-        ({"output": "tied_softmax", "direct_connections": True}, "output='tied_softmax' needs a table"),
-    ],
-)
-def test_wrong_parameters(options, message):
-    with pytest.raises(ValueError, match=message):
-        make(**options)
-
-
 def test_tied_weights():
     model = make(output="tied_softmax", sparse=True)
     assert "output_layer.weight" not in dict(model.named_parameters())
@@ -134,8 +119,3 @@ def test_tied_weights():
     torch.testing.assert_close(found, table.grad)
     copied = copy.deepcopy(model)
     assert copied.output_layer.weight is copied.embedding.weight
-
-
-def test_a_context_without_its_far_words_is_refused():
-    with pytest.raises(ValueError, match=r"must have shape \(rows, 8\)"):
-        make(far_context=5).hidden(CONTEXTS[:, 5:])

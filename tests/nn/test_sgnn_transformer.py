@@ -204,16 +204,6 @@ def test_it_works_under_autocast():
         vectors.sum().backward()
 
 
-def test_the_reports_configuration_is_the_default():
-    with torch.device("meta"):
-        network = SGNNTransformer()
-    assert (network.n_features, network.embedding_dim, network.dim, len(network.layers)) == (1120, 512, 512, 6)
-    assert network.pooling.pooling == "max"
-    assert [type(norm) for norm in network.norms] == [torch.nn.LayerNorm]
-    assert network.position_gain is not None
-    assert all(layer.norm_first and layer.dropout.p == 0 for layer in network.layers)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -244,10 +234,6 @@ def test_wrong_parameters_are_refused(options, message):
 def test_wrong_batches_are_refused(changes, message):
     with pytest.raises(ValueError, match=f"SGNNTransformer: {message}"):
         make()(batch_of(SENTENCES)._replace(**changes))
-
-
-def test_repr():
-    assert "depths=2, init='random', dim=16" in repr(make(depths=2))
 
 
 @pytest.mark.gpu

@@ -50,6 +50,28 @@ def test_features_and_ignored_targets_of_any_leading_shape(shape, backend):
     assert make(complete_tree(7)).node_prob(nested[0]).shape == (*shape, 6)
 
 
+def test_a_row_without_a_batch():
+    layer = make(MIXED)
+    inputs, target, _ = batch_for(layer, 1)
+    output, loss = layer(inputs[0], target[0])
+    torch.testing.assert_close(output, layer.log_prob(inputs[0])[target[0]])
+    torch.testing.assert_close(loss, -output)
+    assert layer.topk(inputs[0], 2)[1].shape == (2,)
+    for classes in (layer.predict(inputs[0]), layer.predict(inputs[0], "greedy"), layer.sample(inputs[0])):
+        assert classes.shape == ()
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_the_loss_is_reduced_as_by_torchs_cross_entropy(reduction):
+    layer = make(MIXED, reduction=reduction, ignore_index=5)
+    inputs, target, _ = batch_for(layer, 6)
+    target[0] = 5
+    inputs, target = inputs.view(2, 3, -1), target.view(2, 3)
+    log_probs = layer.log_prob(inputs).movedim(-1, 1)
+    expected = torch.nn.functional.nll_loss(log_probs, target, ignore_index=5, reduction=reduction)
+    torch.testing.assert_close(layer(inputs, target).loss, expected)
+
+
 def test_a_batch_of_ignored_targets_alone():
     for reduction, loss in (("mean", torch.nan), ("sum", 0.0)):
         layer = make(MIXED, reduction=reduction)
@@ -70,6 +92,8 @@ def test_wrong_arguments_are_refused():
         layer(inputs, target[:5])
     with pytest.raises(TypeError, match=r"target must have an integer dtype, got torch.float32"):
         layer(inputs, target.float())
+    with pytest.raises(TypeError, match=r"target must be a Tensor of integers, got list\. Pass torch\.tensor"):
+        layer(inputs, target.tolist())
     for rows in (inputs[:, :2], inputs[0, 0], inputs[None, :, :1]):
         with pytest.raises(ValueError, match=r"input must have shape \(\.\.\., 3\), got"):
             layer.log_prob(rows)
