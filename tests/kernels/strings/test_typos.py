@@ -29,22 +29,6 @@ def test_they_are_those_of_one_text_at_a_time(texts, rate, kinds, key):
     assert distorted([*texts, "x"], rate, kinds, key)[:-1] == [distort(text, rate, kinds, key) for text in texts]
 
 
-@given(TEXT, RATE, st.integers(0, 2**64 - 1))
-def test_each_kind_does_what_its_name_says(text, rate, key):
-    fewest, most = int(rate * len(text)), int(np.ceil(rate * len(text)))
-    (shorter,) = distorted([text], rate, [DELETION], key)
-    assert fewest <= len(text) - len(shorter) <= most
-    rest = iter(text)
-    assert all(character in rest for character in shorter)  # what is left, in its order
-    (longer,) = distorted([text], rate, [INSERTION], key)
-    assert fewest <= len(longer) - len(text) <= most
-    rest = iter(longer)
-    assert all(character in rest for character in text)
-    assert set(longer) == set(text)
-    (swapped,) = distorted([text], rate, [SWAP], key)
-    assert sorted(swapped) == sorted(text)
-
-
 def test_all_positions_kinds_and_counts_have_the_right_frequency():
     text = "abcdefghij"  # each character once, so that one edit shows where it was
     results = [distorted([text], 0.1, [kind], key)[0] for kind in ALL for key in range(2000)]
