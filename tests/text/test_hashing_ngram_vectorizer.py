@@ -98,18 +98,8 @@ def test_real_texts(real_texts, parameters, n_jobs):
 
 
 AWKWARD = [
-    "",
-    " ",
-    "\x00",
-    "Σ",
-    "ΑΣ",
-    "İ",
-    "ﬃ ℡",
-    "e\u0301\u0301",
-    "👩🏽‍🔬 🇫🇷",
-    "\u3000 \u2028x",
-    "ا\u200dب",
-    "\ufeffa b",
+    *("", " ", "\x00", "Σ", "ΑΣ", "İ", "ﬃ ℡", "e\u0301\u0301", "👩🏽‍🔬 🇫🇷"),
+    *("\u3000 \u2028x", "ا\u200dب", "\ufeffa b"),
 ]
 
 
@@ -139,6 +129,17 @@ def test_every_blank_of_python_parts_words(token_pattern):
 def test_patterns_of_words_between_blanks_are_compiled():
     for token_pattern in (r"\S+", r"\S\S+", r"(?u)\S+", r"(?u)\S\S+"):
         assert hash_function(*HashingNgramVectorizer(token_pattern=token_pattern).ngram_specs()) is not None
+
+
+TEXT_LIST = ["First text.", "Second text,", "and a thïrd"]
+
+
+@pytest.mark.parametrize("texts", ["text", ["hello world", np.nan, "hello hello"]], ids=["a string", "NaN"])
+def test_messages_begin_with_scikit_learns(texts):
+    with pytest.raises(ValueError, match=r"string object received|np\.nan is an invalid") as theirs:
+        HashingVectorizer().transform(texts)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(theirs.value))}"):
+        HashingNgramVectorizer().transform(texts)
 
 
 def test_one_huge_document_among_small_ones():
@@ -175,9 +176,6 @@ def test_every_column_count_up_to_the_largest():
     assert X.shape == (2, 2**31 - 1)
     assert X.indices.dtype == np.int32
     assert X.nnz == 4
-
-
-TEXT_LIST = ["First text.", "Second text,", "and a thïrd"]
 
 
 @pytest.mark.parametrize(
@@ -260,13 +258,6 @@ def test_warnings_and_errors_of_scikit_learn_come_through():
     with pytest.raises(UnicodeDecodeError) as caught:
         HashingNgramVectorizer().transform([b"fine", b"\xff"])
     assert "document 1" in caught.value.__notes__[0]
-
-
-def test_the_message_begins_with_scikit_learns():
-    with pytest.raises(ValueError, match="string object received") as theirs:
-        HashingVectorizer().transform("text")
-    with pytest.raises(ValueError, match=re.escape(str(theirs.value))):
-        HashingNgramVectorizer().transform("text")
 
 
 @pytest.mark.parametrize("parameters", [{}, {"token_pattern": "[a-z]+"}, {"analyzer": "char"}], ids=str)

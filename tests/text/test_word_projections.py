@@ -56,25 +56,19 @@ def test_no_words(texts):
 
 
 @pytest.mark.parametrize(
-    ("texts", "error", "message"),
+    ("texts", "options", "message"),
     [
-        ("one text", ValueError, "string object received"),
-        (["fine", None], TypeError, "project_words expects documents of type str, but document 1 is None"),
-        (["fine words", "x\ud801y"], ValueError, "project_words: document 1 holds the lone surrogate"),
+        ("one text", {}, "string object received"),
+        (["fine", None], {}, "project_words expects documents of type str, but document 1 is None"),
+        (["fine words", "x\ud801y"], {}, "project_words: document 1 holds the lone surrogate"),
+        (["a"], {"level": "sentence"}, "level must be 'word' or 'document', got 'sentence'"),
+        (["a"], {"featurizer": "char"}, "featurizer must be a CharNgramFeaturizer, got 'char'"),
+        (["a"], {"featurizer": CharNgramFeaturizer(analyzer="skipgram")}, "a single word has no skip-grams"),
     ],
 )
-def test_wrong_texts_are_refused(texts, error, message):
-    with pytest.raises(error, match=message):
-        sequences(texts)
-
-
-def test_wrong_arguments_are_refused():
-    with pytest.raises(ValueError, match="level must be 'word' or 'document', got 'sentence'"):
-        project_words(["a"], featurizer=CharNgramFeaturizer(), projector=PROJECTOR, level="sentence")
-    with pytest.raises(TypeError, match="featurizer must be a CharNgramFeaturizer, got 'char'"):
-        project_words(["a"], featurizer="char", projector=PROJECTOR)
-    with pytest.raises(ValueError, match="a single word has no skip-grams"):
-        sequences(["a"], analyzer="skipgram")
+def test_wrong_arguments_are_refused(texts, options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        project_words(texts, **{"featurizer": CharNgramFeaturizer(), "projector": PROJECTOR} | options)
 
 
 def test_capitals_go_before_the_words_are_split():
