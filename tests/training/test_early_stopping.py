@@ -67,22 +67,6 @@ def test_trainings_at_the_same_time_share_no_weights():
     assert not torch.equal(model.net_.module_.bag.pool, other.net_.module_.bag.pool)
 
 
-def test_a_journal_undoes_what_was_written_since():
-    table = torch.arange(10.0).reshape(5, 2)
-    journal = UndoLog(table)
-    journal.note(torch.tensor([1, 3]))
-    table[[1, 3]] = -1
-    journal.clear()  # this is now the state to return to
-    for rows in ([3, 4], [0, 3]):
-        journal.note(torch.tensor(rows))
-        table[rows] -= 100
-    journal.undo()
-    assert table.tolist() == [[0, 1], [-1, -1], [4, 5], [-1, -1], [8, 9]]
-    table[2] = 50
-    journal.undo()  # nothing noted: nothing undone
-    assert table[2].tolist() == [50, 50]
-
-
 def test_a_journal_keeps_the_rows_it_was_told_of_and_no_more():
     journal = UndoLog(torch.zeros(1000, 4))
     for _ in range(3):

@@ -27,16 +27,6 @@ CLASSIFIERS = ["TextClassifier", "HashEmbeddingClassifier", "SGNNClassifier"]
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_a_label_that_occurs_once_does_not_switch_early_stopping_off(name: str) -> None:
-    model, X = _classifier(name)
-    y = np.resize(["even", "odd"], 440).astype(object)
-    y[0] = "rare"
-    history = model.fit(X, y).history_
-    assert all(0 <= entry["valid_acc"] <= 1 for entry in history)
-    assert model.classes_.tolist() == ["even", "odd", "rare"]
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_early_stopping_without_a_validation_set_is_said(name: str) -> None:
     model, X = _classifier(name)
     y = np.resize(["even", "odd"], 100)
