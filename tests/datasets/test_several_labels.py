@@ -15,15 +15,6 @@ COOKING = (
     "__label__food-safety __label__acidity Dangerous pathogens capable of growing in acidic environments\n"
     "__label__restaurant Michelin Three Star Restaurant; but if the chef is not there\n"
 )
-COOKING_LABELS = [["sauce", "cheese"], ["food-safety", "acidity"], ["restaurant"]]
-
-
-def test_the_tutorial_file_of_fasttext_has_several_labels_a_line(tmp_path: Path) -> None:
-    path = tmp_path / "cooking.stackexchange.txt"
-    path.write_text(COOKING, encoding="utf-8")
-    texts, labels = load_labelled(path)
-    assert labels == COOKING_LABELS
-    assert texts[0] == "How much does potato starch affect a cheese sauce recipe?"
 
 
 def test_several_labels_of_csv_and_json_lines_are_read(tmp_path: Path) -> None:
@@ -41,6 +32,9 @@ def test_lists_of_labels_can_be_asked_for_or_refused(tmp_path: Path) -> None:
     assert load_labelled(path)[1].tolist() == ["a", "b"]  # type: ignore[union-attr]
     assert load_labelled(path, multilabel=True)[1] == [["a"], ["b"]]
     path.write_text(COOKING, encoding="utf-8")
+    texts, labels = load_labelled(path)
+    assert labels == [["sauce", "cheese"], ["food-safety", "acidity"], ["restaurant"]]
+    assert texts[0] == "How much does potato starch affect a cheese sauce recipe?"
     with pytest.raises(ValueError, match=r"line 1: expected one label, got '__label__sauce' and '__label__cheese'"):
         load_labelled(path, multilabel=False)
 
@@ -59,15 +53,3 @@ def test_a_table_has_another_delimiter_and_bytes_that_are_no_utf8(tmp_path: Path
     path.write_bytes("label;text\na;caf\xe9, noir\n".encode("latin1"))
     texts, labels = load_labelled(path, delimiter=";", errors="replace")
     assert (texts, np.asarray(labels).tolist()) == (["caf\ufffd, noir"], ["a"])
-
-
-def test_a_file_of_any_size_is_read_in_batches(tmp_path: Path) -> None:
-    from sklearn_hashnlp.datasets import stream_labelled
-
-    path = tmp_path / "a.txt"
-    path.write_text(COOKING, encoding="utf-8")
-    batches = list(stream_labelled(path, batch_size=2, multilabel=True))
-    assert [len(texts) for texts, _ in batches] == [2, 1]
-    assert [row for _, labels in batches for row in labels] == COOKING_LABELS
-    with pytest.raises(ValueError, match=r"line 1: expected one label"):
-        next(stream_labelled(path))
