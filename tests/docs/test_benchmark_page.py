@@ -6,18 +6,12 @@ import importlib
 import json
 from pathlib import Path
 
-import pytest
-
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.fixture
-def module(monkeypatch):
+def test_the_figures_are_those_of_the_files(monkeypatch):
     monkeypatch.syspath_prepend(DOCS / "site")
-    return importlib.import_module("benchmark_page")
-
-
-def test_the_figures_are_those_of_the_files(module):
+    module = importlib.import_module("benchmark_page")
     result = json.loads((module.RESULTS / "vectorizers.json").read_text(encoding="utf-8"))["cases"]["words 1-2"]
     (row,) = (line for line in module.page().splitlines() if "words 1-2" in line)
     assert f"| **{result['ratio']:.0f}&nbsp;times** |" in row

@@ -59,7 +59,7 @@ def hashing_ngrams_of_characters() -> Arrays:
 
 @golden("exact")
 def auto_ngrams() -> Arrays:
-    vectorizer = AutoNgramVectorizer(n_jobs=n_jobs())
+    vectorizer = AutoNgramVectorizer(ngram_range=(1, 3), n_jobs=n_jobs())
     words = sparse_arrays(vectorizer.transform(UNUSUAL + texts()))  # before fit
     chosen = sparse_arrays(vectorizer.fit(texts()).transform(UNUSUAL + texts()))
     return {f"words_{name}": array for name, array in words.items()} | chosen

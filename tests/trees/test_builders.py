@@ -22,7 +22,7 @@ from sklearn_hashnlp.trees import (
 from sklearn_hashnlp.trees._tree_builders import ClassTree, class_tree
 
 from ..oracles.trees import balanced_lists, complete_path, huffman_cost, merged_neighbors
-from .strategies import COUNTS
+from ..random_trees import COUNTS
 
 BUILDERS: dict[str, Callable[[Any], SoftmaxTree]] = {
     "balanced_tree": balanced_tree,
