@@ -71,8 +71,6 @@ def test_errors():
         NgramVectorUnion(counter(), Lengths(fault="nan").fit([])).fit_transform(TEXTS)
     with pytest.raises(ValueError, match="'weight' parameter"):
         NgramVectorUnion(counter(), Lengths().fit([]), weight=0).fit(TEXTS)
-    with pytest.raises(ValueError, match="wrap a single one in a list"):
-        NgramVectorUnion(counter(), Lengths().fit([])).fit("a text")
 
 
 def test_texts_without_ngrams():

@@ -33,3 +33,12 @@ def test_on_cuda(tmp_path, options):
     ).stdout.split()  # fmt: skip
     assert out[0] == "cpu"
     assert float(out[1]) == pytest.approx(model.perplexity(["a b"]), rel=1e-3)
+
+
+@pytest.mark.gpu
+def test_words_by_their_characters_on_cuda():
+    options = {"embedding": "sgnn", "max_epochs": 2}
+    on_cpu, on_gpu = (make(**options, device=device).fit(SENTENCES) for device in ("cpu", "cuda"))
+    assert on_gpu.score(SENTENCES) == pytest.approx(on_cpu.score(SENTENCES), abs=0.1)
+    assert on_gpu.predict([SENTENCES[0].split()[0]]).shape == (1,)
+    assert on_gpu.net_.module_.hidden_layer.weight.device.type == "cuda"
