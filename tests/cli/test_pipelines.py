@@ -48,7 +48,7 @@ def test_batches_of_prediction_do_not_change_it(
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_a_model_that_reads_files_is_refused(rows: Any, tmp_path: Path, hidden: bool) -> None:
+def test_a_model_that_reads_files_is_refused(hashnlp: Any, rows: Any, tmp_path: Path, hidden: bool) -> None:
     model = small_pipeline().fit([text for _, text in rows], [label for label, _ in rows])
     model["vectorizer"].set_params(input="filename")
     if hidden:  # behind a second step of the same name
@@ -56,6 +56,8 @@ def test_a_model_that_reads_files_is_refused(rows: Any, tmp_path: Path, hidden: 
     save_model(model, tmp_path)
     with pytest.raises(ValueError, match=r"contains a HashingVectorizer with input='filename'.* open each text"):
         _pipelines.load_classifier(tmp_path)
+    result = hashnlp("predict", "-m", tmp_path, stdin="a")  # which reads linear models in its own way
+    assert (result.code, "with input='filename'" in result.err) == (1, True)
 
 
 def test_a_model_that_is_no_classifier_is_refused(tmp_path: Path) -> None:
