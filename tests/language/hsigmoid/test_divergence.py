@@ -17,9 +17,14 @@ from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VARIED, byt
 TWO = ["the cat sat on the mat", "the dog sat on the rug"]
 
 
-def test_divergence():
-    with pytest.raises(ValueError, match=r"diverged.*smaller learning_rate"):
-        fitted(learning_rate=1e30, optimizer="adam", hidden_layer="tanh", output="softmax", direct_connections=True)
+class Spoil(Callback):
+    def on_epoch_end(self, net, **kwargs):
+        net.module_.hidden_layer.bias.data.fill_(np.nan)
+
+
+def test_weights_that_are_nan_are_a_divergence():
+    with pytest.raises(ValueError, match=r"diverged.*perplexity of the training sentences is nan"):
+        make(max_epochs=1, callbacks=[Spoil()]).fit(SENTENCES)
 
 
 def test_divergence_in_the_only_step():

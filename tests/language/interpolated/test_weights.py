@@ -71,6 +71,19 @@ def test_bins_are_those_of_the_counts_of_contexts(length):
     assert len(set(expected)) > 1
 
 
+def test_contexts_that_do_not_occur_are_in_the_last_bin():
+    bins = ContextBins(1, np.array([3, 7]), np.array([5, 5]))
+    assert bins.of_contexts(np.array([[3], [4], [9]]), 10).tolist() == [1, bins.n_bins - 1, bins.n_bins - 1]
+
+
+@pytest.mark.parametrize(
+    ("length", "keys", "counts"), [(0, [3, 7], [1, 1]), (1, [7, 3], [1, 1]), (1, [3, 3], [1, 1]), (1, [3, 7], [1, 0])]
+)
+def test_damaged_bins_are_refused(length, keys, counts):
+    with pytest.raises(ValueError, match="ascending contexts with positive counts"):
+        ContextBins(length, np.array(keys), np.array(counts)).check()
+
+
 def test_each_bin_has_the_best_weights_of_its_words():
     model = mixture(frequency_bins=True, context_length=1)
     text = model._windows(VALID)
