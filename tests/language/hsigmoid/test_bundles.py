@@ -9,12 +9,11 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, Schedule
-from tests.language.hsigmoid.small_models import SENTENCES, VALID, bytes_of, losses, make
+from tests.language.hsigmoid.small_models import SENTENCES, SMALL, VALID, bytes_of, losses, make
 
 
 def fitted(**options):
-    small = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 3, "random_state": 0}
-    return HsigmoidLanguageModel(**small | options).fit(SENTENCES, X_valid=VALID)
+    return HsigmoidLanguageModel(**SMALL | options).fit(SENTENCES, X_valid=VALID)
 
 
 @pytest.mark.parametrize(
@@ -62,17 +61,6 @@ def test_weights_are_averaged(optimizer):
     model = make(**options, schedule=Schedule(average=True), callbacks=[Weights()]).fit(SENTENCES)
     expected = np.mean(weights[-(len(weights) // 4) :], axis=0)
     np.testing.assert_allclose(model.net_.module_.hidden_layer.weight.detach().numpy(), expected, atol=1e-6)
-
-
-def test_the_order_of_the_text_is_kept():
-    class Targets(Callback):
-        def on_batch_begin(self, net, batch=None, training=False, **kwargs):
-            if training:
-                targets.extend(batch[1].tolist())
-
-    targets: list[int] = []
-    model = make(max_epochs=2, schedule=Schedule(shuffle=False), callbacks=[Targets()]).fit(SENTENCES)
-    assert targets == model._windows(SENTENCES).y.tolist() * 2
 
 
 def test_the_last_weights_can_be_kept(tmp_path):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_hashnlp import KneserNeyLanguageModel
-from tests.golden._register import texts
 from tests.oracles import kneser_ney as oracle
 
 SENTENCE = st.lists(st.sampled_from("abcd"), max_size=6)
@@ -85,11 +84,8 @@ def test_rare_words_are_unknown_words():
     assert "x" not in model.vocabulary_
     unknown = model.predict_proba(["a"])[0, model.vocabulary_["<unk>"]]
     assert unknown > model.predict_proba(["b"])[0, model.vocabulary_["<unk>"]]
-    assert KneserNeyLanguageModel(order=2, max_features=1).fit(["a x", "a"]).vocabulary_.keys() == {
-        "a",
-        "</s>",
-        "<unk>",
-        "<s>",
+    assert set(KneserNeyLanguageModel(order=2, max_features=1).fit(["a x", "a"]).vocabulary_) == {
+        *("a", "</s>", "<unk>", "<s>")
     }
 
 
@@ -99,18 +95,6 @@ def test_many_words_are_predicted_in_small_batches(monkeypatch):
     monkeypatch.setattr("sklearn_hashnlp.language._base._MAX_PROBABILITIES", 16)
     assert model._batch_size() == 2
     assert (model.predict_topk(SHORT, 2), model.sample(9, 0)) == expected
-
-
-PARAGRAPHS = [" ".join(paragraph.lower().split()) for text in texts() for paragraph in text.split("\n\n")]
-ENGLISH, OTHER_ENGLISH = PARAGRAPHS[::2], PARAGRAPHS[1::2]
-
-
-def test_dropping_rare_ngrams_makes_the_model_smaller_and_worse():
-    model, small = (
-        KneserNeyLanguageModel(order=4, min_ngram_counts=counts).fit(ENGLISH) for counts in (None, (1, 1, 2))
-    )
-    assert sum(small.n_ngrams_) < 0.6 * sum(model.n_ngrams_)
-    assert model.perplexity(OTHER_ENGLISH) < small.perplexity(OTHER_ENGLISH) < 1.1 * model.perplexity(OTHER_ENGLISH)
 
 
 def test_a_wide_vocabulary_needs_no_matrix_of_all_probabilities():
