@@ -40,7 +40,7 @@ def test_a_few_kills(job: type[Job], tmp_path: Path) -> None:
 
 @pytest.mark.slow  # some minutes
 def test_hundreds_of_kills(tmp_path: Path) -> None:
-    figures = kill_all(tmp_path, 30)
+    figures = kill_all(tmp_path, 45)
     print(json.dumps(figures))
     assert sum(job["kills"] for job in figures) >= 200
     assert sum(job["while_writing"] for job in figures) >= 40

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.nn import SGNNTransformer
 from sklearn_hashnlp.sentences import _batches
 from sklearn_hashnlp.sentences._batches import ParagraphBatches, make_word_batch, take_rows
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
@@ -283,14 +282,6 @@ def test_each_distinct_word_is_projected_once(sentences):
     distinct = sorted({word for sentence in sentences for word in sentence})
     expected = FEW.rows(np.array(distinct, dtype=np.int64))
     assert word_batch_of(sentences).projections.numpy().tobytes() == expected.tobytes()
-
-
-def test_pooling_does_not_depend_on_repetitions():
-    network = SGNNTransformer(
-        n_features=70, embedding_dim=16, n_layers=0, n_heads=2, pooling="weighted", positions=False
-    )
-    once, repeated = network(word_batch_of([[3, 5], [3, 5, 3, 3, 5]])).detach()
-    torch.testing.assert_close(once, repeated)
 
 
 @given(SENTENCES.filter(len), st.data())

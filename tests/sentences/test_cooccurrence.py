@@ -79,14 +79,6 @@ def test_without_cooccurrences_no_word_has_a_vector(sentences):
     assert vectors.shape == (0, 5)
 
 
-def test_components_beyond_the_number_of_words_are_zero():
-    word_ids, vectors, _ = ppmi_vectors(paragraphs_of([[0, 1], [2, 3]] * 3), n_components=9)
-    assert word_ids.tolist() == [0, 1, 2, 3]
-    assert vectors.shape == (4, 9)
-    assert not vectors[:, 4:].any()
-    np.testing.assert_allclose(vectors @ vectors.T, np.eye(4), atol=1e-6)
-
-
 def test_same_seed_same_bytes_at_any_number_of_threads():
     rng = np.random.default_rng(0)
     text = paragraphs_of([(rng.integers(0, 900, rng.integers(1, 15)) ** 2 // 900).tolist() for _ in range(3000)], 900)

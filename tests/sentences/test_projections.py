@@ -29,12 +29,7 @@ NONE_CACHED, SOME_CACHED, ALL_CACHED = cached(0), cached(77 * ROW + ROW - 1), ca
 def test_as_many_are_cached_as_fit():
     assert [NONE_CACHED.n_cached, SOME_CACHED.n_cached, ALL_CACHED.n_cached] == [0, 77, len(WORDS)]
     assert ALL_CACHED.n_features == N_FEATURES
-
-
-def test_rows_are_unit_vectors():
-    rows = ALL_CACHED.rows(np.arange(len(WORDS)))
-    assert rows.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-6)
+    assert cached(10**6, [], np.empty(0)).rows(np.empty(0, dtype=np.int64)).shape == (0, N_FEATURES)
 
 
 @given(st.lists(st.integers(0, len(WORDS) - 1), max_size=50))
@@ -67,11 +62,6 @@ def test_a_word_without_ngrams_is_zero():
     rows = cached(10**6, ["a", "words"], np.ones(2), featurizer).rows(np.arange(2))
     assert not rows[0].any()
     assert np.linalg.norm(rows[1]) == pytest.approx(1)
-
-
-def test_without_words():
-    projections = cached(10**6, [], np.empty(0))
-    assert projections.rows(np.empty(0, dtype=np.int64)).shape == (0, N_FEATURES)
 
 
 def test_rows_are_copies():

@@ -6,7 +6,6 @@ import copy
 import inspect
 import re
 import textwrap
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -75,19 +74,6 @@ def test_twenty_sentences_of_another_kind_cost_three_percent(sentences, kinds, m
         assert further.perplexity(old) < 1.03 * model.perplexity(old)
     for new in (learn, other):
         assert further.perplexity(new) < 0.985 * model.perplexity(new)
-
-
-def test_ten_nights_of_more_sentences(sentences, ways, tmp_path):
-    test = sentences[-300:]
-    further = ways["loaded"]()
-    perplexities = [further.perplexity(test)]
-    for night in range(10):
-        further.partial_fit(sentences[600 + 50 * night : 650 + 50 * night])
-        perplexities.append(further.perplexity(test))
-        save_model(further, tmp_path / "night")
-        further = load_model(tmp_path / "night")
-    assert all(after < 1.01 * before for before, after in pairwise(perplexities))
-    assert perplexities[-1] < perplexities[0]
 
 
 def test_learning_rates_of_a_further_training():

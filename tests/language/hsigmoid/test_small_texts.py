@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel, KneserNeyLanguageModel
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
-from sklearn_hashnlp.language import Regularization
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training import StepLog
 
@@ -29,7 +27,7 @@ def texts():
     """Return sentences to train on and to test with."""
     docstrings = load_stdlib_docstrings().data[::20]
     sentences = [sentence.lower() for docstring in docstrings for sentence in split_sentences(docstring)]
-    return sentences[:200:2], sentences[1:200:2]
+    return sentences[:600:2], sentences[1:600:2]
 
 
 def add_one_perplexity(model, train, test):
@@ -47,7 +45,7 @@ def add_one_perplexity(model, train, test):
 
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_a_default_training_is_better_than_smoothed_frequencies_of_words(texts, output):
-    train, test = texts
+    train, test = (part[:100] for part in texts)
     model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, random_state=0)
     assert model.partial_fit(train).perplexity(test) < add_one_perplexity(model, train, test)
     model.fit(train)
@@ -55,22 +53,10 @@ def test_a_default_training_is_better_than_smoothed_frequencies_of_words(texts, 
     assert model.perplexity(test) < 0.95 * frequencies.perplexity(test)
 
 
-def test_the_first_epoch_of_a_modern_network_is_better_than_the_frequencies_of_words():
-    docstrings = load_stdlib_docstrings().data[::20]
-    sentences = [sentence.lower() for docstring in docstrings for sentence in split_sentences(docstring)][:600]
-    train, test = sentences[::2], sentences[1::2]
+def test_the_first_epoch_of_a_modern_network_is_better_than_the_frequencies_of_words(texts):
+    train, test = texts
     model = HsigmoidLanguageModel(hidden_layer="residual", min_count=2, random_state=0).fit(train, X_valid=test)
     assert model.history_[0]["valid_perplexity"] < add_one_perplexity(model, train, test)
-
-
-def test_clipped_gradients_keep_a_high_learning_rate_from_divergence():
-    docstrings = [" ".join(re.findall(r"\w+|[^\w\s]", text.lower())) for text in load_stdlib_docstrings().data[:1000]]
-    train, test = docstrings[200:], docstrings[:200]
-    options = {"min_count": 2, "learning_rate": 5.0, "max_epochs": 1, "random_state": 0}
-    model = HsigmoidLanguageModel(**options).fit(train)
-    assert model.perplexity(test) < add_one_perplexity(model, train, test)
-    with pytest.raises(ValueError, match="The training diverged"):
-        HsigmoidLanguageModel(regularization=Regularization(max_grad_norm=None), **options).fit(train)
 
 
 def test_the_perplexities_of_a_default_training_are_below_the_number_of_words_from_the_first_on():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sklearn_hashnlp import InterpolatedLanguageModel, KneserNeyLanguageModel
+from sklearn_hashnlp import InterpolatedLanguageModel
 from sklearn_hashnlp.language._mixture import ContextBins, em_weights, interpolate
 from tests.language.interpolated.models import TRAIN, VALID, fitted_members, mixture
 from tests.language.tokenizers import make_tokenizer
@@ -103,12 +103,3 @@ def test_given_weights_and_equal_weights_need_no_validation_text():
         model = InterpolatedLanguageModel(members, weights=weights, prefit=True).fit()
         assert model.weights_.tolist() == expected
     assert len(InterpolatedLanguageModel(members, weights="equal", prefit=True).fit(TRAIN).weights_) == 3
-
-
-def test_weights_are_not_learned_on_the_text_that_the_counts_know_by_heart():
-    rng = np.random.default_rng(0)
-    train, test = ([" ".join(rng.choice(list("abcdefghijkl"), 9)) for _ in range(n)] for n in (200, 50))
-    model = InterpolatedLanguageModel([KneserNeyLanguageModel(order=order) for order in (5, 1)]).fit(train)
-    known_by_heart = InterpolatedLanguageModel(model.models_, prefit=True).fit(X_valid=train[:100])
-    assert known_by_heart.weights_[0] > 0.99 > model.weights_[0]
-    assert model.perplexity(test) < known_by_heart.perplexity(test)

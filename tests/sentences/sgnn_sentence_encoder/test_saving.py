@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
 import pytest
 
 from sklearn_hashnlp.persistence import load_model, save_model
@@ -28,17 +25,12 @@ def test_copies(tmp_path, options):
             save_model(encoder, tmp_path / "folder", training_state=True)
     save_model(encoder, tmp_path / "folder", training_state=options.get("context_weight") != 0.0)
     expected, trained_on = bytes_of(encoder), []
-    for other in (
-        pickle.loads(pickle.dumps(encoder)),
-        copy.deepcopy(encoder),
-        load_model(tmp_path / "folder"),
-        load_model(tmp_path / "bare"),
-    ):
+    for other in (load_model(tmp_path / "folder"), load_model(tmp_path / "bare")):
         assert bytes_of(other) == expected
         assert other.get_params() == encoder.get_params()
         for name in ("history_", "log_", "n_parameters_", "waiting_share_"):
             assert getattr(other, name) == getattr(encoder, name)
         trained_on.append(bytes_of(other.partial_fit(PARAGRAPHS[:9])))
-    # With what the optimiser has gathered it goes on as the first would.
-    assert [bytes_of(encoder.partial_fit(PARAGRAPHS[:9]))] * 3 == trained_on[:3]
-    assert (trained_on[3] != trained_on[0]) == (options.get("context_weight") != 0.0)
+    # With what the optimizer has gathered it goes on as the first would.
+    assert bytes_of(encoder.partial_fit(PARAGRAPHS[:9])) == trained_on[0]
+    assert (trained_on[1] != trained_on[0]) == (options.get("context_weight") != 0.0)
