@@ -148,10 +148,9 @@ def test_numpy_scalars_lists_and_limits_are_valid(options, tmp_path):
 
 def test_searches_over_parameters_and_fields():
     pipeline = make_pipeline(make(max_epochs=1), LogisticRegression())
-    grid = {"sgnnsentenceencoder__context_weight": [0.0, np.float32(0.5), 1], "logisticregression__C": [1.0, 1e3]}
+    grid = {"sgnnsentenceencoder__context_weight": [np.float32(0.5), 1]}
     search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(PARAGRAPHS, Y)
-    assert search.best_score_ > 0.5
-    assert len(search.cv_results_["params"]) == 6
+    assert search.best_score_ > 0.5  # chance is a quarter
 
     def scorer(encoder, X, y=None):
         return float(encoder.similarity(X[:-1], X[1:]).mean())
