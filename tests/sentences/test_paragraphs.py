@@ -7,12 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator
-from sklearn.pipeline import make_pipeline
 
-from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences import _paragraphs
-from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, truncate_words
+from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer
 from tests.oracles import sentences as oracle
 from tests.strategies import TEXT
@@ -101,25 +98,6 @@ def test_long_sentences_are_truncated_with_one_warning():
     assert caught[0].filename == __file__
 
 
-def test_the_warning_names_the_line_of_the_user():
-    code = """
-class Encoder(BaseEstimator):
-    def fit(self, X, y=None):
-        self._read(X)
-        return self
-
-    def _read(self, X):
-        read_paragraphs(X, **arguments)
-"""
-    arguments = {"split": split_at_bars, "featurizer": FEATURIZER, "max_sentences": 8, "max_words": 1, "caller": "Me"}
-    names = {"BaseEstimator": BaseEstimator, "read_paragraphs": read_paragraphs, "arguments": arguments}
-    namespace = {"__name__": "sklearn_hashnlp.sentences._encoder", **names}
-    exec(code, namespace)
-    with pytest.warns(UserWarning, match="max_words") as caught:
-        make_pipeline(namespace["Encoder"]()).fit(["a b"])
-    assert caught[0].filename == __file__
-
-
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
@@ -155,12 +133,3 @@ def test_other_paragraphs_have_another_digest():
     digests = {read(X).digest() for X in (texts, *others)}
     assert len(digests) == 5
     assert read(iter(texts)).digest() == read(texts).digest()
-
-
-@given(st.lists(st.lists(st.integers(), max_size=6), max_size=6), st.integers(0, 7))
-def test_truncating_keeps_the_first_words(rows, max_words):
-    lengths = [len(row) for row in rows]
-    values = np.array([value for row in rows for value in row], dtype=object)
-    truncated = truncate_words(Ragged(values, np.cumsum([0, *lengths])), max_words)
-    result = [part.tolist() for part in np.split(truncated.values, truncated.offsets[1:-1])] if rows else []
-    assert result == [row[:max_words] for row in rows]
