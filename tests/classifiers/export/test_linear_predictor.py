@@ -306,7 +306,6 @@ def test_losses_and_links_equal_the_classifier():
         (make_pipeline(HashingVectorizer(), Normalizer()), {}, "got HashingVectorizer, Normalizer, HashEmbedding"),
         (CharNgramFeaturizer(), {}, "takes a Pipeline of HashingNgramVectorizer"),
         (FrequentNgramVectorizer(), {}, "takes a Pipeline of HashingNgramVectorizer"),
-        (CharNgramFeaturizer(analyzer="skipgram"), {}, "takes a Pipeline of HashingNgramVectorizer"),
     ],
 )
 def test_what_needs_more_than_the_hash_is_refused(vectorizer, options, message, tmp_path):
