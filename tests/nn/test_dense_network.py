@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn._dense_network import DenseNetwork, Standardize
+from sklearn_hashnlp.nn._layers import DenseNetwork, Standardize
 
 RNG = np.random.default_rng(0)
 BITS = RNG.integers(0, 2, (9, 24), dtype=np.uint8)
