@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp._idf import map_distinct
 from sklearn_hashnlp._threads import map_blocks
-from sklearn_hashnlp.kernels.trees._forward import UpwardTree
+from sklearn_hashnlp.kernels.trees._paths import UpwardTree
 from sklearn_hashnlp.kernels.trees._search import TreeScorer, descend, search_best
 from sklearn_hashnlp.nn._compiled_tree import CompiledPaths, runs_compiled
 from sklearn_hashnlp.nn._hashing import INTEGERS

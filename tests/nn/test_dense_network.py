@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from sklearn_hashnlp.nn._dense_network import DenseNetwork, Standardize
 from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead, TreeHead
+from sklearn_hashnlp.nn._layers import DenseNetwork, Standardize
 from sklearn_hashnlp.trees import balanced_tree, two_level_tree
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import pack_labels
-from sklearn_hashnlp.nn._dense_network import DenseNetwork
+from sklearn_hashnlp.nn._layers import DenseNetwork
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
 from sklearn_hashnlp.training import EarlyStopping, Schedule

@@ -15,7 +15,7 @@ from torch import Tensor
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseBatch, DenseBatches, DenseDataset
-from sklearn_hashnlp.nn._dense_network import DenseNetwork
+from sklearn_hashnlp.nn._layers import DenseNetwork
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 
 

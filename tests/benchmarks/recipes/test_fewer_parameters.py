@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.commands.registry import get_recipe
 from benchmarks.runner import run_recipe
 from sklearn_hashnlp import make_text_classifier
-from sklearn_hashnlp.datasets._train_test_files import read_text_set
+from sklearn_hashnlp.datasets._fetch_zhang import read_text_set
 
 from ...labelled_words import write_text_set
 

@@ -8,7 +8,7 @@ import torch
 from sklearn.base import clone
 
 from sklearn_hashnlp.classifiers import SGNNClassifier
-from sklearn_hashnlp.nn import _dense_network
+from sklearn_hashnlp.nn import _layers
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 
@@ -66,14 +66,14 @@ def test_packed_rows_make_the_same_model_to_the_last_bit():
 
 def test_no_more_than_a_batch_is_unpacked_at_once(monkeypatch):
     widths = []
-    real = _dense_network.DenseNetwork.unpack
+    real = _layers.DenseNetwork.unpack
 
     def unpack(self, rows, *args):
         assert rows.dtype == torch.uint8
         widths.append(len(rows))
         return real(self, rows, *args)
 
-    monkeypatch.setattr(_dense_network.DenseNetwork, "unpack", unpack)
+    monkeypatch.setattr(_layers.DenseNetwork, "unpack", unpack)
     many = np.repeat(BITS, 20, axis=0)
     model = SGNNClassifier(**SMALL | {"max_epochs": 1}).set_params(batch_size=50).fit(many, np.repeat(LABELS, 20))
     assert max(widths) == 1024
