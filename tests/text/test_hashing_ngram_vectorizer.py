@@ -147,13 +147,6 @@ def test_the_length_that_a_subclass_of_str_claims_is_not_believed(n_jobs):
     assert_same_matrix(X, HashingVectorizer().transform(["ab cd", "x y"]))
 
 
-def test_every_column_count_up_to_the_largest():
-    X = HashingNgramVectorizer(n_features=2**31 - 1, norm=None).fit_transform(["one two", "two three"])
-    assert X.shape == (2, 2**31 - 1)
-    assert X.indices.dtype == np.int32
-    assert X.nnz == 4
-
-
 @pytest.mark.parametrize(
     "column",
     [

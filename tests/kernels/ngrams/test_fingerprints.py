@@ -1,5 +1,7 @@
 """Fingerprints against their definition, sorted ranges and dictionaries."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._fingerprints import (
+    count_runs,
     find_fingerprints,
     fingerprint_ngrams,
     fingerprint_slots,
@@ -47,6 +50,13 @@ def test_absurd_numbers_do_no_harm(n):
     units = word_units(pack(["a b c d", ""]))
     assert fingerprint_ngrams(units, (n, n)).offsets.tolist() == [0, 0, 0]
     assert rows_of(fingerprint_ngrams(units, (1, n))) == slow_ngrams(units, (1, 4))
+
+
+@given(st.lists(st.integers(0, 9) | st.integers(0, 2**64 - 1), max_size=50), st.integers(0, 3))
+def test_runs_are_counted(fingerprints, threshold):
+    values, counts = count_runs(np.sort(np.array(fingerprints, dtype=np.uint64)), threshold)
+    expected = sorted(pair for pair in Counter(fingerprints).items() if pair[1] > threshold)
+    assert list(zip(values.tolist(), counts.tolist(), strict=True)) == expected
 
 
 # The slot follows from the last bits: these meet in one slot, and in the last one, from where the search goes round.
