@@ -81,7 +81,6 @@ def test_a_new_domain_is_learned_and_the_old_one_kept(parts):
     model = TextClassifier(random_state=0).fit(*fitted)
     before = accuracy(model, test)
     recipes = [f"bake the {food} with {spice} until golden" for food in ("bread", "fish", "rice") for spice in "ABC"]
-    recipes.append("a pinch of salt and pepper for dinner")
     labels = np.resize(model.classes_[:3], len(recipes))
     for _ in range(10):
         model.partial_fit(recipes, labels)

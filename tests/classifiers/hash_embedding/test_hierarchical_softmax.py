@@ -92,6 +92,16 @@ def test_labels_and_rankings_come_from_the_search_and_agree_with_all_probabiliti
     assert all(value >= 0.3 for row in model.predict_topk(X, threshold=0.3) for _, value in row)
 
 
+def test_ties_are_broken_by_the_order_of_the_labels():
+    model = make(tree="balanced", max_epochs=1).fit(np.eye(16), np.arange(16))
+    layer = model.net_.module_.head[-1]
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.bias.zero_()
+    assert model.predict(np.eye(16)).tolist() == [0] * 16
+    assert [[label for label, _ in row] for row in model.predict_topk(np.eye(16), k=3)] == [[0, 1, 2]] * 16
+
+
 def test_a_tree_that_was_given_is_saved(tmp_path):
     tree = balanced_tree(N_CLASSES, arity=3)
     model = make(tree=tree, warm_start=True).fit(X, Y)
