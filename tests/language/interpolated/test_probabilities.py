@@ -175,3 +175,5 @@ def test_given_weights_and_equal_weights_need_no_validation_text():
         model = InterpolatedLanguageModel(members, weights=weights, prefit=True).fit()
         assert model.weights_.tolist() == expected
     assert len(InterpolatedLanguageModel(members, weights="equal", prefit=True).fit(TRAIN).weights_) == 3
+    alone = InterpolatedLanguageModel(members, weights=[0.0, 1.0, 0.0], prefit=True).fit()
+    np.testing.assert_allclose(alone.score_samples(UNSEEN), members[1].score_samples(UNSEEN), rtol=1e-9)
