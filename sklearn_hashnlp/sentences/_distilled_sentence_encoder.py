@@ -21,6 +21,7 @@ from sklearn_hashnlp.sentences._ridge import multiply, ridge_regression
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 
 _STEPS = 30  # of conjugate gradients; the loss on other texts hardly changes after 20
+_MIN_DEVIATION = 1e-6  # from the mean of unit vectors: what is less is rounding of float32
 _ROW_BLOCK = 2**12  # vectors whose second moments are summed at once
 
 
@@ -130,15 +131,20 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
         TypeError
             If a text is not a ``str``.
         ValueError
-            If a parameter is invalid, ``X`` has no words, or ``y`` is not a matrix with a row for each text, or has
-            NaN, infinite values or only zeros.
+            If a parameter is invalid, ``X`` has no words, or ``y`` is not a matrix of numbers with a row for each text,
+            or has NaN, infinite values, only zeros or only one direction.
         """
         name, n_jobs = type(self).__name__, effective_n_jobs(self.n_jobs)
         words, rows = read_texts(X, featurizer=WORD_SPLITTER, max_words=int(self.max_words), caller=name)
-        vectors = _check_vectors(y, len(rows.offsets) - 1, caller=name)
         if not words:
             raise ValueError(f"{name}: there is no word in X to learn from.")
+        vectors = _check_vectors(y, len(rows.offsets) - 1, caller=name)
         targets, mean = center(vectors, None if self.n_components is None else int(self.n_components))
+        if max(targets.max(), -targets.min()) < _MIN_DEVIATION:
+            raise ValueError(
+                f"{name}: all vectors of y have the same direction, so there is nothing to learn. Pass vectors that "
+                "differ."
+            )
         dictionary = NgramDictionary.learn(words, rows, int(self.n_features))
 
         def report(n_fitted: int, n_targets: int) -> None:
@@ -227,7 +233,17 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
 
 def _check_vectors(y: Any, n_texts: int, *, caller: str) -> NDArray[np.floating]:
     """Check the target vectors, one row for each text."""
-    array = np.asarray(y)
+    if y is None:
+        raise ValueError(f"{caller}.fit needs y, the vectors of the teacher, one row per text; got None.")
+    try:
+        array = np.asarray(y)
+        if array.dtype.kind not in "biufc":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{caller}: y must be a matrix of numbers, the vectors of the teacher, one row per text; got "
+            f"{type(y).__name__}: {error}"
+        ) from error
     array = array.astype(array.dtype.newbyteorder("="), copy=False)  # or check_array would round big-endian float64
     vectors: NDArray[np.floating] = check_array(
         array, dtype=[np.float32, np.float64], order="C", ensure_min_samples=0, input_name="y", estimator=caller

@@ -103,15 +103,22 @@ def test_damaged_folders_are_refused():
         (np.where(np.arange(12) == 3, np.inf, VECTORS), "Input y contains infinity"),
         (VECTORS[:, :, np.newaxis], "with dim 3"),
         (VECTORS[:, 0], "Expected 2D array, got 1D array"),
-        ([["a"]] * 100, "dtype='numeric' is not compatible with arrays of bytes/strings|could not convert"),
+        ([["a"]] * 100, "y must be a matrix of numbers, .* got list: could not convert"),
+        ([{"a": 1}] * 100, "y must be a matrix of numbers, .* got list: float"),
+        ({"a": 1}, "y must be a matrix of numbers, .* got dict: float"),
+        ([[1.0], [1.0, 2.0]], "y must be a matrix of numbers, .* got list: .* inhomogeneous"),
+        (None, r"DistilledSentenceEncoder.fit needs y, the vectors of the teacher, one row per text; got None"),
+        (np.ones((100, 5)), "all vectors of y have the same direction"),
+        (np.arange(1, 101)[:, np.newaxis], "all vectors of y have the same direction"),
+        (np.outer(np.arange(1, 101), VECTORS[0]).astype(np.float32), "all vectors of y have the same direction"),
     ],
-    ids=["rows", "zeros", "NaN", "infinite", "3D", "1D", "labels"],
 )
-def test_bad_vectors(y, message):
+@pytest.mark.parametrize("n_components", [None, 5])
+def test_bad_vectors(y, message, n_components):
     encoder = clone(fitted()).fit(TEXTS, VECTORS)
     before = bytes_of(encoder)
     with pytest.raises(ValueError, match=message):
-        encoder.fit(TEXTS, y)
+        encoder.set_params(n_components=n_components).fit(TEXTS, y)
     assert bytes_of(encoder) == before
 
 
@@ -123,6 +130,8 @@ def test_binary_vectors_are_learned():
 def test_bad_texts():
     with pytest.raises(ValueError, match="there is no word in X"):
         DistilledSentenceEncoder().fit(["", " "], VECTORS[:2])
+    with pytest.raises(ValueError, match="there is no word in X"):
+        DistilledSentenceEncoder().fit([], np.zeros((0, 3)))
     with pytest.raises(TypeError, match="document 1"):
         DistilledSentenceEncoder().fit(["a", ["b"]], VECTORS[:2])
     with pytest.raises(ValueError, match="lone surrogate"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import tempfile
@@ -204,13 +205,29 @@ def open_journal(path: str | os.PathLike[str] | None, search: Any) -> Iterator[o
         content = file.read()
         if content and not content.startswith(b'{"op_code"'):
             raise ValueError(f"{path} is not a journal of optuna. Choose another file.")
+        for number, line in enumerate(content.split(b"\n")[:-1], 1):
+            if not _is_entry(line):
+                raise ValueError(
+                    f"{path} is damaged at line {number}: delete the lines from there on, or choose another file."
+                )
         file.truncate(content.rfind(b"\n") + 1)  # the last line may be incomplete
         try:
             storage = JournalStorage(JournalFileBackend(os.fspath(path)))
             study = make_study(study_name=joblib.hash(search), storage=storage, load_if_exists=True)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is not a journal of optuna: {error!r}. Choose another file.") from error
+        except (AssertionError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path} is not a journal of optuna {optuna.__version__}, or another version wrote it: {error!r}. "
+                "Choose another file, or install the version that wrote it."
+            ) from error
         yield study
+
+
+def _is_entry(line: bytes) -> bool:
+    """Return whether a line of a journal is a JSON object."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 def make_study(**options: Any) -> optuna.Study:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
+from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS
+
 _SPACE: dict[str, Any] = {
     "features": ["auto", "words", "words+characters", "characters"],
     "lowercase": [True, False],
@@ -31,15 +33,13 @@ class SearchSpace:
         first = _FIRST if space is None else []
         if space is None:
             space = _SPACE if n_texts < _MANY_TEXTS else _SPACE_OF_MANY_TEXTS
+            if defaults["classifier"] is not None:
+                space = {_name_in_classifier(name): values for name, values in space.items()}
         for name in space:
-            if name not in defaults:
-                raise ValueError(
-                    f"param_distributions of {caller} has {name!r}, which is not a parameter of a TextClassifier. Its "
-                    f"parameters are {', '.join(defaults)}."
-                )
+            _check_name(name, defaults, caller=caller)
         self._defaults = defaults
         self._choices = {
-            name: {_encoded(value): value for value in values}
+            name: {_encoded(value): value for value in _listed(name, values, caller=caller)}
             for name, values in space.items()
             if not isinstance(values, BaseDistribution)
         }
@@ -58,6 +58,43 @@ class SearchSpace:
         if params.get("features") == "characters":
             params.pop("ngram_range", None)  # is ignored
         return {name: value for name, value in params.items() if identity(value) != identity(self._defaults[name])}
+
+
+def _name_in_classifier(name: str) -> str:
+    """Return the name of a parameter of an estimator with ``classifier=``, which has those of the model."""
+    return f"classifier__{name}" if name in MODEL_PARAMETERS else name
+
+
+def _check_name(name: str, defaults: Mapping[str, Any], *, caller: str) -> None:
+    has = f"param_distributions of {caller} has {name!r}"
+    if name not in defaults:
+        if name.startswith("classifier__") and defaults["classifier"] is None:
+            raise ValueError(
+                f"{has}, and the estimator needs classifier= for it, such as "
+                "estimator=TextClassifier(classifier=HashEmbeddingClassifier())."
+            )
+        raise ValueError(
+            f"{has}, which is not a parameter of a TextClassifier. Its parameters are {', '.join(defaults)}."
+        )
+    if defaults["classifier"] is not None and name in MODEL_PARAMETERS:
+        raise ValueError(
+            f"{has}, which must have its default as the estimator has classifier=. Name it "
+            f"{_name_in_classifier(name)!r}."
+        )
+
+
+def _listed(name: str, values: Any, *, caller: str) -> list[Any]:
+    """Return the values of a parameter as a list."""
+    try:
+        listed = [] if isinstance(values, str | bytes | Mapping) else list(values)
+    except TypeError:
+        listed = []
+    if not listed:
+        raise ValueError(
+            f"param_distributions of {caller} has {name!r}: expected a non-empty list of values or a distribution of "
+            f"optuna.distributions, got {values!r}."
+        )
+    return listed
 
 
 def identity(params: Any) -> str:

@@ -76,7 +76,8 @@ def tune_text_classifier(
     param_distributions : dict or None, default=None
         Lists of values, or distributions of ``optuna.distributions``, by the names of parameters. None: n-grams of
         words or characters, their lengths, lowercase, sizes of the tables, and from 20,000 texts on the learning rate
-        and the number of epochs; words alone and case are tried first.
+        and the number of epochs; words alone and case are tried first. Where the estimator has ``classifier=``,
+        parameters of the model are those of the classifier, such as ``classifier__n_buckets``.
     max_time : float or None, default=60.0
         Seconds, with the time that ``fit_best`` will take. A trial that would take longer, judging by the slowest fold
         so far, is not started. The first trial always ends. None: no limit.
@@ -108,7 +109,7 @@ def tune_text_classifier(
         If optuna is not installed.
     ValueError
         If an argument is not as described, if no trial succeeded (the message has the first error), or if
-        ``trials_file`` is not a journal.
+        ``trials_file`` is not a journal, or damaged.
     TypeError
         If ``estimator`` is not a ``TextClassifier``, or a text is not a ``str``.
     OSError
@@ -213,6 +214,11 @@ def _read_columns(X: Any, y: Any) -> tuple[list[str], Any]:
 
 def _make_folds(labels: Any, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the rows to train and to score on, stratified if a label has enough texts."""
+    if len(labels) < _FOLDS:
+        raise ValueError(
+            f"{_CALLER} needs at least {_FOLDS} texts to score on, got {len(labels)}. Pass more texts, or "
+            "validation_data."
+        )
     is_stratified = not isinstance(labels, list) and np.unique(labels, return_counts=True)[1].max() >= _FOLDS
     folds = (StratifiedKFold if is_stratified else KFold)(_FOLDS, shuffle=True, random_state=seed)
     with warnings.catch_warnings():

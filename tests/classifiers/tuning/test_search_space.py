@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import optuna
 import pytest
+from scipy import stats
 
-from sklearn_hashnlp.classifiers import TextClassifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier
 from sklearn_hashnlp.classifiers.tuning._search_space import SearchSpace
 
 DEFAULTS = TextClassifier().get_params()
@@ -45,6 +46,21 @@ def test_trials_that_the_estimator_already_has_are_tried_once():
     assert space.first == [{}, {"features": "words", "lowercase": False}]
 
 
-def test_unknown_parameters_are_refused():
-    with pytest.raises(ValueError, match="'ngram_rnge', which is not a parameter of a TextClassifier"):
-        SearchSpace({"ngram_rnge": [1]}, DEFAULTS, 10, caller="tune")
+@pytest.mark.parametrize(
+    ("name", "classifier", "message"),
+    [
+        ("ngram_rnge", None, "'ngram_rnge', which is not a parameter of a TextClassifier"),
+        ("classifier__n_buckets", None, "'classifier__n_buckets', and the estimator needs classifier= for it"),
+        ("n_buckets", HashEmbeddingClassifier(), "'n_buckets'.* Name it 'classifier__n_buckets'"),
+    ],
+)
+def test_unknown_parameters_are_refused(name, classifier, message):
+    with pytest.raises(ValueError, match=message):
+        SearchSpace({name: [1]}, TextClassifier(classifier=classifier).get_params(), 10, caller="tune")
+
+
+@pytest.mark.parametrize("values", ["words", b"words", 0.1, stats.uniform(0, 1), [], np.array(1), {"words": 1}, None])
+def test_values_that_are_no_list_are_refused_by_name(values):
+    message = "tune has 'features': expected a non-empty list of values or a distribution of optuna.distributions, got"
+    with pytest.raises(ValueError, match=message):
+        SearchSpace({"features": values}, DEFAULTS, 10, caller="tune")

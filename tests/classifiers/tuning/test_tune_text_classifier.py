@@ -16,7 +16,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from sklearn_hashnlp._posix import lock_file
-from sklearn_hashnlp.classifiers import TextClassifier, tune_text_classifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, tune_text_classifier
 from sklearn_hashnlp.classifiers.tuning import _result, _search, _tune_text_classifier
 from sklearn_hashnlp.classifiers.tuning._result import TunedModel, TuningResult
 from sklearn_hashnlp.persistence import load_model, save_model
@@ -133,11 +133,40 @@ def test_a_file_that_is_in_use_or_not_a_journal_is_refused(tmp_path):
         lock_file(file)
         with pytest.raises(BlockingIOError, match="Another search is writing"):
             _tune(max_trials=1, trials_file=path)
-    for content in ("notes\n", "no", '{"format": 1}\n', '{"op_code":0}\n'):
+    version = optuna.__version__
+    for content, message in (
+        ("notes\n", "is not a journal of optuna"),
+        ("no", "is not a journal of optuna"),
+        ('{"format": 1}\n', "is not a journal of optuna"),
+        ('{"op_code":0}\n', f"is not a journal of optuna {version}, or another version wrote it"),
+        ('{"op_code": 99}\n', f"is not a journal of optuna {version}, or another version wrote it"),
+    ):
         path.write_text(content)
-        with pytest.raises(ValueError, match="is not a journal of optuna"):
+        with pytest.raises(ValueError, match=message):
             _tune(max_trials=1, trials_file=path)
         assert path.read_text() == content
+
+
+@pytest.mark.parametrize("broken", ['{"op_code":4,"study', "", "7", "\udcff"])
+def test_a_journal_with_a_broken_line_is_refused_and_continues_without_it(broken, tmp_path):
+    path = tmp_path / "trials.jsonl"
+    _tune(max_trials=2, trials_file=path)
+    first, second, third = path.read_text().splitlines()
+    path.write_text("\n".join([first, second, broken, third, ""]), errors="surrogateescape")
+    with pytest.raises(ValueError, match=r"is damaged at line 3: delete the lines from there on, or choose another"):
+        _tune(max_trials=2, trials_file=path)
+    path.write_text(f"{first}\n{second}\n")
+    numbers = []
+    _tune(max_trials=2, trials_file=path, callback=lambda study, trial: numbers.append(trial.number))
+    assert numbers == [1]
+
+
+def test_parameters_of_a_classifier_are_searched_by_its_prefix():
+    estimator = TextClassifier(classifier=HashEmbeddingClassifier(n_buckets=64, n_embeddings=256, max_epochs=1))
+    for space in (None, {"classifier__n_buckets": [16, 32]}):
+        trials = _tune(estimator=estimator, param_distributions=space, max_trials=6).study.trials
+        assert "classifier__n_buckets" in trials[-1].params
+        assert not any("error" in trial.user_attrs for trial in trials)
 
 
 def test_a_failure_is_scored_and_the_search_continues():
@@ -275,7 +304,10 @@ def test_validation_data_is_scored_once_and_not_trained_on():
         ({"validation_data": (["a"], ["x", "y"])}, "inconsistent numbers of samples"),
         ({"scoring": "nonsense"}, "nonsense"),
         ({"estimator": "words"}, "a TextClassifier as estimator, got str"),
-        ({"X": ["a", "b"], "y": ["x", "y"]}, "n_splits=5 greater than the number of samples"),
+        (
+            {"X": ["a", "b"], "y": ["x", "y"]},
+            "tune_text_classifier needs at least 5 texts to score on, got 2.* validation_data",
+        ),
         ({"X": ["a"] * 6, "y": np.zeros((6, 2), dtype=int)}, "multilabel-indicator"),
     ],
 )
@@ -286,7 +318,8 @@ def test_wrong_arguments(options, message):
 
 def test_without_optuna_the_error_has_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ImportError, match=r"tune_text_classifier needs optuna\. Install it with: pip install optuna"):
+    message = r'tune_text_classifier needs optuna\. Install it with: pip install "sklearn-hashnlp\[tune\]"'
+    with pytest.raises(ImportError, match=message):
         _tune()
 
 
