@@ -57,8 +57,7 @@ def _last_step(estimator: Any) -> Any:
 class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Train a text classifier on the texts and on copies of them with random typing errors.
 
-    A model that was trained on misspelled words is more robust to them. Predictions are those of the classifier, on the
-    texts as they are, and take no longer.
+    Training on misspelled words makes a model robust to them. Prediction uses the classifier on the unchanged texts.
 
     Parameters
     ----------
@@ -69,8 +68,8 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Edits per character in the copies, from 0 to 1: deletions, transpositions and insertions with equal
         probability; see :func:`~sklearn_hashnlp.text.distort_texts`.
     n_copies : int, default=1
-        Number of distorted copies of each text, each with other errors. The training set grows by the factor
-        ``1 + n_copies``, and so does the training time. With 0 there is no augmentation.
+        Number of distorted copies of each text, each with different errors. The training set and the training time
+        grow by the factor ``1 + n_copies``.
     random_state : int, RandomState instance or None, default=None
         Seeds the errors. The same int gives the same errors in each call of ``fit``; the classifier has its own
         ``random_state``.
@@ -141,7 +140,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Parameters
         ----------
         X : iterable of str
-            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
+            The texts.
         y : array-like of shape (n_texts,), or {array-like, sparse matrix} of shape (n_texts, n_classes)
             Labels, as the classifier takes them.
         **fit_params : dict
@@ -156,8 +155,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Raises
         ------
         ValueError
-            If a parameter is invalid, ``X`` is a single string or a table, or ``X`` and ``y`` differ in length; and as
-            the classifier.
+            If a parameter is invalid, or ``X`` and ``y`` differ in length; and as the classifier.
         TypeError
             If a text is not a ``str``.
         """
@@ -192,12 +190,6 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self : AugmentedTextClassifier
             The fitted classifier.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As in ``fit``.
-        AttributeError
-            If the classifier has no ``partial_fit``.
         """
         resumes = hasattr(self, "estimator_")
         random = self._random if resumes else check_random_state(self.random_state)
@@ -285,7 +277,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     @contextmanager
     def _keeping(self, estimator: Any, random: RandomState) -> Iterator[None]:
-        """Set the estimator that is trained inside, also if an interrupt leaves it fitted."""
+        """Set the fitted attributes after training, also after an interrupt that leaves the estimator fitted."""
         try:
             yield
         except KeyboardInterrupt:

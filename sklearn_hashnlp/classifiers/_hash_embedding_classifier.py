@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.classifiers._base import CLASSIFIER_TRAINING, labels_of_partial_fit, refuse_balanced
-from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_batch
-from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, LossName, TreeLoss, make_loss, takes_several_labels
-from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor, check_columns, check_ngram_dropout
-from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
-from sklearn_hashnlp.classifiers._temperature import update_temperature
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, literal_options
+from sklearn_hashnlp.classifiers._labels import Labels
+from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, TreeLoss, make_loss
+from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._sample_weights import count_classes
 from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     bag_architecture,
     check_architecture,
+    check_columns,
+    check_ngram_dropout,
     new_net,
     prepare_tables,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     SolverChoice,
-    SolverName,
     automatic_loss,
     choose_solver,
     resolve_batch_size,
@@ -34,32 +32,19 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     resolve_epochs,
     warn_of_printers,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import fit_dual
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import fit_dual
 from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
 from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
-from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._rows import validation_split
-from sklearn_hashnlp.training._settings import (
-    AdaptiveOptimizer,
-    Device,
-    Seeds,
-    TrainingSettings,
-    check_callbacks,
-    check_hidden_layers,
-    draw_seeds,
-    resolve_device,
-)
+from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_schedule
+from sklearn_hashnlp.training._settings import AdaptiveOptimizer, Device, Seeds, TrainingSettings
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_builders import ClassTree
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
-
-_MIN_ROWS_PER_STEP = 64  # of further training: after a fit of few rows, learning rates are still large
 
 
 class HashEmbeddingClassifier(FittedHashEmbedding):
@@ -99,9 +84,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        - ``"auto"``: ``"ova"`` for several labels per row; else ``"hinge"`` with fewer than 20,000 rows, or 30,000 of
-          two classes, and at most 256 classes; else ``"softmax"``, also if the first call is ``partial_fit``. Further
-          training keeps the loss. ``loss_`` is the one chosen.
+        - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with fewer than 20,000 rows, or 30,000
+          of two classes, and at most 256 classes; else ``"softmax"``, also if the first call is ``partial_fit``.
+          Further training keeps the loss.
         - ``"softmax"``: cross-entropy.
         - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
         - ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
@@ -124,8 +109,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
         ``classes_``. Only with ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
-        does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
+        Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that are not in
+        the dict. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
         ``partial_fit``. Must be None with an indicator matrix.
     calibrate : {"auto"} or False, default="auto"
         Whether ``fit`` calibrates the probabilities, by temperature scaling [4]_: the logits are divided by
@@ -159,15 +144,15 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
         are scored on all processors.
     callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
-        of the labels in ``classes_``. Gradient clipping does not work, since gradients are sparse. Callbacks that read
-        gradients make training slower. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping``.
+        Passed to skorch: callbacks, their classes, or pairs of a name and either. They see the indices of the labels in
+        ``classes_``. Gradients are sparse: they cannot be clipped, and callbacks that read them make training slower.
+        Callbacks that read ``valid_loss`` or ``valid_acc`` need ``early_stopping``.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch (on a terminal or in a notebook), 3
-        also the size of the data, the net and the settings. The dual solver prints one line.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the settings. The dual
+        solver prints one line.
 
     Attributes
     ----------
@@ -178,16 +163,14 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they were all strings.
     loss_ : {"softmax", "ova", "hinge", "hsigmoid", "fasttext_ova"}
-        The loss that was minimized; the last one of models of :func:`load_fasttext`.
+        The loss that was minimized; ``"fasttext_ova"`` only after :func:`load_fasttext`.
     solver_ : {"dual", "sgd"}
         The solver that ran last.
     temperature_ : float
         Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.
     n_parameters_ : int
         Number of parameters of the net: ``n_embeddings * n_hashes + n_buckets * embedding_dim`` (for
-        ``variant="standard"`` ``n_embeddings * embedding_dim``) plus those of hidden and output layers; without hidden
-        layers ``(width + 1) * n_classes``, ``width`` being the length of a document vector; with ``loss="hsigmoid"``
-        ``(width + 1) * tree.n_scores``.
+        ``variant="standard"`` ``n_embeddings * embedding_dim``) plus the parameters of hidden and output layers.
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
         validation set, ``valid_loss`` and ``valid_acc``; also the numbers that callbacks recorded. The dual solver has
@@ -196,8 +179,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`, and with
         ``loss="hsigmoid"`` ``net_.module_.head[-1]`` a :class:`sklearn_hashnlp.nn.HierarchicalSoftmax`, which has the
-        ``tree``. After loading or copying a model, ``net_.history`` has the same entries as ``history_``, without
-        batches, and the callbacks are gone.
+        ``tree``.
 
     See Also
     --------
@@ -215,12 +197,12 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     log-probabilities, each divided by ``temperature_``. The scores of ``"hinge"`` need a temperature to become logits:
     ``partial_fit`` updates it, the previous one counting as much as the rows seen before, at most 10,000.
 
-    The probabilities of a row without a known column are the shares of the classes among all training rows. So are
-    those of a row of columns that most training rows have, if rows are n-gram counts (with tokens around each text, or
-    200 rows of values of at least 0.5) and with ``importance_init="idf"`` and ``normalize``.
+    The probabilities of a row without a known column are the shares of the classes among all training rows. With
+    ``importance_init="idf"`` and ``normalize`` this also holds for rows of n-gram counts with only columns that most
+    training rows have.
 
-    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
-    hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights and rounded step
+    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles hold both. A
+    model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights and rounded step
     sizes; with ``training_state=True`` the exact state.
 
     An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is then fitted with
@@ -325,157 +307,30 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @atomic_fit
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the classifier on rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of finite numbers of any sign; computed in float32.
-        y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
-                of shape (n_samples, n_classes)
-            Labels: strings, integers or bools. With ``loss="ova"`` also several labels per row: a list of labels for
-            each row, or an indicator matrix, 1 where a row has the label of that column, else 0.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
-            weight 0 are left out. The scale counts with few rows: larger weights regularize the SVM less.
-
-        Returns
-        -------
-        self : HashEmbeddingClassifier
-            The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described; if ``y`` has one class only, or not
-            as many as ``tree``; if ``X`` has more than 2**31 - 1 + 2**16 columns or, with ``normalize=None``, a value
-            larger than 1e15; if training diverges; or if ``warm_start`` is set and the labels, the device or the net's
-            hyper-parameters are not those of the previous fit.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
-        """
-        self._check_parameters()
-        device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = bool(self.warm_start) and self._is_fitted
-        y, named = read_targets(y, caller=type(self).__name__)
-        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
-        labels = named or Labels.of(y, caller=type(self).__name__)
-        seeds = draw_seeds(self.random_state)
-        if resumes:
-            self._labels.check_same(labels)
-            check_architecture(self)
-        loss = self._choose_loss(labels, y.shape[0], resumes=resumes)
-        solver: SolverName = "sgd"
-        if not resumes:
-            parameters, n_classes = self.get_params(deep=False), len(labels.classes)
-            solver = choose_solver(parameters, loss, y.shape[0], n_classes, device, caller=type(self).__name__)
-        rows = self._dataset(X, y, weights, labels)
-        if solver == "dual":
-            return self._solve(labels, rows, seeds, loss)
-        net = self.net_ if resumes else new_net(self, len(labels.classes), y, seeds, device)
-        stopping = self._stopping()
-        fraction = 0.0 if stopping is None else stopping.validation_fraction
-        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split, caller=type(self).__name__)
-        settings = self._settings(len(rows), seeds.of_order(len(net.history)))
-        self._train(net, labels, rows, valid_rows, settings, loss=loss, resumes=resumes)
-        return self
-
-    @fit_context(prefer_skip_nested_validation=True)
-    @atomic_fit
-    def partial_fit(
-        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
-
-        The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
-        ``early_stopping`` have no effect. Only ``history_`` grows from call to call.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of finite numbers of any sign; computed in float32.
-        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
-            Labels, as in ``fit``.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As in ``fit``.
-
-        Returns
-        -------
-        self : HashEmbeddingClassifier
-            The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; or if
-            ``class_weight="balanced"``. If training diverges, the weights learned before are lost as well.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-        >>> model = HashEmbeddingClassifier(random_state=0)
-        >>> for part in range(3):
-        ...     model = model.partial_fit(np.eye(4), ["a", "b", "a", "b"], classes=["a", "b", "c"])
-        >>> model.predict(np.eye(4)).tolist(), len(model.history_)
-        (['a', 'b', 'a', 'b'], 3)
-        """
-        self._check_parameters()
-        refuse_balanced(self.class_weight)
-        device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = self._is_fitted
-        known = self._labels if resumes else None
-        y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
-        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
-        labels = labels_of_partial_fit(known, named, y, classes, caller=type(self).__name__)
-        seeds = draw_seeds(self.random_state)
-        if resumes:
-            check_architecture(self)
-        net = self.net_ if resumes else new_net(self, len(labels.classes), None, seeds, device)
-        rows = self._dataset(X, y, weights, labels)
-        settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
-        loss = self._choose_loss(labels, None, resumes=resumes)
-        self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, is_batch=True)
-        return self
-
-    def _stopping(self) -> EarlyStopping | None:
-        return as_early_stopping(self.early_stopping, EarlyStopping())
-
     def _check_parameters(self) -> None:
-        """Check what the declared constraints cannot express."""
+        super()._check_parameters()
         name = type(self).__name__
-        check_hidden_layers(self)
         if self.hidden_layer_sizes and self.batch_size == 1:
             raise ValueError(
                 f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
                 f"normalization compares the rows of a batch. Got {self.batch_size!r} instead."
             )
         check_ngram_dropout(self.ngram_dropout, caller=name)
-        check_bundles(self)
-        check_callbacks(self)
 
-    def _read(
-        self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False
-    ) -> tuple[Any, Any, NDArray[np.float32] | None]:
-        """Check rows, labels and weights, and drop the rows of weight zero."""
-        self._refuse_texts(X)
+    def _check_training_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
         if not self._tables().hash_rows:
             check_columns(self)
-        y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
-        return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
+        return X, y
 
-    def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> SparseRows:
-        targets = labels.encode(y)
-        weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
+    def _training_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> SparseRows:
         return SparseRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
+
+    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
+        return new_net(self, n_classes, y, seeds, device)
+
+    def _check_unchanged(self) -> None:
+        check_architecture(self)
 
     def _choose_loss(self, labels: Labels, n_rows: int | None, *, resumes: bool) -> LossName:
         if self.loss != "auto":
@@ -494,81 +349,36 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             progress_bar=self.verbose > 1,
         )
 
-    def _train(
-        self,
-        net: SparseNet,
-        labels: Labels,
-        training_rows: SparseRows,
-        valid_rows: SparseRows | None,
-        settings: TrainingSettings,
-        *,
-        loss: LossName,
-        resumes: bool,
-        is_batch: bool = False,
-    ) -> None:
-        """Initialize the importance weights of new columns, train the net, and set the fitted attributes."""
+    def _prepare(self, net: SparseNet, rows: SparseRows, *, resumes: bool) -> None:
+        """Initialize the importance weights of new columns, and freeze tables that are not trained."""
+        n_known = self._rows_seen if resumes else 0
+        if not resumes:
+            is_tree = self.loss == TreeLoss.name and isinstance(self.tree, str)
+            self._tree_name = self.tree if is_tree else None  # type: ignore[assignment]  # a string then
+            self._idf_divisor, self._enough_evidence = None, 0.0
+        evidence = self._idf_divisor, self._enough_evidence
+        evidence = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
+        self._idf_divisor, self._enough_evidence = evidence
+
+    def _batch_options(self, net: SparseNet) -> dict[str, Any]:
         from torch import nn
 
-        from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores, fit_temperature
-        from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
-        from sklearn_hashnlp.training._fit import fit_net
-        from sklearn_hashnlp.training._torch_scope import plain_torch
+        return {
+            "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1,
+            "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
+        }
 
-        rows = SparseDataset.of(training_rows)
-        tree_name, idf_divisor = (self._tree_name, self._idf_divisor) if resumes else (None, None)
-        enough = self._enough_evidence if resumes else 0.0
-        if not resumes and self.loss == TreeLoss.name and isinstance(self.tree, str):
-            tree_name = self.tree
-        known, n_known = (self._loss.inverse_temperature, self._rows_seen) if resumes else (1.0, 0)
-        class_counts = count_classes(rows, len(labels.classes))
-        if resumes:
-            class_counts += self._class_counts
-            rows.row_weights = weights_of_batch(rows, class_counts)
-        elif is_batch:
-            net.rows_per_step = min(settings.batch_size, len(rows))
-        calibrates = self.calibrate == "auto" and LOSSES[loss].has_temperature
-        scores: OutOfBatchScores | ProgressiveScores | None = None
-        if calibrates and resumes and valid_rows is None:
-            scores = ProgressiveScores(rows, settings)
-        elif calibrates and not is_batch and valid_rows is None:
-            scores = OutOfBatchScores.of(rows, settings)
-        with plain_torch(net.device_type):
-            evidence = idf_divisor, enough
-            idf_divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
-            fit_net(
-                net,
-                rows,
-                None if valid_rows is None else SparseDataset.of(valid_rows),
-                settings,
-                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
-                loss=make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known),
-                batch_options={
-                    "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1,
-                    "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
-                },
-                first_callbacks=[] if scores is None else [scores],
-            )
-            if net.rows_per_step is None:
-                smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
-                net.rows_per_step = max(settings.batch_size, smallest)
-            if not resumes:
-                enough = evidence_of_training(net.known_columns(), rows, idf_divisor, enough)
-            net.check_scores(rows)
-            fitted = calibrates and not is_batch and fit_temperature(net, valid_rows, scores)
-            if isinstance(scores, ProgressiveScores):
-                scores.update_temperature(net, known, n_known)
-            elif not fitted and net.criterion_.needs_temperature:
-                some = rows if valid_rows is None else valid_rows
-                update_temperature(
-                    net.criterion_, net.score_rows, some, len(labels.classes), known=known, n_known=n_known
-                )
-        self._tree_name, self._idf_divisor, self.solver_ = tree_name, idf_divisor, "sgd"
-        self._enough_evidence = enough
-        self._linear = None
-        self._keep(net, labels, rows, class_counts, resumes=resumes)
+    def _finish(self, net: SparseNet, rows: SparseRows, *, resumes: bool) -> None:
+        if not resumes:
+            known = net.known_columns()
+            self._enough_evidence = evidence_of_training(known, rows, self._idf_divisor, self._enough_evidence)
+        self._linear, self.solver_ = None, "sgd"
 
-    def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
-        """Find the weights by dual coordinate descent, and set the fitted attributes."""
+    def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName, device: str) -> bool:
+        """Find the weights by dual coordinate descent, unless the solver is ``"sgd"``."""
+        parameters, name = self.get_params(deep=False), type(self).__name__
+        if choose_solver(parameters, loss, len(rows), len(labels.classes), device, caller=name) == "sgd":
+            return False
         warn_of_printers(self.callbacks, caller=type(self).__name__)
         start, n_classes = clock(), len(labels.classes)
         architecture = bag_architecture(self, n_classes, seeds.hash)
@@ -591,10 +401,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self._keep_labels(labels, len(rows), count_classes(rows, n_classes))
         record = {"epoch": 1, "objective": minimum.objective, "duality_gap": minimum.duality_gap}
         self._keep_linear(fit, [record | {"dur": clock() - start}])
-        return self
+        return True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = takes_several_labels(self.loss)
         return tags

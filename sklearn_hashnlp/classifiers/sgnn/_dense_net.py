@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from functools import partial
 from typing import Any, ClassVar
@@ -26,6 +27,11 @@ class DenseNet(ClassifierNet):
         "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate, or scale "
         "X down."
     )
+
+    def seeded(self, seed: int) -> AbstractContextManager[None]:
+        """Return a context in which the dropout of the module is seeded."""
+        context: AbstractContextManager[None] = self.module_.seeded(seed)
+        return context
 
     def update_standardization(self, rows: DenseDataset) -> None:
         """Update the mean and variance by which rows are standardized."""
