@@ -141,8 +141,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
         hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
-        are scored on all processors.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. They see the indices of the labels in
         ``classes_``. Gradients are sparse: they cannot be clipped, and callbacks that read them make training slower.
@@ -206,10 +205,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     sizes; with ``training_state=True`` the exact state.
 
     An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is then fitted with
-    the current weights or their mean so far, with ``early_stopping`` with the weights of the best epoch; ``history_``
-    holds the completed epochs. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch,
-    leaves a new model unfitted and a fitted one as it was, except for weights that ``partial_fit`` or ``warm_start``
-    had started to update.
+    the current weights or their mean so far, with ``early_stopping`` with the weights of the best epoch. A second
+    Ctrl-C stops at once. Any other error leaves the model as it was, except for weights that ``partial_fit`` or
+    ``warm_start`` had started to update.
 
     References
     ----------

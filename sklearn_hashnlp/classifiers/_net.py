@@ -1,4 +1,4 @@
-"""ClassifierNet: the skorch net of the classifiers, whose criterion is a loss of each row."""
+"""ClassifierNet: the skorch net of the classifiers."""
 
 from __future__ import annotations
 

@@ -408,9 +408,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
 
 def labels_of_partial_fit(known: Labels | None, named: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:
-    """Return the labels of a call of ``partial_fit``: those of earlier calls, or of ``classes`` in the first.
+    """Return the labels of a call of ``partial_fit``: the labels of earlier calls, or ``classes`` in the first.
 
-    ``named`` are the labels that y itself names.
+    ``named`` are the labels in y if y is lists of labels or a frame.
     """
     if known is not None and classes is None and named is None:
         return known
@@ -436,7 +436,7 @@ def refuse_balanced(class_weight: Any) -> None:
 
 
 def check_optimizer(estimator: Any) -> None:
-    """Check that training continues with the optimizer that has the step sizes."""
+    """Check that the optimizer has not changed."""
     from sklearn_hashnlp.training._optimizers import OPTIMIZERS
 
     optimizer = estimator.net_.optimizer_
@@ -449,7 +449,7 @@ def check_optimizer(estimator: Any) -> None:
 
 
 def check_unchanged(estimator: Any, wanted: dict[str, Any], net: dict[str, Any], device: str) -> None:
-    """Check that training can continue with a net whose hyper-parameters are ``net``."""
+    """Check that training can continue with a net of the hyper-parameters ``net``."""
     for name, value in wanted.items():
         if net[name] != value:
             parameter = _PARAMETER_OF.get(name, name)

@@ -19,8 +19,7 @@ from sklearn_hashnlp.classifiers._net_classifier import (
     check_optimizer,
     check_unchanged,
 )
-from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseNet, dense_net_from_state, make_dense_net
-from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
+from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset, DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_schedule
 from sklearn_hashnlp.training._settings import AdaptiveOptimizer, Device, Seeds, TrainingSettings
 

@@ -50,23 +50,22 @@ class TextClassifier(ScoringClassifier, HasBundles):
         - ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of 2 to
           5 characters within words (``"characters"``), with half the weight.
         - ``"characters"``: only n-grams of 1 to 4 characters within words. They take more time and are more accurate
-          where words are rare, misspelled or inflected, or for language identification.
+          if words are rare, misspelled or inflected, or for language identification.
     lowercase : bool, default=True
         Whether to convert texts to lowercase before counting n-grams. False distinguishes uppercase from lowercase,
-        which helps where names matter.
+        which helps if names matter.
     ngram_range : (int, int), default=(1, 2)
         Minimal and maximal number of words of an n-gram; ignored with ``features="characters"``.
     pretrained : fitted transformer or None, default=None
         Turns texts into vectors, which become additional columns: a
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
         scikit-learn transformer that returns a dense array. It is not fitted again, and a clone of the classifier keeps
-        it. It helps where labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`. A change after
+        it. It helps if labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`. A change after
         ``fit`` has no effect before the next ``fit``; ``partial_fit``, ``warm_start`` and saving refuse it.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
-        Number of component vectors per n-gram. With a pool of this size more than one takes time without improving the
-        accuracy; with a small pool it may help.
+        Number of component vectors per n-gram; more than one may help with a small pool.
     n_embeddings : int, default=2**20
         Number of rows of the importance table.
     embedding_dim : int or "auto", default="auto"
@@ -101,10 +100,9 @@ class TextClassifier(ScoringClassifier, HasBundles):
         to ``early_stopping`` must then have their defaults; ``device``, ``random_state`` and ``verbose`` replace those
         of the classifier that are at their defaults. With its ``warm_start``, ``fit`` continues training.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
-        are scored on all processors.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
     n_jobs : int or None, default=-1
-        Number of threads of the vectorizer, also if set after ``fit``; -1 is one per processor. It changes no result.
+        Number of threads of the vectorizer, also if set after ``fit``; -1 is one per processor.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.
@@ -140,15 +138,12 @@ class TextClassifier(ScoringClassifier, HasBundles):
     ``y`` has one label per text; or a list (or tuple, or set) of labels for each text, which may be empty; or it is an
     indicator matrix, an array, sparse matrix or data frame. ``predict`` returns labels in the same form.
 
-    Cross-validation with lists of labels: scikit-learn's stratified splitter refuses lists, so pass ``cv=KFold(5)``
-    instead of ``cv=5``, or sets instead of lists.
+    In cross-validation with lists of labels pass ``cv=KFold(5)``: stratified splitters refuse lists.
 
     References
     ----------
     .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
            arXiv:1709.03933, sections 2 and 5.
-    .. [2] Dubois (2017). Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings (the improved variant).
-    .. [3] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS, section 3.
 
     Examples
     --------
@@ -233,12 +228,11 @@ class TextClassifier(ScoringClassifier, HasBundles):
         Parameters
         ----------
         X : iterable of str of length n_texts
-            The texts: a list, tuple or generator, a numpy array, a column or a one-column frame of pandas, polars or
-            Arrow.
+            The texts: any iterable, or a column or a one-column frame of pandas, polars or Arrow.
         y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
                 of shape (n_texts, n_classes)
-            Labels: strings, integers or bools, one per text; or, with a ``loss`` of ``"auto"`` or ``"ova"``, a list of
-            labels per text, or an indicator matrix.
+            Labels: strings, integers or bools, one per text; or, with ``loss="auto"`` or ``"ova"``, a list of labels
+            per text, or an indicator matrix.
         sample_weight : array-like of shape (n_texts,), default=None
             Weights of the texts, at least 0: the loss of each text is multiplied by its weight; None is 1. Texts of
             weight 0 are ignored. With the dual solver larger weights mean less regularization.
@@ -255,8 +249,6 @@ class TextClassifier(ScoringClassifier, HasBundles):
             :meth:`HashEmbeddingClassifier.fit`.
         TypeError
             If a text is not a ``str``.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
         """
         resumes = self.classifier is not None and self.classifier.warm_start and hasattr(self, "pipeline_")
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
@@ -446,7 +438,7 @@ class TextClassifier(ScoringClassifier, HasBundles):
         return cloned
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, without those of ``pretrained``, which clones share.
+        """Return the parameters, without the parameters of ``pretrained``, which clones share.
 
         Parameters
         ----------

@@ -126,7 +126,7 @@ class PredictionWriter:
 
 
 class _Echo:
-    """A file that returns what is written, so that ``writerow`` does."""
+    """A file with a ``write`` that returns the text, as then does ``writerow``."""
 
     def write(self, text: str) -> str:
         return text

@@ -309,7 +309,7 @@ def solve_dual(
     seed: int,
     interrupt: Interrupt,
 ) -> DualSolution:
-    """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are those of further training."""
+    """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are for further training."""
     model = LinearModel.zeros(spec, n_classes, float(importance_init == "ones"))
     known, divisor, enough = KnownColumns(spec, model.known), None, 0.0
     if model.importance is not None and importance_init == "idf":

@@ -133,8 +133,7 @@ def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_row
 def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float) -> float:
     """Lower the evidence that is enough to the evidence of training rows with trained importance weights.
 
-    It is at most the evidence of a repeated training text with other label shares than all rows, whose scores are
-    learned.
+    It is at most the evidence of a repeated training text with other label shares than all rows.
     """
     if divisor is None or enough == 0:
         return 0.0

@@ -36,7 +36,7 @@ _TIE_TOLERANCE = 1e-6  # relative: log-probabilities may be equal in float32
 
 
 class SparseNet(ClassifierNet):
-    """A skorch classifier of encoded labels whose batches are :class:`SparseBatch`."""
+    """A skorch classifier of encoded labels with batches of :class:`SparseBatch`."""
 
     has_sparse_gradients = True
     document_frequencies: NDArray[np.int32] | None = None  # of the importance rows, which merging models adds up
@@ -192,7 +192,7 @@ def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], hist
 
 
 def net_of_linear_fit(fit: LinearFit, history: list[dict[str, Any]]) -> SparseNet:
-    """Build a net whose tables and layer share the memory of a linear model."""
+    """Build a net that shares the memory of a linear model."""
     net, model = make_net(fit.architecture, "cpu"), fit.model
     with plain_torch():
         with torch_seed(0):  # the weights are overwritten; the user's generator does not advance
