@@ -39,7 +39,7 @@ KERNEL_ROWS = [
 ]
 # and the parts of classifiers/.
 CLASSIFIER_ROWS = [
-    ("_losses",),
+    ("_class_shares", "_losses", "_topk"),
     ("_labels", "_net"),
     ("_base", "_sample_weights", "_temperature"),
     ("_calibration",),

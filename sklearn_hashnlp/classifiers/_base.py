@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp._sklearn import BaseEstimator, check_fitted
 from sklearn_hashnlp.classifiers._labels import as_label_lists, pack_labels, read_indicator, unpack_labels
 from sklearn_hashnlp.classifiers._losses import Loss
+from sklearn_hashnlp.classifiers._topk import label_pairs, largest
 from sklearn_hashnlp.text._documents import refuse_texts
 
 
@@ -212,19 +213,3 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the k largest probabilities of each row, in descending order, and the indices of their classes."""
         return largest(self.predict_proba(X), k)
-
-
-def largest(probabilities: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the k largest probabilities of each row, in descending order, and the indices of their classes."""
-    indices = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(probabilities, indices, axis=1), indices
-
-
-def label_pairs(
-    labels: list[Any], probabilities: NDArray[np.float64], indices: NDArray[np.int64], threshold: float
-) -> list[list[tuple[Any, float]]]:
-    """Return the labels of each row with their probabilities, of at least a threshold."""
-    return [
-        [(labels[index], probability) for index, probability in zip(*best, strict=True) if probability >= threshold]
-        for best in zip(indices.tolist(), probabilities.tolist(), strict=True)
-    ]

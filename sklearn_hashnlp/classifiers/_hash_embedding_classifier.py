@@ -11,10 +11,10 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, literal_options
+from sklearn_hashnlp.classifiers._class_shares import count_classes
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, TreeLoss, make_loss
 from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, Calibrate, ClassWeight, Monitor
-from sklearn_hashnlp.classifiers._sample_weights import count_classes
 from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     bag_architecture,
     check_architecture,
@@ -347,16 +347,16 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             progress_bar=self.verbose > 1,
         )
 
-    def _prepare(self, net: SparseNet, rows: SparseRows, *, resumes: bool) -> None:
+    def _prepare(self, net: SparseNet, rows: SparseRows, *, resumes: bool) -> dict[str, Any]:
         """Initialize the importance weights of new columns, and freeze tables that are not trained."""
         n_known = self._rows_seen if resumes else 0
-        if not resumes:
-            is_tree = self.loss == TreeLoss.name and isinstance(self.tree, str)
-            self._tree_name = self.tree if is_tree else None  # type: ignore[assignment]  # a string then
-            self._idf_divisor, self._enough_evidence = None, 0.0
-        evidence = self._idf_divisor, self._enough_evidence
-        evidence = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
-        self._idf_divisor, self._enough_evidence = evidence
+        evidence = (self._idf_divisor, self._enough_evidence) if resumes else (None, 0.0)
+        divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
+        fitted = {"_idf_divisor": divisor, "_enough_evidence": enough, "_linear": None, "solver_": "sgd"}
+        if resumes:
+            return fitted
+        is_named = self.loss == TreeLoss.name and isinstance(self.tree, str)
+        return fitted | {"_tree_name": self.tree if is_named else None}
 
     def _batch_options(self, net: SparseNet) -> dict[str, Any]:
         from torch import nn
@@ -366,11 +366,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
         }
 
-    def _finish(self, net: SparseNet, rows: SparseRows, *, resumes: bool) -> None:
-        if not resumes:
-            known = net.known_columns()
-            self._enough_evidence = evidence_of_training(known, rows, self._idf_divisor, self._enough_evidence)
-        self._linear, self.solver_ = None, "sgd"
+    def _finish(self, net: SparseNet, rows: SparseRows, fitted: dict[str, Any]) -> None:
+        divisor, enough = fitted["_idf_divisor"], fitted["_enough_evidence"]
+        fitted["_enough_evidence"] = evidence_of_training(net.known_columns(), rows, divisor, enough)
 
     def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName, device: str) -> bool:
         """Find the weights by dual coordinate descent, unless the solver is ``"sgd"``."""

@@ -12,14 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
+from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_batch
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import LOSSES, Loss, LossChoice, LossName, make_loss, takes_several_labels
-from sklearn_hashnlp.classifiers._sample_weights import (
-    apply_class_weight,
-    count_classes,
-    drop_zero_weights,
-    weights_of_batch,
-)
+from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers._temperature import update_temperature
 from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, check_bundles
 from sklearn_hashnlp.training._estimator import FittedNet, atomic_fit
@@ -110,8 +106,8 @@ class NetClassifier(ScoringClassifier, FittedNet):
         """Return the training settings; "auto" depends on the number of rows."""
 
     @abstractmethod
-    def _prepare(self, net: Any, rows: Any, *, resumes: bool) -> None:
-        """Update the parts of a net that are computed from the rows before training."""
+    def _prepare(self, net: Any, rows: Any, *, resumes: bool) -> dict[str, Any]:
+        """Update the parts of a net that are computed from the rows before training; return fitted attributes."""
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
@@ -291,7 +287,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         elif calibrates and not is_batch and valid_rows is None:
             scores = OutOfBatchScores.of(rows, settings)
         with plain_torch(net.device_type), net.seeded(settings.seed):
-            self._prepare(net, rows, resumes=resumes)
+            fitted = self._prepare(net, rows, resumes=resumes)
             fit_net(
                 net,
                 rows,
@@ -304,14 +300,16 @@ class NetClassifier(ScoringClassifier, FittedNet):
             )
             if net.rows_per_step is None:
                 net.rows_per_step = max(settings.batch_size, _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1)
-            self._finish(net, rows, resumes=resumes)
+            if not resumes:
+                self._finish(net, rows, fitted)
             net.check_scores(rows)
-            fitted = calibrates and not is_batch and fit_temperature(net, valid_rows, scores)
+            has_temperature = calibrates and not is_batch and fit_temperature(net, valid_rows, scores)
             if isinstance(scores, ProgressiveScores):
                 scores.update_temperature(net, known, n_known)
-            elif not fitted and net.criterion_.needs_temperature:
+            elif not has_temperature and net.criterion_.needs_temperature:
                 some, n_classes = rows if valid_rows is None else valid_rows, len(labels.classes)
                 update_temperature(net.criterion_, net.score_rows, some, n_classes, known=known, n_known=n_known)
+        self.__dict__.update(fitted)  # now that nothing can fail
         self._keep_labels(labels, len(rows) + (self._rows_seen if resumes else 0), class_counts)
         self._keep_net(net, self.history_ if resumes else [])
 
@@ -319,8 +317,8 @@ class NetClassifier(ScoringClassifier, FittedNet):
         """Return options of the training batches."""
         return {}
 
-    def _finish(self, net: Any, rows: Any, *, resumes: bool) -> None:
-        """Set the attributes that depend on the trained net."""
+    def _finish(self, net: Any, rows: Any, fitted: dict[str, Any]) -> None:
+        """Update the fitted attributes that depend on the trained net, in a first training."""
 
     @property
     def _is_fitted(self) -> bool:

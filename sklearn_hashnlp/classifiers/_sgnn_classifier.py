@@ -262,8 +262,9 @@ class SGNNClassifier(NetClassifier):
             progress_bar=self.verbose > 1,
         )
 
-    def _prepare(self, net: DenseNet, rows: DenseDataset, *, resumes: bool) -> None:
+    def _prepare(self, net: DenseNet, rows: DenseDataset, *, resumes: bool) -> dict[str, Any]:
         net.update_standardization(rows)
+        return {}
 
     _net_from_state = staticmethod(dense_net_from_state)
 

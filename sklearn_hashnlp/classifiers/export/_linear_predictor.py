@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import hash_constants
-from sklearn_hashnlp.classifiers._sample_weights import prior_scores
+from sklearn_hashnlp.classifiers._class_shares import prior_scores
 from sklearn_hashnlp.persistence._values import decode_value, is_finite
 
 Arrays = dict[str, NDArray[Any]]

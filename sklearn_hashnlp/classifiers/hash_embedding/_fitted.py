@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._sklearn import check_fitted
+from sklearn_hashnlp.classifiers._class_shares import prior_scores
 from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
 from sklearn_hashnlp.classifiers._net_classifier import NetClassifier
-from sklearn_hashnlp.classifiers._sample_weights import prior_scores
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns, evidence_shares

@@ -49,8 +49,7 @@ def initialize_importance(
     """Set importance rows that are still zero to inverse document frequencies; return the divisor."""
     import torch
 
-    if bag.importance is None:
-        raise ValueError(f"A bag of variant {bag.variant!r} has no importance weights to initialize.")
+    assert bag.importance is not None
     rows, weights = idf_of_rows(bag.spec, columns, n_rows, frequencies)
     table = bag.importance.detach()
     indices = torch.from_numpy(rows).to(table.device)

@@ -48,8 +48,6 @@ def test_a_bag_starts_with_it_divided_by_its_mean():
     start = torch.from_numpy((weights / divisor).astype(np.float32))
     assert torch.equal(bag.importance[torch.from_numpy(rows)], start.unsqueeze(1).expand(3, 3))
     assert bag.importance.any(dim=1).sum() == 3
-    with pytest.raises(ValueError, match="A bag of variant 'standard' has no importance weights to initialize"):
-        initialize_importance(HashEmbeddingBag(10, 4, num_buckets=5, variant="standard"), COUNTS.indices, 3)
 
 
 def test_later_documents_initialize_new_columns_only():
