@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sklearn_hashnlp.trees._counts import is_integer
+from sklearn_hashnlp.trees._arrays import is_integer
 
 _MAX_SIZE = 2**31 - 1
 

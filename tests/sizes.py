@@ -1,6 +1,7 @@
 """How large the project is: ``python -m tests.sizes``, or ``python -m tests.sizes --base COMMIT`` to compare.
 
-Lines of code hold more than a comment or a docstring. Public names are those in the ``__all__`` of public modules.
+Lines of code hold more than a comment or a docstring; stubs count as lines and not as files. Public names are the
+names in the ``__all__`` of public modules; a name that the package repeats from its folder counts once.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ _SHORT = 80  # lines of a function
 def sizes(root: Path) -> dict[str, int]:
     """Return the figures of a tree."""
     package, tests, benchmarks = (_sources(root / folder) for folder in ("sklearn_hashnlp", "tests", "benchmarks"))
+    modules = [path for path in package if path.suffix == ".py"]
     nodes = [node for text in package.values() for node in functions(text)]
     return {
         "package: lines of code": sum(map(code_lines, package.values())),
         "package: lines": _n_lines(package.values()),
-        "package: files": len(package),
-        "package: files of the largest folder": max(Counter(path.parent for path in package).values()),
+        "package: files": len(modules),
+        "package: files of the largest folder": max(Counter(path.parent for path in modules).values()),
         "package: lines of the longest file": max(text.count("\n") for text in package.values()),
         "package: lines of the longest function": max(map(length, nodes)),
         f"package: functions of more than {_SHORT} lines": sum(length(node) > _SHORT for node in nodes),
@@ -62,11 +64,12 @@ def code_lines(text: str) -> int:
 
 def n_public_names(root: Path) -> int:
     """Count the names in the ``__all__`` of public modules."""
-    return len(json.loads((root / "tests/release/public_api.json").read_text(encoding="utf-8")))
+    names = json.loads((root / "tests/release/public_api.json").read_text(encoding="utf-8"))
+    return len({name.rpartition(".")[2] for name in names})
 
 
 def _sources(folder: Path) -> dict[Path, str]:
-    return {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py"))}
+    return {path: path.read_text(encoding="utf-8") for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.pyi")])}
 
 
 def functions(text: str) -> Iterator[ast.FunctionDef]:

@@ -16,7 +16,7 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 CLUSTER = EXAMPLES / "07_larger_than_one_machine"  # needs engines that tests do without: see test_cluster_examples
 PATHS = sorted(set(EXAMPLES.rglob("*.py")) - set(CLUSTER.glob("*.py")))
-WITHOUT_A_LOSER = {"0010_nearest_sentences"}  # it compares nothing
+WITHOUT_A_WORST = {"0010_nearest_sentences"}  # it compares nothing
 
 each_example = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
@@ -58,7 +58,7 @@ def test_an_example_runs_small(path, shown, tmp_path, monkeypatch, capsys):
     assert shown
     labels = [axes.get_xlabel() for figure in shown for axes in figure.axes]
     assert all(labels) or path.stem == "0010_nearest_sentences"  # t-SNE has no units
-    assert ("loser" in capsys.readouterr().out) != (path.stem in WITHOUT_A_LOSER)
+    assert ("worst" in capsys.readouterr().out) != (path.stem in WITHOUT_A_WORST)
     assert list(tmp_path.iterdir()) == []
 
 

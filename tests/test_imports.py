@@ -155,7 +155,7 @@ from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer, SG
 print(HashingNgramVectorizer(n_features=8).transform(["a text"]).shape)
 print(sklearn_hashnlp.CharNgramFeaturizer(n_features=8).transform(["a text"]).shape)
 print(SGNNProjector().transform(CharNgramFeaturizer().transform(["a text"])).shape)
-from sklearn_hashnlp.language import _base, _reader, _sentences, _vocabulary, _windows
+from sklearn_hashnlp.language import _base, _reader, _vocabulary, _windows
 model = sklearn_hashnlp.KneserNeyLanguageModel(order=2).fit(["a b", "a b c"])
 print(model.predict(["a"]), model.score_samples(["a"]).shape, model.sample(1, 0, max_length=0))
 with tempfile.TemporaryDirectory() as folder:

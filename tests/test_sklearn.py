@@ -1,6 +1,7 @@
 import warnings
 
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp._sklearn import level_of_user
 from tests.sentence_texts import make
@@ -12,7 +13,8 @@ def test_a_user_who_calls_is_the_next():
 
 def test_calls_of_the_package_and_of_scikit_learn_are_passed_over():
     encoder = make(max_words=2)
-    for call in (encoder.fit, encoder.transform, encoder.fit_transform, encoder.partial_fit):
+    calls = (encoder.fit, encoder.transform, encoder.fit_transform, encoder.partial_fit)
+    for call in (*calls, make_pipeline(encoder).fit):
         with pytest.warns(UserWarning, match="truncated to 2 words") as caught:
             call(["One two three. Four five six."])
         assert {warning.filename for warning in caught} == {__file__}

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks.runner.recipe import Result
 from benchmarks.runner.settings import group_by_settings
 from benchmarks.runner.table import Table, tables_by_settings
-from sklearn_hashnlp.inspection._collision_statistics import (
-    CollisionCounts,
-    CollisionSummary,
-    TableSizes,
-    reference_bound,
-    summarize,
-)
+from sklearn_hashnlp.inspection._collision_counts import TableSizes, expected_pairs, sharing_probability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,21 +23,13 @@ _PRINTED = {("improved", 10**9, "10000000:1000000:2"): "0.01", ("paper", 10**9, 
 
 _TITLES = {
     "embedding": "Colliding pairs of words: same embedding (importance row and components, in order)",
-    "any order": "Colliding pairs of words: same importance row, same components in any order",
     "components": "Colliding pairs of words: same components, in order",
     "column": "Colliding pairs of words: same column out of 2,147,483,647 of the vectorizer",
 }
-_NOTES = {
-    "any order": ["Their sums differ as soon as training has made the importance weights of the row unequal."],
-    "components": [
-        "For the paper's variant the variance is larger than a Poisson distribution's, because rows with the same "
-        "components make all their words collide. Confidence intervals and z take this into account."
-    ],
-    "column": [
-        "No hash embedding can distinguish such words, whatever its sizes; with alternate_sign half of the pairs have "
-        "opposite signs."
-    ],
-}
+_COLUMN_NOTE = (
+    "No hash embedding can distinguish such words, whatever its sizes; with alternate_sign half of the pairs have "
+    "opposite signs."
+)
 _EXAMPLE_NOTES = (
     "The reference's formulas: p = 1 - (1 - 1/out)^(V - 1) of each hash function; p_h p_u for the improved variant, "
     "the probability that some word has the same h and some word, maybe another, has the same u; "
@@ -54,6 +40,18 @@ _EXAMPLE_NOTES = (
 )
 
 
+class _Mean(NamedTuple):
+    """The mean of a count over trials."""
+
+    value: float
+    error: float  # standard error, at least that of a Poisson distribution
+
+    @property
+    def interval(self) -> list[float]:
+        """The 95 % confidence interval."""
+        return [max(self.value - 1.96 * self.error, 0.0), self.value + 1.96 * self.error]
+
+
 class _Row(NamedTuple):
     """Counts of one hash embedding and number of words, over all seeds."""
 
@@ -61,7 +59,42 @@ class _Row(NamedTuple):
     tables: str
     n_words: int
     n_trials: int
-    summary: CollisionSummary
+    chance: float
+    pairs: _Mean
+    share: _Mean  # of the words
+
+    @property
+    def expected(self) -> float:
+        """The expected number of pairs."""
+        return expected_pairs(self.n_words, self.chance)
+
+    @property
+    def z(self) -> float:
+        """The difference of the counted and the expected pairs in standard errors."""
+        expected_error = math.sqrt(self.expected / self.n_trials)
+        return (self.pairs.value - self.expected) / max(self.pairs.error, expected_error)
+
+
+def parse_sizes(text: str) -> TableSizes:
+    """Parse ``"n:B:k"``."""
+    try:
+        sizes = TableSizes(*map(int, text.split(":")))
+    except (TypeError, ValueError):
+        sizes = TableSizes(0, 0, 0)
+    if not (2 <= min(sizes[:2]) <= max(sizes[:2]) < 2**31 and 1 <= sizes.n_hashes <= 30):
+        raise ValueError(
+            "Sizes of tables must be given as n:B:k, such as 500:30:2, n and B from 2 to 2147483647 and k from 1 to "
+            f"30, got {text!r}."
+        )
+    return sizes
+
+
+def reference_bound(variant: str, n_words: int, sizes: TableSizes) -> float:
+    """Return the reference's upper bound of the probability that a word collides with any other."""
+    row, choice = sharing_probability(n_words, 1 / sizes.n_embeddings), 1 / sizes.n_buckets**sizes.n_hashes
+    if variant == "improved":
+        return row * sharing_probability(n_words, choice)
+    return row + (1 - row) * sharing_probability(sizes.n_embeddings, choice)
 
 
 def report_collisions(results: Sequence[Result]) -> list[Table]:
@@ -81,9 +114,7 @@ def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
     for tables, group in _by_tables(rows, "improved").items():
         _draw_pairs(improved, _name(tables), group)
     paper.set_title("paper: q = 1/n")
-    by_n_embeddings = {
-        TableSizes.parse(tables).n_embeddings: group for tables, group in _by_tables(rows, "paper").items()
-    }
+    by_n_embeddings = {parse_sizes(tables).n_embeddings: group for tables, group in _by_tables(rows, "paper").items()}
     for n_embeddings, group in by_n_embeddings.items():
         _draw_pairs(paper, f"n = {n_embeddings:,}", group)
     shares.set_title("share of colliding words, with upper bounds")
@@ -97,9 +128,9 @@ def _draw_pairs(ax: Axes, name: str, rows: Sequence[_Row]) -> None:
 
     CollisionDisplay(
         [row.n_words for row in rows],
-        [row.summary.expected_pairs for row in rows],
-        [row.summary.mean_pairs for row in rows],
-        [[row.summary.low_pairs, row.summary.high_pairs] for row in rows],
+        [row.expected for row in rows],
+        [row.pairs.value for row in rows],
+        [row.pairs.interval for row in rows],
         name=name,
     ).plot(ax=ax)
 
@@ -109,10 +140,10 @@ def _draw_shares(ax: Axes, variant: str, tables: str, rows: Sequence[_Row]) -> N
 
     CollisionDisplay(
         [row.n_words for row in rows],
-        [row.summary.expected_sharing for row in rows],
-        [row.summary.mean_sharing for row in rows],
-        [[row.summary.low_sharing, row.summary.high_sharing] for row in rows],
-        [reference_bound(variant, row.n_words, TableSizes.parse(tables)) for row in rows],
+        [sharing_probability(row.n_words, row.chance) for row in rows],
+        [row.share.value for row in rows],
+        [row.share.interval for row in rows],
+        [reference_bound(variant, row.n_words, parse_sizes(tables)) for row in rows],
         name=f"{variant}, {_name(tables)}",
         quantity="share of colliding words",
     ).plot(ax=ax)
@@ -135,14 +166,17 @@ def _merge(results: Sequence[Result], kind: str) -> list[_Row]:
             groups.setdefault(key, []).append(result["shared"][kind])
     rows = []
     for (variant, tables, n_words), group in groups.items():
-        counts = CollisionCounts()
-        for seed_counts in group:
-            counts = counts.plus(CollisionCounts(*(seed_counts[name] for name in CollisionCounts._fields)))
-        summary = summarize(
-            counts, n_words=n_words, probability=group[0]["chance"], expected_dispersion=group[0]["expected_dispersion"]
-        )
-        rows.append(_Row(variant, tables, n_words, counts.n_trials, summary))
+        n_trials = sum(counts["n_trials"] for counts in group)
+        pairs, share = (_mean(group, name, n_trials) for name in ("pairs", "sharing_words"))
+        share = _Mean(share.value / n_words, share.error / n_words)
+        rows.append(_Row(variant, tables, n_words, n_trials, group[0]["chance"], pairs, share))
     return rows
+
+
+def _mean(group: Sequence[Result], name: str, n_trials: int) -> _Mean:
+    total, squares = (sum(counts[key] for counts in group) for key in (name, f"squared_{name}"))
+    variance = (n_trials * squares - total**2) / (n_trials * (n_trials - 1))
+    return _Mean(total / n_trials, math.sqrt(max(variance, total / n_trials) / n_trials))
 
 
 def _tables(results: Sequence[Result]) -> list[Table]:
@@ -157,34 +191,25 @@ def _tables(results: Sequence[Result]) -> list[Table]:
 def _simulation_table(kind: str, rows: Sequence[_Row]) -> Table:
     from benchmarks.runner.statistics import holm_correction
 
-    consistent = [p_value >= _LEVEL for p_value in holm_correction([row.summary.p_value for row in rows])]
+    p_values = [math.erfc(abs(row.z) / math.sqrt(2)) for row in rows]
+    consistent = [p_value >= _LEVEL for p_value in holm_correction(p_values)]
     embedded = kind != "column"
-    header = [
-        "words",
-        "trials",
-        "expected",
-        "counted",
-        "95 % CI",
-        "z",
-        "consistent",
-        "variance/mean (expected)",
-    ]
+    header = ["words", "trials", "expected", "counted", "95 % CI", "z", "consistent"]
     cells = [
         [
             *((row.variant, row.tables) if embedded else ()),
             f"{row.n_words:,}",
             f"{row.n_trials:,}",
-            _number(row.summary.expected_pairs),
-            _number(row.summary.mean_pairs),
-            f"{_number(row.summary.low_pairs)} to {_number(row.summary.high_pairs)}",
-            f"{row.summary.z:+.2f}",
+            _number(row.expected),
+            _number(row.pairs.value),
+            " to ".join(map(_number, row.pairs.interval)),
+            f"{row.z:+.2f}",
             "yes" if is_consistent else "NO",
-            _dispersion(row.summary),
         ]
         for row, is_consistent in zip(rows, consistent, strict=True)
     ]
-    max_abs_z = max((abs(row.summary.z) for row in rows), default=0.0)
-    sum_of_squares = sum(row.summary.z**2 for row in rows)
+    max_abs_z = max((abs(row.z) for row in rows), default=0.0)
+    sum_of_squares = sum(row.z**2 for row in rows)
     if all(consistent):
         verdict = f"Counts are consistent with the formula in all {len(rows)} rows"
     else:
@@ -192,13 +217,13 @@ def _simulation_table(kind: str, rows: Sequence[_Row]) -> Table:
     notes = [
         f"{verdict}, at a family-wise significance level of {_LEVEL:.0%} (Holm). The largest |z| is {max_abs_z:.2f}, "
         f"the root mean square of z {math.sqrt(sum_of_squares / len(rows)):.2f} (expected: 1).",
-        *_NOTES.get(kind, []),
+        *([] if embedded else [_COLUMN_NOTE]),
     ]
     return Table(_TITLES[kind], [*(("variant", "n:B:k") if embedded else ()), *header], cells, notes)
 
 
 def _formula_table(examples: Sequence[Result], counted: Sequence[_Row]) -> Table:
-    counted_summaries = {(row.variant, row.n_words, row.tables): row.summary for row in counted}
+    counted_rows = {(row.variant, row.n_words, row.tables): row for row in counted}
 
     def formula(label: str, key: str, name: str) -> list[str]:
         return [label, *(_number(example[key][name]) for example in examples)]
@@ -206,43 +231,28 @@ def _formula_table(examples: Sequence[Result], counted: Sequence[_Row]) -> Table
     rows = []
     for variant in ("improved", "paper"):
         keys = [(variant, example["n_words"], example["tables"]) for example in examples]
-        summaries = [counted_summaries.get(key) for key in keys]
+        matches = [counted_rows.get(key) for key in keys]
         whole = f"{variant}, embedding"
         rows += [
             formula(f"{variant}: q of a pair", "chances", whole),
             formula(f"{variant}: colliding pairs, expected", "expected_pairs", whole),
-            [
-                f"{variant}: colliding pairs, counted",
-                *(_number(summary.mean_pairs) if summary else "-" for summary in summaries),
-            ],
+            [f"{variant}: colliding pairs, counted", *(_number(row.pairs.value) if row else "-" for row in matches)],
             formula(f"{variant}: share of colliding words, 1 - (1 - q)^(V - 1)", "expected_sharing", whole),
             [
                 f"{variant}: share of colliding words, counted",
-                *(_number(summary.mean_sharing) if summary else "-" for summary in summaries),
+                *(_number(row.share.value) if row else "-" for row in matches),
             ],
             formula(f"{variant}: upper bound by the reference's formula", "reference_bounds", variant),
             [f"{variant}: upper bound printed by the reference", *(_PRINTED.get(key, "-") for key in keys)],
         ]
-    column_first = [example["chances"]["column"] > example["chances"]["improved, embedding"] for example in examples]
     rows += [
         formula("paper: pairs with the same components, expected", "expected_pairs", "paper, components"),
         formula("same column: q of a pair", "chances", "column"),
         formula("same column: pairs, expected", "expected_pairs", "column"),
         formula("same column: share of colliding words", "expected_sharing", "column"),
-        formula("improved: pairs with the same column or embedding", "expected_pairs", "improved, column or embedding"),
-        formula("paper: pairs with the same column or embedding", "expected_pairs", "paper, column or embedding"),
-        [
-            "improved: same column more likely than same embedding",
-            *("yes" if first else "no" for first in column_first),
-        ],
     ]
     header = ["", *(f"{example['n_words']:,} words, {_name(example['tables'])}" for example in examples)]
     return Table("Colliding words by formula", header, rows, _EXAMPLE_NOTES)
-
-
-def _dispersion(summary: CollisionSummary) -> str:
-    counted = "-" if summary.dispersion is None else f"{summary.dispersion:.3g}"
-    return f"{counted} ({summary.expected_dispersion:.3g})"
 
 
 def _number(value: float) -> str:
@@ -254,5 +264,5 @@ def _number(value: float) -> str:
 
 
 def _name(tables: str) -> str:
-    n, buckets, hashes = TableSizes.parse(tables)
+    n, buckets, hashes = parse_sizes(tables)
     return f"n = {n:,}, B = {buckets:,}, k = {hashes}"

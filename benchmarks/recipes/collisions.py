@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from math import ceil
 
-from benchmarks.recipes.collision_report import plot_collisions, report_collisions
+import numpy as np
+
+from benchmarks.recipes.collision_report import parse_sizes, plot_collisions, reference_bound, report_collisions
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp.inspection._collision_statistics import (
-    CollisionCounts,
-    TableSizes,
+from sklearn_hashnlp.inspection._collision_counts import (
+    N_COLUMNS,
+    count_collisions,
     expected_pairs,
-    pair_dispersion,
+    ids_by_constants,
     pair_probability,
-    reference_bound,
+    seeded_constants,
     sharing_probability,
-    summarize,
 )
+from sklearn_hashnlp.text import HashingNgramVectorizer
+
+_VARIANTS = ("improved", "paper")
+_KINDS = ("embedding", "components")
 
 _DESCRIPTION = """\
 Two words collide if a hash embedding has the same parameters for both: then no classifier can distinguish them. Of V
@@ -30,8 +36,7 @@ Hash-Embeddings (https://github.com/YannDubs/Hash-Embeddings), section "Decreasi
 
 hash embedding: a simulation with the hash functions of this package, with another seed in each trial, at sizes where
 pairs can be counted; no table is allocated. Counted are words that share the importance row and the components in order
-(all trained parameters), the row and the components in any order (the same sum as long as the importance weights of a
-word are equal, as before training), and the components.
+(all trained parameters), and the components.
 columns: distinct strings that the vectorizer hashes to the same of 2**31 - 1 columns, which no hash embedding can undo.
 formulas: the example of the reference, a billion words, and one that can be counted; both with the formulas of the
 reference, which are upper bounds.
@@ -80,7 +85,7 @@ def _steps(settings: CollisionsSettings) -> list[Result]:
     """Return the part, variant, table sizes and number of words of each result."""
     simulated: list[Result] = [
         {"part": "hash embedding", "variant": variant, "tables": tables, "n_words": n_words}
-        for tables, variant, n_words in product(settings.tables, ("improved", "paper"), settings.words)
+        for tables, variant, n_words in product(settings.tables, _VARIANTS, settings.words)
     ]
     columns: list[Result] = [{"part": "columns", "n_words": n_words} for n_words in settings.column_words]
     examples: list[Result] = [
@@ -92,7 +97,7 @@ def _steps(settings: CollisionsSettings) -> list[Result]:
         if step["n_words"] < 2:
             raise ValueError(f"The number of words must be at least 2, so that any can collide, got {step['n_words']}.")
         if "tables" in step:
-            TableSizes.parse(step["tables"])
+            parse_sizes(step["tables"])
     return steps
 
 
@@ -112,73 +117,69 @@ def _run_step(step: Result, settings: CollisionsSettings, seed: int) -> Result:
 
 
 def _simulate(step: Result, settings: CollisionsSettings, seed: int) -> Result:
-    import numpy as np
-
-    from sklearn_hashnlp.inspection._collision_counts import KINDS, count_in_embedding, trials_needed
-
     start = clock()
-    variant, n_words, sizes = step["variant"], step["n_words"], TableSizes.parse(step["tables"])
-    n_trials = trials_needed(
-        n_words,
-        expected_pairs(n_words, pair_probability(variant, "embedding", sizes)),
-        pairs=settings.pairs,
-        max_words=settings.max_words,
-        min_trials=settings.min_trials,
-    )
+    variant, n_words, sizes = step["variant"], step["n_words"], parse_sizes(step["tables"])
+    chances = {kind: pair_probability(variant, kind, sizes) for kind in _KINDS}
+    n_trials = _trials_needed(n_words, chances["embedding"], settings.pairs, settings.max_words, settings.min_trials)
     # The seed of a row depends on the row alone: its counts do not change with the other rows.
-    sequence = np.random.SeedSequence((seed, tuple(KINDS).index(variant), n_words, *sizes))
-    shared = {
-        kind: _summary(
-            counts, n_words, pair_probability(variant, kind, sizes), pair_dispersion(variant, kind, n_words, sizes)
-        )
-        for kind, counts in count_in_embedding(variant, sizes, n_words, n_trials, sequence).items()
-    }
+    sequence = np.random.SeedSequence((seed, _VARIANTS.index(variant), n_words, *sizes))
+    generator = np.random.default_rng(sequence)
+    trials: dict[str, list[tuple[int, int]]] = {kind: [] for kind in _KINDS}
+    for _ in range(n_trials):
+        words = np.asarray(generator.choice(N_COLUMNS, n_words, replace=False, shuffle=False))
+        constants = seeded_constants(sizes, int(generator.integers(2**63)))
+        for kind, ids in ids_by_constants(variant, sizes, words, constants).items():
+            trials[kind].append(count_collisions(ids))
+    shared = {kind: _sums(trials[kind], chances[kind]) for kind in _KINDS}
     return {"n_trials": n_trials, "shared": shared, "seconds": round(clock() - start, 3)}
 
 
 def _hash_to_columns(step: Result, settings: CollisionsSettings, seed: int) -> Result:
-    import numpy as np
-
-    from sklearn_hashnlp.inspection._collision_counts import N_COLUMNS, count_in_columns, trials_needed
-
     start = clock()
-    n_words = step["n_words"]
+    n_words, chance = step["n_words"], 1 / N_COLUMNS
     # Fewer trials: hashing strings takes longer than hashing integers.
-    n_trials = trials_needed(
-        n_words,
-        expected_pairs(n_words, 1 / N_COLUMNS),
-        pairs=settings.pairs // 4,
-        max_words=settings.max_words // 2,
-        min_trials=settings.min_trials // 20,
-    )
-    counts = count_in_columns(n_words, n_trials, np.random.SeedSequence((seed, n_words)))
-    shared = {"column": _summary(counts, n_words, 1 / N_COLUMNS, 1.0)}
+    least = settings.min_trials // 20
+    n_trials = _trials_needed(n_words, chance, settings.pairs // 4, settings.max_words // 2, least)
+    generator = np.random.default_rng(np.random.SeedSequence((seed, n_words)))
+    vectorizer = HashingNgramVectorizer(n_features=N_COLUMNS, norm=None)
+    trials = []
+    for _ in range(n_trials):
+        words: set[str] = set()  # hexadecimal numbers of sixteen digits
+        while len(words) < n_words:
+            values = generator.integers(2**64, size=n_words - len(words), dtype=np.uint64)
+            words |= {f"{value:016x}" for value in values}
+        trials.append(count_collisions(vectorizer.transform(sorted(words)).indices.astype(np.int64)))
+    shared = {"column": _sums(trials, chance)}
     return {"n_trials": n_trials, "shared": shared, "seconds": round(clock() - start, 3)}
 
 
-def _summary(counts: CollisionCounts, n_words: int, probability: float, dispersion: float) -> Result:
-    """Return the counts, which can be added over seeds, and their summary."""
-    summary = summarize(counts, n_words=n_words, probability=probability, expected_dispersion=dispersion)
-    return {"chance": probability, **counts._asdict(), **summary._asdict()}
+def _trials_needed(n_words: int, chance: float, pairs: int, max_words: int, least: int) -> int:
+    """Return the number of trials after which so many pairs are expected, within limits."""
+    return max(min(ceil(pairs / expected_pairs(n_words, chance)), max_words // n_words), least, 2)
+
+
+def _sums(trials: list[tuple[int, int]], chance: float) -> Result:
+    """Return sums over the trials, which can be added over seeds."""
+    pairs, words = zip(*trials, strict=True)
+    return {
+        "chance": chance,
+        "n_trials": len(trials),
+        "pairs": sum(pairs),
+        "squared_pairs": sum(count**2 for count in pairs),
+        "sharing_words": sum(words),
+        "squared_sharing_words": sum(count**2 for count in words),
+    }
 
 
 def _evaluate_formulas(step: Result) -> Result:
-    from sklearn_hashnlp.inspection._collision_counts import KINDS, N_COLUMNS
-
-    n_words, sizes = step["n_words"], TableSizes.parse(step["tables"])
-    column = 1 / N_COLUMNS
-    probabilities = {
-        f"{variant}, {kind}": pair_probability(variant, kind, sizes) for variant in KINDS for kind in KINDS[variant]
-    }
-    probabilities["column"] = column
-    for variant in KINDS:
-        embedding = probabilities[f"{variant}, embedding"]
-        probabilities[f"{variant}, column or embedding"] = column + (1 - column) * embedding
+    n_words, sizes = step["n_words"], parse_sizes(step["tables"])
+    chances = {f"{variant}, {kind}": pair_probability(variant, kind, sizes) for variant in _VARIANTS for kind in _KINDS}
+    chances["column"] = 1 / N_COLUMNS
     return {
-        "chances": probabilities,
-        "expected_pairs": {name: expected_pairs(n_words, q) for name, q in probabilities.items()},
-        "expected_sharing": {name: sharing_probability(n_words, q) for name, q in probabilities.items()},
-        "reference_bounds": {variant: reference_bound(variant, n_words, sizes) for variant in KINDS},
+        "chances": chances,
+        "expected_pairs": {name: expected_pairs(n_words, q) for name, q in chances.items()},
+        "expected_sharing": {name: sharing_probability(n_words, q) for name, q in chances.items()},
+        "reference_bounds": {variant: reference_bound(variant, n_words, sizes) for variant in _VARIANTS},
     }
 
 

@@ -21,7 +21,7 @@ from benchmarks.recipes.hash_embedding_pipeline import (
 from benchmarks.recipes.hash_embedding_settings import DataSettings, HashEmbeddingSettings, NetworkSettings
 from benchmarks.runner.recipe import Result
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp.datasets._train_test_files import TextSet, find_text_set, read_part, read_text_set
+from sklearn_hashnlp.datasets._fetch_zhang import TextSet, find_text_set, read_part, read_text_set
 
 _VALIDATION_FRACTION = 0.1  # of a grid search without folds
 _ROWS_PER_TEST_ROW = 10  # of a CSV file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -176,28 +176,18 @@ def _report(results: Sequence[Result]) -> list[Table]:
 
 
 def _tables(results: Sequence[Result]) -> list[Table]:
-    fixed = [
-        [
-            result["output"],
-            str(result["seed"]),
-            str(result["epochs"]),
-            f"{result['seconds']:.1f}",
-            f"{result['valid_loss']:.2f}",
-            f"{_REFERENCE[result['output']]['seconds']:.0f} s, {_REFERENCE[result['output']]['valid_loss']:.2f}",
+    def rows(part: str, last: Callable[[Result], list[str]]) -> list[list[str]]:
+        return [
+            [result["output"], str(result["seed"]), str(result["epochs"]), f"{result['seconds']:.1f}", *last(result)]
+            for result in _of_part(results, part)
         ]
-        for result in _of_part(results, "fixed strings")
-    ]
-    fresh = [
-        [
-            result["output"],
-            str(result["seed"]),
-            str(result["epochs"]),
-            f"{result['seconds']:.1f}",
-            f"{result['exact_match']:.1%}",
-            f"{result['seconds_generating']:.3f} s",
-        ]
-        for result in _of_part(results, "fresh strings")
-    ]
+
+    def losses(result: Result) -> list[str]:
+        known = _REFERENCE[result["output"]]
+        return [f"{result['valid_loss']:.2f}", f"{known['seconds']:.0f} s, {known['valid_loss']:.2f}"]
+
+    fixed = rows("fixed strings", losses)
+    fresh = rows("fresh strings", lambda row: [f"{row['exact_match']:.1%}", f"{row['seconds_generating']:.3f} s"])
     ratios = [
         [what, str(seed), f"{ratio:.2f}"]
         for seed in dict.fromkeys(result["seed"] for result in results)

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp.datasets._train_test_files import find_text_set, read_text_set
+from sklearn_hashnlp.datasets._fetch_zhang import find_text_set, read_text_set
 
 _DESCRIPTION = """\
 The Transformer of Chevalier (2019), SGNN-Transformer sentence model trained by the paragraph-skip-gram-like

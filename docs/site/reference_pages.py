@@ -27,7 +27,7 @@ FOLDERS = {
 RESULTS = {
     "inspection.collision_report": "inspection._collision_report.CollisionReport",
     "inspection.explain": "inspection._explanation.Explanation",
-    "nn.SentenceNetwork": "nn._word_batch.WordVectors",
+    "classifiers.load_fasttext": "text._fasttext_vectorizer.FastTextVectorizer",
     "text.project_words": "text._word_projections.WordProjections",
     "trees.SoftmaxTree": "trees._softmax_tree.DepthStatistics",
 }

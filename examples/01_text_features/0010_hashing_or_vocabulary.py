@@ -89,9 +89,9 @@ plt.show()
 # %%
 # With few columns hashing loses: with 256 it is 6 points less accurate on the docstrings of Python 3.11, since frequent
 # n-grams share columns, while the vocabulary drops the rare ones. The lead shrinks to less than a point with 65,536
-# columns and more. There the loser is the vocabulary: it stores 1.5 MB that the hashing vectorizer does without, and no
+# columns and more. There the worst is the vocabulary: it stores 1.5 MB that the hashing vectorizer does without, and no
 # training text must be seen before the first is counted. So hash to many columns, or not at all.
 for column in (0, -1):
     points = 100 * lead[:, column].mean()
-    loser = "hashing" if points > 1 else "the vocabulary: no more accurate, and it must be stored"
-    print(f"{widths[column]:,} columns: lead of the vocabulary {points:.1f} points; the loser is {loser}")
+    worst = "hashing" if points > 1 else "the vocabulary: no more accurate, and it must be stored"
+    print(f"{widths[column]:,} columns: lead of the vocabulary {points:.1f} points; the worst is {worst}")

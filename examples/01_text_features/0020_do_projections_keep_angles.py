@@ -112,11 +112,11 @@ plt.show()
 
 # %%
 # Three of the four keep angles as well as independent bits can: 1120 bits are off by 2 to 3 degrees, and four times as
-# many bits halve the error. The loser is the sparse projection, which is off by 18 degrees however many bits there are.
+# many bits halve the error. The worst is the sparse projection, which is off by 18 degrees however many bits there are.
 # A word has so few n-grams that most hyperplanes have no nonzero coefficient for them; in a docstring the n-grams that
 # each word has, such as its beginning and its end, outweigh all others. Sparse hyperplanes are for rows of many values
 # of similar size.
 for name in pairs:
     errors = {kind: error(name, kind, 1120) for kind in kinds}
     figures = ", ".join(f"{kind} {value:.1f}" for kind, value in errors.items())
-    print(f"{name}: error in degrees: {figures}. The loser: {max(errors, key=errors.get)}")
+    print(f"{name}: error in degrees: {figures}. The worst: {max(errors, key=errors.get)}")

@@ -88,12 +88,10 @@ axes.legend()
 plt.show()
 for index, budget in enumerate(budgets):
     scores = {name: values[index] for name, values in accuracies.items()}
-    print(
-        f"{budget:,} parameters: the winner is {max(scores, key=scores.get)}, the loser {min(scores, key=scores.get)}"
-    )
+    print(f"{budget:,} parameters: the best is {max(scores, key=scores.get)}, the worst {min(scores, key=scores.get)}")
 
 # %%
 # On the docstrings of Python 3.11 the hash embedding is as accurate as the hashing trick with 10,000 parameters, and
 # more accurate with more of them, by one to two points from 100,000 on: two n-grams that share a vector of the pool
-# still have their own importance weights. The loser at every size is the linear model, by 10 points with 10,000
+# still have their own importance weights. The worst at every size is the linear model, by 10 points with 10,000
 # parameters and by 2 to 3 points from 100,000 on, against the hash embedding.

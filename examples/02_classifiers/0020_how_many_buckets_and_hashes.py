@@ -68,7 +68,7 @@ plt.show()
 # %%
 # The best, the worst, and the smallest pool that is within one standard deviation of the best. The number of buckets
 # decides: on the docstrings of Python 3.11 every step to more of them improves the accuracy, from 62 to 84 % with one
-# hash. The loser is one hash in the smallest pool: there a second and a third hash add 2 to 5 points, with 300 buckets
+# hash. The worst is one hash in the smallest pool: there a second and a third hash add 2 to 5 points, with 300 buckets
 # about as many, and with 10,000 and more nothing beyond the error bars. So take a large pool and one hash, the default,
 # and more hashes where the model must be small.
 best, worst = search.best_index_, int(np.argmin(search.cv_results_["mean_test_score"]))
@@ -82,4 +82,4 @@ smallest = min(near, key=lambda parameters: (parameters["n_buckets"], parameters
 print(f"best:     {results['params'][best]}, test accuracy {search.score(X_test, y_test):.3f}")
 small = search.best_estimator_.set_params(**smallest).fit(X_train, y_train)
 print(f"smallest: {smallest}, test accuracy {small.score(X_test, y_test):.3f}")
-print(f"loser:    {results['params'][worst]}, accuracy {results['mean_test_score'][worst]:.3f} in cross-validation")
+print(f"worst:    {results['params'][worst]}, accuracy {results['mean_test_score'][worst]:.3f} in cross-validation")

@@ -74,9 +74,9 @@ plt.show()
 # On the docstrings of Python 3.11 character n-grams lose least: at 20 errors per hundred characters the classifiers
 # with characters still know three of four labels, and the one with words half of them. Words and characters together
 # are also the most accurate without errors, so nothing is paid for it but time. Errors in the training texts help the
-# classifier with words from 10 errors on, and cost it more than a point without any. The loser is the network on
+# classifier with words from 10 errors on, and cost it more than a point without any. The worst is the network on
 # projections: its accuracy declines slowly, but from so low a start that it is the last at every rate. It is the choice
 # where a model of some hundred kilobytes counts for more than accuracy.
 for column, rate in enumerate(display.rates):
     scores = {name: values[column] for name, values in accuracies.items()}
-    print(f"{rate:4.0%} errors: the winner is {max(scores, key=scores.get)}, the loser {min(scores, key=scores.get)}")
+    print(f"{rate:4.0%} errors: the best is {max(scores, key=scores.get)}, the worst {min(scores, key=scores.get)}")

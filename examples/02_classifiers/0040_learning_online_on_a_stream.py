@@ -104,10 +104,10 @@ axes.legend()
 plt.show()
 
 # %%
-# The loser is the classifier that learns nothing more: on the docstrings of Python 3.11 its accuracy falls from 75 to
+# The worst is the classifier that learns nothing more: on the docstrings of Python 3.11 its accuracy falls from 75 to
 # 35 % when the new labels come. Learning each batch once is about as accurate over the whole stream as training anew on
 # everything every fifth batch, 76 %, in less than half the processor time, and needs no old texts; on a longer stream
 # training anew takes ever longer. The linear classifier of scikit-learn learns the new labels, too, and stays ten
 # points below.
-print(f"the winner is {max(correct, key=lambda name: correct[name].mean())}")
-print(f"the loser is {min(correct, key=lambda name: correct[name].mean())}")
+print(f"the best is {max(correct, key=lambda name: correct[name].mean())}")
+print(f"the worst is {min(correct, key=lambda name: correct[name].mean())}")

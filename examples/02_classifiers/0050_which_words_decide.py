@@ -122,8 +122,8 @@ plt.show()
 # Contributions and occlusion name the words that decide: on the docstrings of Python 3.11 the label changes for a sixth
 # of the texts when their first word is deleted, and for a third to two thirds after three to eight words. For the first
 # three words they are equally good, later the contributions are better, since they count the contribution of a word in
-# addition to other words with the same evidence. Rare words are no better than chance at first. The loser is chance:
+# addition to other words with the same evidence. Rare words are no better than chance at first. The worst is chance:
 # after eight words four of five texts still have their label. Of the two good orders occlusion takes less time for
 # short texts; contributions also show the evidence for and against each label.
 means = {name: np.mean(shares) for name, shares in kept.items()}
-print(f"the winner is {min(means, key=means.get)}, the loser {max(means, key=means.get)}")
+print(f"the best is {min(means, key=means.get)}, the worst {max(means, key=means.get)}")

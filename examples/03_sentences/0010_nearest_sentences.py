@@ -90,6 +90,6 @@ plt.show()
 
 # %%
 # Sentences of the same topic are found in other words, too: for "Delete a file." the files to delete when rolling
-# over. The loser on the docstrings of Python 3.11 is "Wait until the thread has ended.": its first five sentences
+# over. The worst on the docstrings of Python 3.11 is "Wait until the thread has ended.": its first five sentences
 # wait, for a process or a widget, but none is about a thread. The encoder has read a hundred thousand words only; the
 # next example compares it with TF-IDF.

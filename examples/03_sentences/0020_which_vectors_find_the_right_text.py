@@ -95,11 +95,11 @@ both[0].invert_yaxis()
 plt.show()
 
 # %%
-# On the docstrings of Python 3.11 the loser is the use of words alone, by 17 points or more, if one text is searched:
+# On the docstrings of Python 3.11 the worst is the use of words alone, by 17 points or more, if one text is searched:
 # words that are used alike are not the same words. The other four are within 4 points of each other. For topics all
 # five are some 3 points apart, as wide as the error bars: with a hundred thousand words of training text the encoder
 # learns as much of topics as TF-IDF tells, and takes longer to train. The guide to sentence embeddings has the
 # figures with more text.
 for task, scores in {"own text": found, "topic": right}.items():
     means = {name: values.mean() for name, values in scores.items()}
-    print(f"{task}: the winner is {max(means, key=means.get)}, the loser {min(means, key=means.get)}")
+    print(f"{task}: the best is {max(means, key=means.get)}, the worst {min(means, key=means.get)}")

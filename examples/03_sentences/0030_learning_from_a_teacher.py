@@ -90,9 +90,9 @@ plt.show()
 # %%
 # On the docstrings of Python 3.11 a student of 4,000 sentences has a rank correlation of 0.79 with the teacher, and
 # encodes some 25 times as many sentences a second. The number of sentences decides: of 1,000 it is 0.67, and with 250
-# the student is one of the losers, further from the teacher than an encoder that was trained on the whole text without
+# the student is one of the worst, further from the teacher than an encoder that was trained on the whole text without
 # it. The last is TF-IDF, the fastest of all: words that are spelled differently have nothing in common for it. The
 # correlation still rises with the sentences, which need no labels, only the time of the teacher.
 replacements = {name: value for name, value in agreement.items() if name != "the teacher"}
 best, worst = max(replacements, key=replacements.get), min(replacements, key=replacements.get)
-print(f"nearest to the teacher: {best}, {rates[best] / rates['the teacher']:.0f} times as fast; the loser: {worst}")
+print(f"nearest to the teacher: {best}, {rates[best] / rates['the teacher']:.0f} times as fast; the worst: {worst}")

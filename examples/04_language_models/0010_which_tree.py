@@ -75,10 +75,10 @@ axes.legend()
 plt.show()
 
 # %%
-# Which words share a branch decides. On the docstrings of Python 3.11 the random tree is the loser, with a perplexity
+# Which words share a branch decides. On the docstrings of Python 3.11 the random tree is the worst, with a perplexity
 # of 98; the complete and Huffman's tree, which know the frequencies, have 94, groups of similar frequency 87, clusters
 # of words in a binary tree 88, and clusters as wide nodes 83 ("cluster") and 82 ("learned"), as low as the full
-# softmax. The loser in time is the full softmax, which takes more than twice as long as the slowest tree, with only
+# softmax. The slowest is the full softmax, which takes more than twice as long as the slowest tree, with only
 # 2,800 words: its time grows with their number, and that of a tree with the length of its paths.
 for measure, values in {"perplexity": perplexities, "time": seconds}.items():
-    print(f"{measure}: the winner is {min(values, key=values.get)}, the loser {max(values, key=values.get)}")
+    print(f"{measure}: the best is {min(values, key=values.get)}, the worst {max(values, key=values.get)}")

@@ -114,7 +114,7 @@ for axes, (title, measure) in zip(both, measures.items(), strict=True):
     scores = {name: measure(rows) for name, rows in vectors.items()}
     axes.bar_label(axes.barh(list(scores), list(scores.values())), fmt="%.2f", padding=3)
     axes.set(title=title, xlabel="score", xlim=(0, 1.1))
-    print(f"{title}: the winner is {max(scores, key=scores.get)}, the loser {min(scores, key=scores.get)}")
+    print(f"{title}: the best is {max(scores, key=scores.get)}, the worst {min(scores, key=scores.get)}")
 both[0].invert_yaxis()
 plt.show()
 
@@ -131,7 +131,7 @@ for word in ("month", "thread", "delete"):
 # spelling: the projections of characters, which have never read a text, are always right, and on the docstrings of
 # Python 3.11 the three kinds of learned vectors once in eight or nine times.
 #
-# That "month" is like "day" cannot be read off: there the projections are the loser, with a precision of 11 %, and
-# the context vectors of the language model the winner, with 67 % against 60 % of the co-occurrence counts and 53 % of
+# That "month" is like "day" cannot be read off: there the projections are the worst, with a precision of 11 %, and
+# the context vectors of the language model the best, with 67 % against 60 % of the co-occurrence counts and 53 % of
 # the input vectors. So take context vectors for the use of words, and characters for their forms, of unknown words,
 # too. None of the learned vectors gets far on a hundred thousand words.

@@ -103,12 +103,12 @@ plt.show()
 
 # %%
 # The full softmax is the best: after 12 epochs it reverses 94 % of the test strings, with two other seeds 96 and 100
-# %. The losers are the trees, with 70 to 89 %, and which of them is the last depends on the seed: here it is
+# %. The worst are the trees, with 70 to 89 %, and which of them is the last depends on the seed: here it is
 # Huffman's, with the others the random tree. What one string teaches about a word also moves the words that happen to
 # stand on the same side of a node. No time is saved here either: with 300 words the output layer is a small part of a
 # step, most of which are the encoder, the attention and the decoder. A tree pays with tens of thousands of words, and
 # if it groups words that are alike.
 means = {name: np.mean(values) for name, values in matches.items()}
-print(f"over all epochs: the winner is {max(means, key=means.get)}, the loser {min(means, key=means.get)}")
+print(f"over all epochs: the best is {max(means, key=means.get)}, the worst {min(means, key=means.get)}")
 shares = {name: seconds[name] / seconds["full softmax"] for name in networks}
 print("time, full softmax = 1:", ", ".join(f"{name} {share:.2f}" for name, share in shares.items()))

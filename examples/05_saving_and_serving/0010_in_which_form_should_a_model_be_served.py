@@ -111,14 +111,12 @@ folder.cleanup()
 # %%
 # The exported file wins on both counts: it is the smallest, and its process has the first label in a fraction of a
 # second, since it loads numpy alone. The other four load the whole package and its dependencies, which takes seconds
-# and nearly the same time for all of them. The losers in size are the folder of float32 and the pickle, which also
+# and nearly the same time for all of them. The largest are the folder of float32 and the pickle, which also
 # runs code when it is loaded. ``"int8"`` makes the folder less than a third of that, with another label for one text
 # in a thousand. The file predicts only, and fewer texts a second; to train further or to predict millions of texts,
 # load a folder.
-print(f"size: the winner is {min(megabytes, key=megabytes.get)}, the loser {max(megabytes, key=megabytes.get)}")
+print(f"size: the best is {min(megabytes, key=megabytes.get)}, the worst {max(megabytes, key=megabytes.get)}")
 winner = min(starts, key=starts.get)
-losers = [seconds for name, seconds in starts.items() if name != winner]
-if losers:
-    print(
-        f"start: the winner is {winner}, {starts[winner]:.2f} s; the losers: {min(losers):.1f} to {max(losers):.1f} s"
-    )
+others = [seconds for name, seconds in starts.items() if name != winner]
+if others:
+    print(f"start: the best is {winner}, {starts[winner]:.2f} s; the others: {min(others):.1f} to {max(others):.1f} s")

@@ -80,7 +80,7 @@ plt.show()
 # there are two; the figures of this page are of a machine without a GPU, so they do not name the faster device.
 for batch_size in batch_sizes if len(devices) == 2 else []:
     ratio = seconds["cpu", batch_size] / seconds["cuda", batch_size]
-    loser = "the CPU" if ratio > 1 else "the GPU"
-    print(f"time, batches of {batch_size}: the loser is {loser}, by a factor of {max(ratio, 1 / ratio):.1f}")
+    worst = "the CPU" if ratio > 1 else "the GPU"
+    print(f"time, batches of {batch_size}: the worst is {worst}, by a factor of {max(ratio, 1 / ratio):.1f}")
 device, batch_size = min(accuracies, key=accuracies.get)
-print(f"accuracy: the loser is batches of {batch_size} on {device}, {accuracies[device, batch_size]:.3f}")
+print(f"accuracy: the worst is batches of {batch_size} on {device}, {accuracies[device, batch_size]:.3f}")

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._class_shares import count_classes
-from sklearn_hashnlp.classifiers._labels import Labels
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, TreeLoss, make_loss
-from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._net_classifier import (
+    CLASSIFIER_TRAINING,
+    Calibrate,
+    ClassWeight,
+    Monitor,
+    labels_of_partial_fit,
+    refuse_balanced,
+)
+from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     bag_architecture,
     check_architecture,
@@ -25,6 +33,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
 )
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     SolverChoice,
+    SolverName,
     automatic_loss,
     choose_solver,
     resolve_batch_size,
@@ -38,13 +47,27 @@ from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbeddi
 from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_schedule
-from sklearn_hashnlp.training._settings import AdaptiveOptimizer, Device, Seeds, TrainingSettings
+from sklearn_hashnlp.training._estimator import atomic_fit
+from sklearn_hashnlp.training._rows import validation_split
+from sklearn_hashnlp.training._settings import (
+    AdaptiveOptimizer,
+    Device,
+    EarlyStopping,
+    Schedule,
+    Seeds,
+    TrainingSettings,
+    as_schedule,
+    check_training_parameters,
+    draw_seeds,
+    resolve_device,
+)
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_builders import ClassTree
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
+
+_MIN_ROWS_PER_STEP = 64  # of further training: after a fit of few rows, learning rates are still large
 
 
 class HashEmbeddingClassifier(FittedHashEmbedding):
@@ -305,9 +328,106 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self.random_state = random_state
         self.verbose = verbose
 
+    @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the classifier on rows and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of finite numbers of any sign; computed in float32.
+        y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
+                of shape (n_samples, n_classes)
+            Labels: strings, integers or bools. With ``loss="ova"`` also multiple labels per row: a list of labels for
+            each row, or an indicator matrix, 1 if a row has the label of that column, else 0.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
+            weight 0 are ignored. With the dual solver larger weights mean less regularization.
+
+        Returns
+        -------
+        self : HashEmbeddingClassifier
+        """
+        self._check_parameters()
+        device = resolve_device(self.device, caller=type(self).__name__)
+        resumes = bool(self.warm_start) and self._is_fitted
+        y, named = read_targets(y, caller=type(self).__name__)
+        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
+        labels = named or Labels.of(y, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        if resumes:
+            self._labels.check_same(labels)
+            check_architecture(self)
+        loss = self._choose_loss(labels, y.shape[0], resumes=resumes)
+        solver: SolverName = "sgd"
+        if not resumes:
+            parameters, n_classes = self.get_params(deep=False), len(labels.classes)
+            solver = choose_solver(parameters, loss, y.shape[0], n_classes, device, caller=type(self).__name__)
+        rows = self._dataset(X, y, weights, labels)
+        if solver == "dual":
+            return self._solve(labels, rows, seeds, loss)
+        net = self.net_ if resumes else new_net(self, len(labels.classes), y, seeds, device)
+        stopping = self._stopping()
+        fraction = 0.0 if stopping is None else stopping.validation_fraction
+        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split, caller=type(self).__name__)
+        settings = self._settings(len(rows), seeds.of_order(len(net.history)))
+        self._train(net, labels, rows, valid_rows, settings, loss=loss, resumes=resumes)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
+
+        The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
+        ``early_stopping`` have no effect. If training diverges, the weights learned before are lost as well.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array-like
+            As in ``fit``.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
+
+        Returns
+        -------
+        self : HashEmbeddingClassifier
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+        >>> model = HashEmbeddingClassifier(random_state=0)
+        >>> for part in range(3):
+        ...     model = model.partial_fit(np.eye(4), ["a", "b", "a", "b"], classes=["a", "b", "c"])
+        >>> model.predict(np.eye(4)).tolist(), len(model.history_)
+        (['a', 'b', 'a', 'b'], 3)
+        """
+        self._check_parameters()
+        refuse_balanced(self.class_weight)
+        device = resolve_device(self.device, caller=type(self).__name__)
+        resumes = self._is_fitted
+        known = self._labels if resumes else None
+        y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
+        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
+        labels = labels_of_partial_fit(known, named, y, classes, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        if resumes:
+            check_architecture(self)
+        net = self.net_ if resumes else new_net(self, len(labels.classes), None, seeds, device)
+        rows = self._dataset(X, y, weights, labels)
+        settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
+        loss = self._choose_loss(labels, None, resumes=resumes)
+        self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, is_batch=True)
+        return self
+
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        """Check what the declared constraints cannot express."""
         name = type(self).__name__
+        check_training_parameters(self)
         if self.hidden_layer_sizes and self.batch_size == 1:
             raise ValueError(
                 f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
@@ -315,20 +435,21 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             )
         check_ngram_dropout(self.ngram_dropout, caller=name)
 
-    def _check_training_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+    def _read(
+        self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False
+    ) -> tuple[Any, Any, NDArray[np.float32] | None]:
+        """Check rows, labels and weights, and drop the rows of weight zero."""
+        self._refuse_texts(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
         if not self._tables().hash_rows:
             check_columns(self)
-        return X, y
+        y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
+        return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
 
-    def _training_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> SparseRows:
+    def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> SparseRows:
+        targets = labels.encode(y)
+        weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
         return SparseRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
-
-    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
-        return new_net(self, n_classes, y, seeds, device)
-
-    def _check_unchanged(self) -> None:
-        check_architecture(self)
 
     def _choose_loss(self, labels: Labels, n_rows: int | None, *, resumes: bool) -> LossName:
         if self.loss != "auto":
@@ -347,34 +468,65 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             progress_bar=self.verbose > 1,
         )
 
-    def _prepare(self, net: SparseNet, rows: SparseRows, *, resumes: bool) -> dict[str, Any]:
-        """Initialize the importance weights of new columns, and freeze tables that are not trained."""
-        n_known = self._rows_seen if resumes else 0
-        evidence = (self._idf_divisor, self._enough_evidence) if resumes else (None, 0.0)
-        divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
-        fitted = {"_idf_divisor": divisor, "_enough_evidence": enough, "_linear": None, "solver_": "sgd"}
-        if resumes:
-            return fitted
-        is_named = self.loss == TreeLoss.name and isinstance(self.tree, str)
-        return fitted | {"_tree_name": self.tree if is_named else None}
-
-    def _batch_options(self, net: SparseNet) -> dict[str, Any]:
+    def _train(
+        self,
+        net: SparseNet,
+        labels: Labels,
+        training_rows: SparseRows,
+        valid_rows: SparseRows | None,
+        settings: TrainingSettings,
+        *,
+        loss: LossName,
+        resumes: bool,
+        is_batch: bool = False,
+    ) -> None:
+        """Initialize the importance weights of new columns, train the net, and set the fitted attributes."""
         from torch import nn
 
-        return {
-            "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1,
-            "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
-        }
+        from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
+        from sklearn_hashnlp.training._fit import fit_net
+        from sklearn_hashnlp.training._torch_scope import plain_torch
 
-    def _finish(self, net: SparseNet, rows: SparseRows, fitted: dict[str, Any]) -> None:
-        divisor, enough = fitted["_idf_divisor"], fitted["_enough_evidence"]
-        fitted["_enough_evidence"] = evidence_of_training(net.known_columns(), rows, divisor, enough)
+        rows, valid = SparseDataset.of(training_rows), None if valid_rows is None else SparseDataset.of(valid_rows)
+        known, n_known = (self._loss.inverse_temperature, self._rows_seen) if resumes else (1.0, 0)
+        class_counts = self._count_classes(rows, len(labels.classes), resumes=resumes)
+        if is_batch and not resumes:
+            net.rows_per_step = min(settings.batch_size, len(rows))
+        calibrates = self._calibrates(loss)
+        scores = None
+        if calibrates and valid is None:
+            scores = self._first_scores(rows, settings, resumes=resumes, is_batch=is_batch)
+        evidence = (self._idf_divisor, self._enough_evidence) if resumes else (None, 0.0)
+        with plain_torch(net.device_type):
+            divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
+            fit_net(
+                net,
+                rows,
+                valid,
+                settings,
+                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
+                loss=make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known),
+                batch_options={
+                    "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1,
+                    "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
+                },
+                first_callbacks=[] if scores is None else [scores],
+            )
+            if net.rows_per_step is None:
+                smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
+                net.rows_per_step = max(settings.batch_size, smallest)
+            if not resumes:
+                enough = evidence_of_training(net.known_columns(), rows, divisor, enough)
+            net.check_scores(rows)
+            calibrates = calibrates and not is_batch
+            self._fit_temperature(net, rows, valid, scores, known=known, n_known=n_known, calibrates=calibrates)
+        if not resumes:
+            self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None
+        self._idf_divisor, self._enough_evidence, self.solver_, self._linear = divisor, enough, "sgd", None
+        self._keep(net, labels, rows, class_counts, resumes=resumes)
 
-    def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName, device: str) -> bool:
-        """Find the weights by dual coordinate descent, unless the solver is ``"sgd"``."""
-        parameters, name = self.get_params(deep=False), type(self).__name__
-        if choose_solver(parameters, loss, len(rows), len(labels.classes), device, caller=name) == "sgd":
-            return False
+    def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
+        """Find the weights by dual coordinate descent, and set the fitted attributes."""
         warn_of_printers(self.callbacks, caller=type(self).__name__)
         start, n_classes = clock(), len(labels.classes)
         architecture = bag_architecture(self, n_classes, seeds.hash)
@@ -397,7 +549,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self._keep_labels(labels, len(rows), count_classes(rows, n_classes))
         record = {"epoch": 1, "objective": minimum.objective, "duality_gap": minimum.duality_gap}
         self._keep_linear(fit, [record | {"dur": clock() - start}])
-        return True
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

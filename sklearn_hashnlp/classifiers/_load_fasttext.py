@@ -16,8 +16,8 @@ from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import Embeddi
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.persistence._fasttext_file import FastTextFile, read_fasttext
-from sklearn_hashnlp.text import FastTextVectorizer
 from sklearn_hashnlp.text._fasttext_dictionary import MAX_LENGTH
+from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.training._settings import draw_seeds
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -32,7 +32,7 @@ _LOSSES: dict[str, LossName] = {
 def load_fasttext(path: str | os.PathLike[str]) -> Pipeline:
     """Load a supervised model of fastText, a ``.bin`` or ``.ftz`` file, as a pipeline that takes texts.
 
-    The pipeline is a :class:`~sklearn_hashnlp.text.FastTextVectorizer` with the dictionary of the model and a
+    The pipeline is a ``FastTextVectorizer`` with the dictionary of the model and a
     :class:`HashEmbeddingClassifier` (``variant="standard"``) with its two matrices. ``partial_fit`` of the classifier
     continues training, :func:`~sklearn_hashnlp.inspection.explain` explains predictions, and
     :func:`~sklearn_hashnlp.persistence.save_model` and joblib save the pipeline. All losses are read (softmax,

@@ -17,10 +17,10 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice
-from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
-from sklearn_hashnlp.text._token_patterns import TOKENS
-from sklearn_hashnlp.training._bundles import EarlyStopping
-from sklearn_hashnlp.training._settings import Device
+from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
+from sklearn_hashnlp.text._count_ngrams import TOKENS
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
+from sklearn_hashnlp.training._settings import Device, EarlyStopping
 
 Features: TypeAlias = Literal["auto", "words", "words+characters", "characters"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -63,10 +62,6 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
     def device_type(self) -> str:
         """The kind of the device, such as "cuda"."""
         return torch.device(self.device).type
-
-    def seeded(self, seed: int) -> AbstractContextManager[None]:
-        """Return a context in which the dropout of the module is seeded, if it needs a generator."""
-        return nullcontext()
 
     def initialized(self, seed: int) -> Self:
         """Draw the initial weights."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal_options
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
+from sklearn_hashnlp.classifiers._losses import make_loss
 from sklearn_hashnlp.classifiers._net_classifier import (
     CLASSIFIER_TRAINING,
     Calibrate,
@@ -18,10 +20,27 @@ from sklearn_hashnlp.classifiers._net_classifier import (
     NetClassifier,
     check_optimizer,
     check_unchanged,
+    labels_of_partial_fit,
+    refuse_balanced,
 )
+from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset, DenseNet, dense_net_from_state, make_dense_net
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_schedule
-from sklearn_hashnlp.training._settings import AdaptiveOptimizer, Device, Seeds, TrainingSettings
+from sklearn_hashnlp.training._estimator import atomic_fit
+from sklearn_hashnlp.training._fit import fit_net
+from sklearn_hashnlp.training._rows import validation_split
+from sklearn_hashnlp.training._settings import (
+    AdaptiveOptimizer,
+    Device,
+    EarlyStopping,
+    Schedule,
+    Seeds,
+    TrainingSettings,
+    as_schedule,
+    check_training_parameters,
+    draw_seeds,
+    resolve_device,
+)
+from sklearn_hashnlp.training._torch_scope import plain_torch
 
 SGNNLoss: TypeAlias = Literal["softmax", "ova"]
 
@@ -153,6 +172,7 @@ class SGNNClassifier(NetClassifier):
     """
 
     _net: DenseNet
+    loss: SGNNLoss
     _text_classifier: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
         "packed": ["boolean"],
@@ -203,14 +223,99 @@ class SGNNClassifier(NetClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_training_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+    @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the classifier on rows and their labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of finite numbers; with ``packed`` an array of uint8.
+        y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
+                of shape (n_samples, n_classes)
+            Labels: strings, integers or bools. With ``loss="ova"`` also multiple labels per row: a list of labels for
+            each row, or an indicator matrix, 1 if a row has the label of that column, else 0.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
+            weight 0 are ignored.
+
+        Returns
+        -------
+        self : SGNNClassifier
+        """
+        check_training_parameters(self)
+        device = resolve_device(self.device, caller=type(self).__name__)
+        resumes = bool(self.warm_start) and self._is_fitted
+        y, named = read_targets(y, caller=type(self).__name__)
+        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
+        labels = named or Labels.of(y, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        if resumes:
+            self._labels.check_same(labels)
+            self._check_unchanged()
+        net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
+        stopping = self._stopping()
+        fraction = 0.0 if stopping is None else stopping.validation_fraction
+        rows = self._dataset(X, y, weights, labels)
+        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split, caller=type(self).__name__)
+        settings = self._settings(len(rows), seeds.of_order(len(net.history)))
+        self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
+
+        The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
+        ``early_stopping`` have no effect. If training diverges, the weights learned before are lost as well.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array-like
+            As in ``fit``.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
+
+        Returns
+        -------
+        self : SGNNClassifier
+        """
+        check_training_parameters(self)
+        refuse_balanced(self.class_weight)
+        device = resolve_device(self.device, caller=type(self).__name__)
+        resumes = self._is_fitted
+        known = self._labels if resumes else None
+        y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
+        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
+        labels = labels_of_partial_fit(known, named, y, classes, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        if resumes:
+            self._check_unchanged()
+        net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
+        rows = self._dataset(X, y, weights, labels)
+        settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
+        self._train(net, labels, rows, None, settings, resumes=resumes, is_batch=True)
+        return self
+
+    def _read(
+        self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False
+    ) -> tuple[Any, Any, NDArray[np.float32] | None]:
+        """Check rows, labels and weights, and drop the rows of weight zero."""
+        self._refuse_texts(X)
         dtype = None if self.packed else _DTYPES  # other dtypes than uint8 are refused below, not converted
         X, y = validate_data(self, X, y, dtype=dtype, multi_output=True, reset=reset)
         if self.packed:
             self._check_bytes(X)
-        return X, y
+        y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
+        return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
 
-    def _training_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> DenseDataset:
+    def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> DenseDataset:
+        targets = labels.encode(y)
+        weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
         return DenseDataset(X, targets, weights)
 
     def _rows(self, X: Any) -> DenseDataset:
@@ -228,7 +333,7 @@ class SGNNClassifier(NetClassifier):
                 "Pack bits by numpy.packbits(bits, axis=1), or set packed=False for rows with one value per column."
             )
 
-    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> DenseNet:
+    def _new_net(self, n_classes: int, seeds: Seeds, device: str) -> DenseNet:
         return make_dense_net(self._architecture(n_classes), device).initialized(seeds.module)
 
     def _architecture(self, n_classes: int) -> dict[str, Any]:
@@ -243,6 +348,7 @@ class SGNNClassifier(NetClassifier):
         }
 
     def _check_unchanged(self) -> None:
+        """Check that training can continue with the trained net."""
         net = self.net_.architecture()
         wanted = self._architecture(net["num_classes"]) | {"loss": self.loss}
         del wanted["in_features"]  # validate_data has checked the number of columns
@@ -250,6 +356,7 @@ class SGNNClassifier(NetClassifier):
         check_optimizer(self)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
+        """Return the training settings; those that are "auto" depend on the number of rows."""
         max_epochs = self.max_epochs
         if max_epochs == "auto":
             max_epochs = np.clip(_MAX_ROWS // n_rows, _MIN_EPOCHS, _MAX_EPOCHS)
@@ -262,9 +369,42 @@ class SGNNClassifier(NetClassifier):
             progress_bar=self.verbose > 1,
         )
 
-    def _prepare(self, net: DenseNet, rows: DenseDataset, *, resumes: bool) -> dict[str, Any]:
-        net.update_standardization(rows)
-        return {}
+    def _train(
+        self,
+        net: DenseNet,
+        labels: Labels,
+        rows: DenseDataset,
+        valid_rows: DenseDataset | None,
+        settings: TrainingSettings,
+        *,
+        resumes: bool,
+        is_batch: bool = False,
+    ) -> None:
+        """Update mean and variance by the rows, train the net, and set the fitted attributes."""
+        known, n_known = (self._loss.inverse_temperature, self._rows_seen) if resumes else (1.0, 0)
+        class_counts = self._count_classes(rows, len(labels.classes), resumes=resumes)
+        if is_batch and not resumes:
+            net.rows_per_step = min(settings.batch_size, len(rows))
+        calibrates = self._calibrates(self.loss)
+        scores = None
+        if calibrates and valid_rows is None:
+            scores = self._first_scores(rows, settings, resumes=resumes, is_batch=is_batch)
+        with plain_torch(net.device_type), net.module_.seeded(settings.seed):
+            net.update_standardization(rows)
+            fit_net(
+                net,
+                rows,
+                valid_rows,
+                settings,
+                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
+                loss=make_loss(self.loss, multilabel=labels.multilabel, inverse_temperature=known),
+                first_callbacks=[] if scores is None else [scores],
+            )
+            net.rows_per_step = net.rows_per_step or settings.batch_size
+            net.check_scores(rows)
+            calibrates = calibrates and not is_batch
+            self._fit_temperature(net, rows, valid_rows, scores, known=known, n_known=n_known, calibrates=calibrates)
+        self._keep(net, labels, rows, class_counts, resumes=resumes)
 
     _net_from_state = staticmethod(dense_net_from_state)
 

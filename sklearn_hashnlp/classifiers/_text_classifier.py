@@ -20,13 +20,11 @@ from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, take
 from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
-from sklearn_hashnlp.text import NgramVectorUnion
+from sklearn_hashnlp.text._count_ngrams import check_ngram_range
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.text._ngram_vector_union import with_n_jobs
-from sklearn_hashnlp.text._token_patterns import check_ngram_range
-from sklearn_hashnlp.training._bundles import EarlyStopping, HasBundles
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
 from sklearn_hashnlp.training._estimator import History
-from sklearn_hashnlp.training._settings import Device
+from sklearn_hashnlp.training._settings import Device, EarlyStopping, HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
@@ -60,8 +58,8 @@ class TextClassifier(ScoringClassifier, HasBundles):
         Turns texts into vectors, which become additional columns: a
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
         scikit-learn transformer that returns a dense array. It is not fitted again, and a clone of the classifier keeps
-        it. It helps if labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`. A change after
-        ``fit`` has no effect before the next ``fit``; ``partial_fit``, ``warm_start`` and saving refuse it.
+        it. It helps if labeled texts are few. A change after ``fit`` has no effect before the next ``fit``;
+        ``partial_fit``, ``warm_start`` and saving refuse it.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1

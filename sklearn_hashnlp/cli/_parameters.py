@@ -126,7 +126,7 @@ def _bundle(estimator: Any, name: str, bundles: Bundles) -> Any:
     """Return the estimator that is the value of a parameter, or a new one; None if it takes no estimator."""
     from sklearn.base import BaseEstimator, clone
 
-    from sklearn_hashnlp.training._bundles import EarlyStopping, as_early_stopping
+    from sklearn_hashnlp.training._settings import EarlyStopping, as_early_stopping
 
     value = getattr(estimator, name)
     constraints = getattr(estimator, "_parameter_constraints", {}).get(name, ())

@@ -264,8 +264,8 @@ def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
     """
     from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_epochs
     from sklearn_hashnlp.training import EarlyStopping as EarlyStoppingBundle
-    from sklearn_hashnlp.training._bundles import as_early_stopping
-    from sklearn_hashnlp.training._early_stopping import EarlyStopping
+    from sklearn_hashnlp.training._fit import EarlyStopping
+    from sklearn_hashnlp.training._settings import as_early_stopping
 
     trained = model[-1] if hasattr(model, "steps") else model
     stopping = as_early_stopping(trained.early_stopping, EarlyStoppingBundle())

@@ -11,9 +11,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.datasets._columns import Columns
 from sklearn_hashnlp.datasets._lines import name_inside, read_lines
-from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Row, RowFormat, RowReader
+from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Columns, Row, RowFormat, RowReader
 
 FORMATS_BY_EXTENSION: Final = {
     ".csv": "csv",
@@ -150,7 +149,7 @@ def stream_labelled(
 ) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
     r"""Read the texts and labels of files of any size, in batches, for ``partial_fit``.
 
-    Only one batch is in memory. Parameters with short descriptions are explained in :func:`load_labelled`.
+    Only one batch is in memory.
 
     Parameters
     ----------
@@ -159,23 +158,11 @@ def stream_labelled(
         opened when its first row is read. A batch may have rows of several files.
     batch_size : int, default=10000
         Number of texts per batch; the last one may have fewer.
-    file_format : {"csv", "tsv", "jsonl", "fasttext"}, default=None
-        The format; by default inferred from the file extension.
-    text_column, label_column : str, default=None
-        The columns to read.
-    quoted : bool, default=True
-        Whether quotes enclose fields of CSV and TSV.
-    delimiter : str, default=None
-        Character between the fields of CSV and TSV.
-    label_prefix : str, default="__label__"
-        Prefix of the labels of a fastText file.
-    label_separator : str, default=None
-        Separator of multiple labels in a field.
+    file_format, text_column, label_column, quoted, delimiter, label_prefix, label_separator, errors
+        As in :func:`load_labelled`.
     multilabel : bool, default=False
         Whether the labels of a batch are a list of the labels of each text. With ``False`` a text must have exactly one
         label.
-    errors : {"strict", "replace"}, default="strict"
-        Whether bytes that are not UTF-8 are an error or become the replacement character U+FFFD.
 
     Yields
     ------
@@ -184,37 +171,20 @@ def stream_labelled(
     labels : ndarray of shape (n_texts,), dtype str, or list of list of str
         Their labels.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be opened, for example ``FileNotFoundError``.
-    ValueError
-        If ``batch_size`` is not an integer of at least 1, ``paths`` is empty, or a file cannot be read as expected; the
-        message contains the file and the line.
-
-    See Also
-    --------
-    load_labelled : Load a whole file.
-    stream_paragraphs : Read paragraphs without labels.
-
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from sklearn_hashnlp import TextClassifier
     >>> from sklearn_hashnlp.datasets import stream_labelled
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "mail.csv"
     >>> _ = path.write_text("label,text\nspam,Win now!\nham,See you at 8\nham,Thanks\n", encoding="utf-8")
+    >>> model = TextClassifier(random_state=0)
     >>> for texts, labels in stream_labelled(path, batch_size=2):
     ...     print(texts, labels.tolist())
+    ...     model = model.partial_fit(texts, labels, classes=["ham", "spam"])
     ['Win now!', 'See you at 8'] ['spam', 'ham']
     ['Thanks'] ['ham']
-
-    Training on two files, one batch at a time:
-
-    >>> from sklearn_hashnlp import TextClassifier
-    >>> model = TextClassifier(random_state=0)
-    >>> for texts, labels in stream_labelled([path, path]):
-    ...     model = model.partial_fit(texts, labels, classes=["ham", "spam"])
     >>> folder.cleanup()
     """
     if not hasattr(batch_size, "__index__") or batch_size < 1:

@@ -31,20 +31,7 @@ def stream_paragraphs(
     Yields
     ------
     str
-        The next paragraph, without surrounding whitespace; never empty. The lines of a block are stripped as well, and
-        joined by ``"\n"``.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError
-        If a path is not a file; raised before anything is read.
-    ValueError
-        If there are no paths, ``paragraph`` is unknown, or, while reading, a file is damaged or not UTF-8.
-
-    See Also
-    --------
-    stream_wikipedia : Yield the paragraphs of a Wikipedia dump.
-    sklearn_hashnlp.text.split_sentences : Split a paragraph into sentences.
+        The next paragraph, stripped and never empty; the lines of a block are joined by ``"\n"``.
 
     Examples
     --------
@@ -55,8 +42,6 @@ def stream_paragraphs(
     >>> _ = path.write_text("Cats purr.\nThey sleep.\n\nDogs bark.\n", encoding="utf-8")
     >>> list(stream_paragraphs(path))
     ['Cats purr.', 'They sleep.', 'Dogs bark.']
-    >>> list(stream_paragraphs([path], paragraph="block"))
-    ['Cats purr.\nThey sleep.', 'Dogs bark.']
     >>> folder.cleanup()
     """
     choices = get_args(Paragraph)

@@ -71,11 +71,6 @@ def load_stdlib_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[list[st
     (texts, labels) : tuple of list of str and ndarray of shape (n_texts,)
         ``data`` and ``target`` if ``return_X_y=True``.
 
-    Raises
-    ------
-    FileNotFoundError
-        If Python was installed without the source files of the standard library.
-
     See Also
     --------
     load_labelled : Load texts and labels from a file.

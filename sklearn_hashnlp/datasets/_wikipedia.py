@@ -49,15 +49,6 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     str
         The next paragraph, in the order of the dump: one line, words separated by single spaces, never empty.
 
-    Raises
-    ------
-    ImportError
-        If mwparserfromhell is not installed.
-    FileNotFoundError, IsADirectoryError
-        If ``dump`` is not a file.
-    ValueError
-        While reading, if the file is damaged or not a dump.
-
     Warns
     -----
     UserWarning

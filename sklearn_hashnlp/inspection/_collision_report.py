@@ -16,11 +16,14 @@ from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp.classifiers import AugmentedTextClassifier, HashEmbeddingClassifier, TextClassifier
 from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
-from sklearn_hashnlp.inspection._collision_counts import N_COLUMNS, count_collisions, ids_by_constants, seeded_constants
-from sklearn_hashnlp.inspection._collision_statistics import (
+from sklearn_hashnlp.inspection._collision_counts import (
+    N_COLUMNS,
     TableSizes,
+    count_collisions,
     expected_pairs,
+    ids_by_constants,
     pair_probability,
+    seeded_constants,
     sharing_probability,
 )
 from sklearn_hashnlp.inspection._fasttext_ngrams import FastTextPart
@@ -87,11 +90,6 @@ class CollisionReport:
         -------
         list of (int, CollisionRow)
             Numbers of n-grams in ascending order, with their collisions.
-
-        Raises
-        ------
-        ValueError
-            If the kind does not exist.
         """
         if kind not in self._ids:
             raise ValueError(f"This report has the kinds of collisions {', '.join(self._ids)}; got {kind!r}.")
@@ -99,9 +97,8 @@ class CollisionReport:
         return [(size, self._row(kind, size)) for size in sizes if size <= self.n_ngrams]
 
     def _row(self, kind: str, n_ngrams: int) -> CollisionRow:
-        counts = count_collisions(self._ids[kind][:n_ngrams]) if n_ngrams else None
+        n_pairs, n_sharing = count_collisions(self._ids[kind][:n_ngrams]) if n_ngrams else (0, 0)
         pairs, share = self._model.expected(kind, n_ngrams)
-        n_pairs, n_sharing = (0, 0) if counts is None else (counts.pairs, counts.sharing_words)
         return CollisionRow(kind, pairs, n_pairs, share, n_sharing / max(n_ngrams, 1))
 
     def __repr__(self) -> str:
@@ -165,7 +162,6 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
     Parameters
     ----------
     texts : iterable of str
-        The texts.
     model : classifier or vectorizer of texts, default=None
         A :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a pipeline of hashing vectorizers and a
         :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or another classifier, a fitted search over these,
@@ -180,14 +176,8 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
 
     Raises
     ------
-    ValueError
-        If ``texts`` is a single string or a table.
     TypeError
-        If a text is not a ``str``, or a vectorizer of the model does not hash.
-
-    See Also
-    --------
-    suggest_buckets : The number of buckets for a given share of collisions.
+        If a vectorizer of the model does not hash.
 
     Notes
     -----
@@ -202,8 +192,6 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
     >>> from sklearn_hashnlp.inspection import collision_report
     >>> texts = load_stdlib_docstrings().data[:200]
     >>> report = collision_report(texts, TextClassifier(features="words", n_buckets=1000, n_embeddings=1000))
-    >>> [row.kind for row in report.rows]
-    ['column', 'importance weights', 'components', 'embedding']
     >>> components, embedding = report.rows[2:]
     >>> components.counted_share > 0.9, embedding.counted_share < 0.05
     (True, True)
@@ -232,7 +220,6 @@ def suggest_buckets(
     Parameters
     ----------
     texts : iterable of str
-        The texts.
     max_collision : float, default=0.01
         Maximum expected share of the distinct n-grams that collide with another, between 0 and 1.
     vectorizer : hashing vectorizer, union or pipeline of them, or classifier of texts, default=None
@@ -250,14 +237,7 @@ def suggest_buckets(
     Raises
     ------
     ValueError
-        If ``max_collision`` is not between 0 and 1, ``n_hashes`` is not an integer of at least 1, or 2**30 buckets are
-        too few; and as for :func:`collision_report`.
-    TypeError
-        As for :func:`collision_report`.
-
-    See Also
-    --------
-    collision_report : The collisions of a model.
+        If 2**30 buckets are too few.
 
     Notes
     -----

@@ -43,7 +43,6 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
         keep columns separate, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such as ``GridSearchCV``
         over these, and a ``CalibratedClassifierCV`` of a single classifier; its uncalibrated scores are explained.
     text : str
-        The text.
     labels : iterable of labels, default=None
         Labels to explain; None is all. Fewer labels save time with hidden layers or thousands of labels. With two
         classes there is one score, and ``labels`` must be None.
@@ -56,13 +55,8 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     Raises
     ------
     TypeError
-        If ``text`` is not a ``str``, or the model is not supported: the inputs of an
-        :class:`~sklearn_hashnlp.classifiers.SGNNClassifier` are signs of sums over all n-grams, which cannot be
-        attributed to single n-grams.
-    ValueError
-        If ``labels`` are not labels of the model, or it reads files instead of texts.
-    NotFittedError
-        If the model is not fitted.
+        If the model is not supported, such as :class:`~sklearn_hashnlp.classifiers.SGNNClassifier`: its inputs are
+        signs of sums over all n-grams, which cannot be attributed to single n-grams.
 
     See Also
     --------
@@ -73,9 +67,6 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     If several n-grams of the text share a column, because their hashes are equal, its value is divided among them by
     their counts; ``Explanation.shared_with`` lists the others. In a model that normalizes rows, all n-grams change the
     norm, which is treated as a constant.
-
-    For a model with hidden layers, the contribution of an n-gram is its vector times the mean gradient on the straight
-    path from the document vector of an empty text to the vector of this text.
 
     References
     ----------
@@ -92,9 +83,6 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     ['funny', 'but', 'dull', 'funny but', 'but dull']
     >>> explanation.spans[2], [ngram for ngram, contribution in explanation.top(2, "good")]
     ([(10, 14)], ['funny', 'dull'])
-    >>> total = explanation.bias + explanation.contributions.sum(axis=0)
-    >>> bool(abs(total - model.decision_function(["funny but dull"])).max() < 1e-4)
-    True
     """
     if not isinstance(text, str):
         raise TypeError(

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.inspection._aligned_text import Span, visible_ngram
-from sklearn_hashnlp.inspection._explanation_html import explanation_html
-from sklearn_hashnlp.inspection._explanation_terminal import explanation_table
-from sklearn_hashnlp.inspection._label_view import LabelView, NgramRow, label_name
+from sklearn_hashnlp.inspection._explanation_views import (
+    LabelView,
+    NgramRow,
+    explanation_html,
+    explanation_table,
+    label_name,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -115,58 +119,24 @@ class Explanation:
         -------
         list of (str, float)
             n-grams and their contributions to the score of the label, by descending magnitude.
-
-        Raises
-        ------
-        ValueError
-            If ``label`` is not explained.
         """
         values = self.contributions_to(label)
         order = np.argsort(-np.abs(values), kind="stable")[:n].tolist()
         return [(self.ngrams[index], float(values[index])) for index in order]
 
     def contributions_to(self, label: Any = None) -> NDArray[np.float64]:
-        """Return the contributions to the score of one label.
+        """Return the contributions to the score of one label, by default the predicted one, of shape (n_ngrams,).
 
-        Parameters
-        ----------
-        label : label, default=None
-            The label; None is the predicted one. With two classes the contributions to the first class are the
-            contributions to the second with the opposite sign.
-
-        Returns
-        -------
-        ndarray of shape (n_ngrams,)
-            The contribution of each n-gram.
-
-        Raises
-        ------
-        ValueError
-            If ``label`` is not explained.
+        With two classes the contributions to the first class are those to the second with the opposite sign.
         """
         index, sign = self._output(label)
         return sign * self.contributions[:, index]
 
     def character_weights(self, label: Any = None) -> NDArray[np.float64]:
-        """Return the contribution of each character of the text to the score of a label.
+        """Return the contribution of each character of the text to the score of a label, by default the predicted one.
 
         The contribution of an n-gram is divided equally among its occurrences, and then among its characters.
         Contributions without a position in the text, such as the bias, are excluded.
-
-        Parameters
-        ----------
-        label : label, default=None
-            The label; None is the predicted one.
-
-        Returns
-        -------
-        ndarray of shape (n_characters,)
-            The contribution of each character of ``text``.
-
-        Raises
-        ------
-        ValueError
-            If ``label`` is not explained.
         """
         steps = np.zeros(len(self.text) + 1)
         for spans, count, value in zip(self.spans, self.counts, self.contributions_to(label), strict=True):
@@ -191,13 +161,6 @@ class Explanation:
         dict
             ``"text"``, ``"predicted"``, ``"method"``, and in ``"labels"`` for each label its ``"score"``,
             ``"probability"``, ``"bias"`` and ``"ngrams"``, by descending magnitude.
-
-        Raises
-        ------
-        TypeError
-            If ``labels`` is a single label.
-        ValueError
-            If one of the ``labels`` is not explained.
         """
         return {
             "text": self.text,
@@ -257,12 +220,9 @@ class Explanation:
         )
 
     def shown_labels(self) -> list[Any]:
-        """Return at most three labels for views: the predicted ones, and the labels with the highest scores.
+        """Return at most three labels for views: the predicted ones, then those with the highest scores.
 
-        Returns
-        -------
-        list of labels
-            The labels, the predicted ones first. With two classes, only the predicted one.
+        With two classes, only the predicted one.
         """
         predicted = self.predicted if isinstance(self.predicted, list) else [self.predicted]
         if self._is_binary:
@@ -289,7 +249,9 @@ class Explanation:
         return labels.index(label), 1.0
 
     def to_html(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> str:
-        """Return the explanation as HTML: the text with colors, and tables of n-grams; for light and dark pages.
+        """Return a ``div`` element: the text with colors, and tables of n-grams; for light and dark pages.
+
+        It has no scripts and no references to other files; the text and the labels are escaped.
 
         Parameters
         ----------
@@ -297,18 +259,6 @@ class Explanation:
             The labels to show; None is at most three: the predicted ones, and the labels with the highest scores.
         n : int, default=10
             Maximum number of n-grams in a table.
-
-        Returns
-        -------
-        str
-            A ``div`` element without scripts and references to other files; the text and the labels are escaped.
-
-        Raises
-        ------
-        TypeError
-            If ``labels`` is a single label.
-        ValueError
-            If one of the ``labels`` is not explained.
         """
         views = [self._view(label, n) for label in _several(labels, self.shown_labels())]
         note = "" if self.method == "linear" else "Integrated gradients."
@@ -318,26 +268,9 @@ class Explanation:
         return self.to_html()
 
     def to_rich(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> RenderableType:
-        """Return the explanation for a terminal, for printing with the library rich.
+        """Return a renderable of the library rich: the text with colors, and a table of ``n`` n-grams for each label.
 
-        Parameters
-        ----------
-        labels : iterable of labels, default=None
-            The labels to show; None is the predicted one.
-        n : int, default=10
-            Maximum number of n-grams in a table.
-
-        Returns
-        -------
-        rich.console.RenderableType
-            The text with colors, and a table of n-grams for each label.
-
-        Raises
-        ------
-        TypeError
-            If ``labels`` is a single label.
-        ValueError
-            If one of the ``labels`` is not explained.
+        ``labels`` are by default the predicted one.
         """
         return explanation_table([self._view(label, n) for label in _several(labels, self.shown_labels()[:1])])
 

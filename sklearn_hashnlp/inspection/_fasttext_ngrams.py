@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.inspection._aligned_text import Span, joined_span
-from sklearn_hashnlp.text import FastTextVectorizer
+from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 
 Kind: TypeAlias = Literal["words", "word n-grams", "characters"]
 Units: TypeAlias = list[tuple[str, Span | None]]

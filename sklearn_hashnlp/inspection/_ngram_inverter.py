@@ -71,25 +71,7 @@ class NgramInverter:
         self.max_ngrams = max_ngrams
 
     def fit(self, X: Iterable[str]) -> Self:
-        """Record the n-grams of texts, and drop those of earlier calls.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts; a generator is read once, text by text.
-
-        Returns
-        -------
-        self : NgramInverter
-            The inverter.
-
-        Raises
-        ------
-        TypeError
-            If a text is not a ``str``, or the vectorizer is not supported.
-        ValueError
-            If ``X`` is a single string or a table.
-        """
+        """Record the n-grams of texts, and drop those of earlier calls; a generator is read once, text by text."""
         is_classifier = hasattr(self.vectorizer, "predict")
         self._sources = TextColumns.of(text_pipeline(self.vectorizer)[0] if is_classifier else self.vectorizer).sources
         self._counts: list[dict[str, int]] = [{} for _ in self._sources]
@@ -97,23 +79,7 @@ class NgramInverter:
         return self.partial_fit(X)
 
     def partial_fit(self, X: Iterable[str]) -> Self:
-        """Record the n-grams of more texts.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts.
-
-        Returns
-        -------
-        self : NgramInverter
-            The inverter.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As for :meth:`fit`.
-        """
+        """Record the n-grams of more texts."""
         if not hasattr(self, "_sources"):
             return self.fit(X)
         self._is_indexed = False  # also if a text raises an error
@@ -163,45 +129,16 @@ class NgramInverter:
         self._is_indexed = True
 
     def ngrams_of(self, column: int) -> list[str]:
-        """Return the n-grams in a column.
-
-        Parameters
-        ----------
-        column : int
-            Index of the column.
-
-        Returns
-        -------
-        list of str
-            The n-grams by descending frequency; empty if no text of ``fit`` has one in this column.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
-        """
+        """Return the n-grams in a column by descending frequency; empty if the texts have none in this column."""
         self._check_fitted()
         first, last = np.searchsorted(self._columns, [column, column + 1]).tolist()
         return [self._name(index) for index in range(first, last)]
 
     def columns_of(self, ngram: str) -> NDArray[np.int64]:
-        """Return the columns of an n-gram, recorded or not.
+        """Return the columns of an n-gram, recorded or not, int64 of shape (n_columns,).
 
-        Parameters
-        ----------
-        ngram : str
-            The n-gram as the vectorizer counts it: words in lowercase, if it converts to lowercase, joined by a space.
-
-        Returns
-        -------
-        ndarray of shape (n_columns,), dtype int64
-            One column for each vectorizer of a union that counts such n-grams and has recorded this one; otherwise one
-            for each of them.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
+        There is one for each vectorizer of a union that counts such n-grams and has recorded this one; otherwise one
+        for each of them. Words are in lowercase, if the vectorizer converts to lowercase, and joined by a space.
         """
         self._check_fitted()
         recorded = [source for source, counts in zip(self._sources, self._counts, strict=True) if ngram in counts]
@@ -210,23 +147,10 @@ class NgramInverter:
         return indices[indices >= 0]
 
     def get_feature_names_out(self, columns: ArrayLike | None = None) -> NDArray[Any]:
-        """Return names of columns.
+        """Return names of columns, by default of ``columns_``, since a matrix may have a billion columns.
 
-        Parameters
-        ----------
-        columns : array-like of int, default=None
-            Indices of columns; None is ``columns_``, since a matrix may have a billion columns.
-
-        Returns
-        -------
-        ndarray of shape (n_columns,), dtype object
-            The n-gram in each column. Multiple n-grams are separated by `` | ``, by descending frequency; a column
-            without known n-grams is called ``column`` and its index.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
+        Multiple n-grams of a column are separated by `` | ``, by descending frequency; a column without known n-grams
+        is called ``column`` and its index.
         """
         self._check_fitted()
         wanted = self.columns_ if columns is None else np.asarray(columns)
@@ -252,15 +176,6 @@ class NgramInverter:
         list of (str, float)
             N-grams and their weights in descending order: the change of the label's score by one occurrence, before the
             row is normalized. N-grams in one column have the same weight.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``, or if the model is not fitted.
-        TypeError
-            If the model is not linear.
-        ValueError
-            If the model does not have the label, or has fewer columns than the vectorizer.
         """
         self._check_fitted()
         steps, classifier = text_pipeline(model)

@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp.inspection._aligned_text import Span
 from sklearn_hashnlp.inspection._fasttext_ngrams import parts_of_fasttext
 from sklearn_hashnlp.inspection._ngrams import COUNTING_VECTORIZERS, columns_of, find_ngrams
-from sklearn_hashnlp.text import FastTextVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._specs_of import specs_of
 
 _KEEP_COLUMNS = (TfidfTransformer, Normalizer, MaxAbsScaler, StandardScaler, Binarizer)

@@ -9,16 +9,14 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 import numpy as np
 
 from sklearn_hashnlp._sklearn import MAX_REAL, Interval
-from sklearn_hashnlp.training._bundles import Bundle, Decay, EarlyStopping, Schedule
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
+from sklearn_hashnlp.training._settings import Bundle, Decay, EarlyStopping, Schedule
 
 EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)  # early_stopping="valid_loss"
 
 
 class Regularization(Bundle):
-    """Regularization of a language model: dropout, weight decay and clipping of gradients.
-
-    The value of the parameter ``regularization`` of :class:`HsigmoidLanguageModel`.
+    """Regularization of a :class:`HsigmoidLanguageModel`: dropout, weight decay and clipping of gradients.
 
     Parameters
     ----------
@@ -32,8 +30,7 @@ class Regularization(Bundle):
         Decoupled weight decay: each update also subtracts ``learning_rate * weight_decay`` times the weight. Rows of
         tables, such as word embeddings, decay only in steps that train them [1]_. Biases do not decay.
     max_grad_norm : float or None, default=0.5
-        Maximum norm of the gradient of all parameters, including sparse ones [2]_. None does not clip, and the loss may
-        rise at first. The gradient is of the mean loss of a batch.
+        Maximum norm of the gradient of a batch's mean loss [2]_. None does not clip, and the loss may rise at first.
 
     References
     ----------
@@ -72,10 +69,9 @@ class Regularization(Bundle):
 
 
 class LanguageSchedule(Schedule):
-    """Learning rate schedule of a language model, with learning rates of two groups of parameters.
+    """Learning rate schedule of a :class:`HsigmoidLanguageModel`, with learning rates of two groups of parameters.
 
-    The value of the parameter ``schedule`` of :class:`HsigmoidLanguageModel`. ``partial_fit`` keeps the learning rate
-    constant, after a warmup in the first call of a new model.
+    ``partial_fit`` keeps the learning rate constant, after a warmup in the first call of a new model.
 
     Parameters
     ----------
@@ -93,10 +89,6 @@ class LanguageSchedule(Schedule):
         Factor of the learning rate of the hidden layer's bias.
     direct_learning_rate : float, default=1.0
         Factor of the learning rate of hashed direct connections.
-
-    See Also
-    --------
-    sklearn_hashnlp.training.Schedule : Schedule without these two factors and with ``shuffle``; constant by default.
 
     Examples
     --------

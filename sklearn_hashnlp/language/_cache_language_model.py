@@ -13,9 +13,8 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_contex
 from sklearn_hashnlp.kernels.ngrams._cache_counts import CacheCounts, count_before, count_contexts
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._reader import build_tokenizer, read_training_sentences
-from sklearn_hashnlp.language._sentences import Sentences, read_sentences
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
-from sklearn_hashnlp.language._windows import FarContext, WordWindows
+from sklearn_hashnlp.language._windows import FarContext, Sentences, WordWindows, read_sentences
 
 Reset: TypeAlias = Literal["never", "sentence"]
 _KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "reset"  # used in predictions
@@ -41,16 +40,9 @@ class CacheLanguageModel(BaseLanguageModel):
         Weight of the unigram cache in the bigram cache, as a number of counted words. A large number disables bigrams.
     reset : {"never", "sentence"}, default="never"
         ``"never"``: the cache also holds the words of earlier sentences, so that the methods that score read ``X`` as
-        one text in order. ``"sentence"``: it only holds words of the same sentence, so that sentences are scored
-        independently.
-    vocabulary : dict of str to int or None, default=None
-        Words and their ids, as in :class:`HsigmoidLanguageModel`.
-    max_features : int or None, default=None
-        Maximum number of words in the vocabulary, the most frequent ones, without the three special tokens.
-    min_count : int, default=1
-        Words that occur less often are replaced by ``<unk>``.
-    special_tokens : (str, str, str), default=("<s>", "</s>", "<unk>")
-        Start token, end token and unknown token.
+        one text in order. ``"sentence"``: sentences are scored independently.
+    vocabulary, max_features, min_count, special_tokens
+        As in :class:`HsigmoidLanguageModel`.
 
     Attributes
     ----------
@@ -61,10 +53,6 @@ class CacheLanguageModel(BaseLanguageModel):
     cache_size_, decay_, unigram_prior_, bigram_prior_, reset_ : int, float, float, float, str
         The parameters at the time of ``fit``, which predictions use.
 
-    See Also
-    --------
-    InterpolatedLanguageModel : Mixture of models with learned weights.
-
     Notes
     -----
     With the decayed counts c of the cache, the last word v, the frequency q in the training text, and the priors m and
@@ -73,13 +61,12 @@ class CacheLanguageModel(BaseLanguageModel):
         p(w) = (c(w) + m q(w)) / (sum_x c(x) + m)
         p(w | v) = (c(v w) + n p(w)) / (sum_x c(v x) + n)
 
-    ``</s>`` and ``<unk>`` are words. ``predict`` and other methods that predict the next word read only the given
-    contexts, which may hold earlier sentences, each ended by ``</s>``.
+    ``</s>`` and ``<unk>`` are words. Methods that predict the next word read only the given contexts, which may hold
+    earlier sentences, each ended by ``</s>``.
 
     References
     ----------
-    .. [1] Kuhn & De Mori (1990). A cache-based natural language model for speech recognition. IEEE Transactions on
-           Pattern Analysis and Machine Intelligence 12(6).
+    .. [1] Kuhn & De Mori (1990). A cache-based natural language model for speech recognition. IEEE PAMI 12(6).
     .. [2] Clarkson & Robinson (1997). Language model adaptation using mixtures and an exponentially decaying cache.
            ICASSP.
 
@@ -142,22 +129,11 @@ class CacheLanguageModel(BaseLanguageModel):
         ----------
         X : iterable of (str or iterable of str), path-like or callable
             Sentences, as in :meth:`HsigmoidLanguageModel.fit`.
-        y : None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : CacheLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError
-            If ``X`` is a single string, or holds something that is not a sentence.
-        ValueError
-            If a parameter is invalid or there is no sentence.
-        OSError
-            If a file cannot be read.
         """
         name = type(self).__name__
         special_tokens = SpecialTokens.of(self)

@@ -14,7 +14,16 @@ from skorch.callbacks import Callback
 from torch import Tensor
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.language._architecture import check_network_parameters, check_same_network, language_architecture
+from sklearn_hashnlp.language._architecture import (
+    SeedEpochs,
+    check_checkpoint_parameters,
+    check_free,
+    check_network_parameters,
+    check_same_network,
+    check_same_training,
+    checkpoints_of,
+    language_architecture,
+)
 from sklearn_hashnlp.language._bundles import (
     EARLY_STOPPING,
     PARTIAL_FIT_RATE,
@@ -27,32 +36,32 @@ from sklearn_hashnlp.language._bundles import (
     warm_start_rate,
 )
 from sklearn_hashnlp.language._net import LanguageNet, WindowDataset, make_language_net
-from sklearn_hashnlp.language._neural import NeuralLanguageModel
-from sklearn_hashnlp.language._reader import TrainingData, read_training_data
-from sklearn_hashnlp.language._resume import (
-    SeedEpochs,
-    check_checkpoint_parameters,
-    check_free,
-    check_same_training,
-    checkpoints_of,
+from sklearn_hashnlp.language._neural import (
+    NeuralLanguageModel,
+    WordTree,
+    language_tree,
+    mean_hidden_states,
+    word_clusters,
 )
-from sklearn_hashnlp.language._trees import WordTree, language_tree, mean_hidden_states, word_clusters
+from sklearn_hashnlp.language._reader import TrainingData, read_training_data
 from sklearn_hashnlp.language._vocabulary import EMBEDDINGS
 from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule, as_early_stopping, as_schedule, check_bundles
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, time_limits
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
-from sklearn_hashnlp.training._early_stopping import undone_on_error
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._fit import Resumed, fit_net
+from sklearn_hashnlp.training._fit import Resumed, fit_net, undone_on_error
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._settings import (
     TRAINING,
     Device,
+    EarlyStopping,
+    Schedule,
     Seeds,
     TrainingSettings,
-    check_callbacks,
+    as_early_stopping,
+    as_schedule,
+    check_training_parameters,
     draw_seeds,
     resolve_device,
 )
@@ -128,17 +137,14 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
     special_tokens : (str, str, str), default=("<s>", "</s>", "<unk>")
-        Start token, end token and unknown token. Set other ones if a reader of word ids or ``vocabulary`` uses them,
-        such as ``("<s>", "<e>", "<unk>")``; ``<s>``, ``</s>`` and ``<unk>`` on this page stand for them.
+        Start token, end token and unknown token; ``<s>``, ``</s>`` and ``<unk>`` on this page stand for them.
     padding : {"full", "reference"}, default="full"
         ``"full"``: each word of a sentence is predicted, and so is ``</s>``; contexts are padded with ``<s>``. This is
         the usual definition of perplexity. ``"reference"``: one ``<s>`` and no padding, so that the first words of a
         sentence are not predicted, and sentences that have less than ``order`` tokens, with ``<s>`` and ``</s>``, are
         skipped. Contexts for ``predict`` and the ``start`` of ``sample`` then need ``order - 2`` words or more.
     regularization : Regularization, "auto" or None, default="auto"
-        Dropout, weight decay and clipping of gradients: a :class:`Regularization` with the fields ``dropout``,
-        ``embedding_dropout``, ``word_dropout``, ``weight_decay`` and ``max_grad_norm``. ``"auto"``: dropout of 0.35
-        (hidden layer) and 0.1 (embeddings), and gradients clipped to a norm of 0.5. None: none of them.
+        Dropout, weight decay and clipping of gradients. ``"auto"``: ``Regularization()``. None: none of them.
     optimizer : {"adagrad", "adam", "sgd"}, default="adagrad"
         Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic gradient descent
         without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
@@ -148,10 +154,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         SGD; after a ``fit``, a twelfth of it in ``partial_fit``, and with ``warm_start`` a quarter for as much text as
         before, less for less text. So a few sentences of another kind do not ruin a model.
     schedule : LanguageSchedule, Schedule, "auto" or None, default="auto"
-        How the learning rate changes: a :class:`LanguageSchedule` with the fields ``decay``, ``warmup_steps``,
-        ``plateau``, ``average``, ``bias_learning_rate`` and ``direct_learning_rate``; or a
-        :class:`~sklearn_hashnlp.training.Schedule`, with ``shuffle`` in place of the last two. ``"auto"``: a linear
-        decay after a warmup of 100 steps. None: a constant learning rate.
+        How the learning rate changes: a :class:`LanguageSchedule` or a :class:`~sklearn_hashnlp.training.Schedule`.
+        ``"auto"``: a linear decay after a warmup of 100 steps. None: a constant learning rate.
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 5.
     batch_size : int or "auto", default="auto"
@@ -177,11 +181,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch: callbacks, their classes, or pairs of a name and either; ``valid_loss`` needs a validation
-        set. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of training, of which ``tree="learned"``
-        takes at most a quarter, and :class:`~sklearn_hashnlp.training.StepLog` fills ``log_``. Set
-        ``Regularization(max_grad_norm=...)`` instead of ``GradientNormClipping``. Use an ``LRScheduler`` with
-        ``schedule=None``, since the rates are multiplied.
+        Passed to skorch, such as :class:`~sklearn_hashnlp.training.TimeLimit` and
+        :class:`~sklearn_hashnlp.training.StepLog`. Set ``Regularization(max_grad_norm=...)`` instead of
+        ``GradientNormClipping``, and ``schedule=None`` with an ``LRScheduler``, since the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
         int gives the same model bit for bit, for any number of threads.
@@ -208,11 +210,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Number of parameters of the net.
     net_ : skorch.NeuralNet
         The trained net; ``net_.module_`` is a :class:`~sklearn_hashnlp.nn.NPLM`.
-
-    See Also
-    --------
-    sklearn_hashnlp.nn.NPLM : The network.
-    sklearn_hashnlp.nn.HierarchicalSoftmax : Its output layer.
 
     Notes
     -----
@@ -242,9 +239,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     >>> model = HsigmoidLanguageModel(order=3, embedding_dim=8, hidden_size=16, max_epochs=100, random_state=0)
     >>> model.fit(sentences).predict(["the cat sat", "a cat saw"]).tolist()
     ['on', 'the']
-    >>> natural, shuffled = model.score_samples(["the dog sat on the mat", "mat the on sat dog the"])
-    >>> bool(natural > shuffled)
-    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = TRAINING | {
@@ -353,28 +347,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``, of tuples or arrays
             of ``order`` word ids: a context and the next word. ``<s>`` at the start of a sentence and ``</s>`` at its
             end are ignored, since they are added to every sentence; elsewhere they are unknown words.
-        y : None
-            Ignored.
+        y : Ignored
         X_valid : as X, default=None
             Validation sentences, evaluated after every epoch. None with ``early_stopping``: a part of ``X``.
 
         Returns
         -------
         self : HsigmoidLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError
-            If ``X`` is a single string, or an element is not a sentence.
-        ValueError
-            If a parameter is invalid; if there is no sentence or, with ``padding="reference"``, no sentence that is
-            long enough; if training diverges; if ``checkpoint_dir`` has checkpoints and ``resume`` is not set; or if
-            ``resume`` or ``warm_start`` is set and the vocabulary or the net's hyper-parameters are not the same.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
-        OSError
-            If a file cannot be read or a checkpoint cannot be written.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
@@ -408,20 +387,12 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Parameters
         ----------
         X : iterable of (str or iterable of str), path-like or callable
-            Sentences, as in ``fit``. The first call fixes the vocabulary: the words of its sentences, unless
-            ``vocabulary`` is set.
-        y : None
-            Ignored.
+            Sentences, as in ``fit``. The first call fixes the vocabulary, unless ``vocabulary`` is set.
+        y : Ignored
 
         Returns
         -------
         self : HsigmoidLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError, ValueError, RuntimeError, OSError
-            As in ``fit``.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
@@ -440,8 +411,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
         stopping = self._stopping()
-        check_bundles(self)
-        check_callbacks(self)
+        check_training_parameters(self)
         time_limits(self.callbacks)  # checks them
         check_network_parameters(self)
         if stopping is not None and stopping.monitor != "valid_loss":

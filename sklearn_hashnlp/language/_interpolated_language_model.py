@@ -16,8 +16,8 @@ from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, name_est
 from sklearn_hashnlp.language._base import BaseLanguageModel, draw_columns
 from sklearn_hashnlp.language._mixture import ContextBins, Members, MixedText, em_weights_by_bin, interpolate
 from sklearn_hashnlp.language._reader import read_training_sentences
-from sklearn_hashnlp.language._sentences import Sentences, read_sentences
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
+from sklearn_hashnlp.language._windows import Sentences, read_sentences
 
 _MAX_CONTEXT_LENGTH = 8
 
@@ -32,7 +32,8 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     Parameters
     ----------
     models : list of language models
-        The models, which must have the same words.
+        Models that predict every word of a sentence (``padding="full"``), with the same words; their orders and word
+        ids may differ.
     weights : {"em", "equal"} or list of float, default="em"
         ``"em"`` learns the weights on validation text; ``"equal"`` weights all models equally. A list has a weight for
         each model, and its sum must be 1.
@@ -60,16 +61,8 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         The words of the first model and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is
         never predicted.
 
-    See Also
-    --------
-    CacheLanguageModel : Predicts from the recent words of the text.
-    HsigmoidLanguageModel : A neural language model.
-
     Notes
     -----
-    Models may have different orders and different word ids. All must predict every word of a sentence
-    (``padding="full"``). A corpus is read once, so it may be a generator.
-
     With ``frequency_bins``, a context with count c in a training text of T contexts has the bin
     ``ceil(-log((1 + c) / (1 + T)))``. A bin without validation words has the weights of the whole validation text.
 
@@ -134,8 +127,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         X : iterable of (str or iterable of str), path-like or callable, default=None
             Training sentences, as in :meth:`HsigmoidLanguageModel.fit`. With ``prefit`` only needed for
             ``frequency_bins``.
-        y : None
-            Ignored.
+        y : Ignored
         X_valid : as X, default=None
             Validation sentences for learning the weights, on which the models must not be trained. They are also passed
             to ``fit`` of models with a parameter ``X_valid``. None: the last part of ``X``, which is then excluded from
@@ -144,19 +136,6 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         Returns
         -------
         self : InterpolatedLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError
-            If ``models`` holds an object that is not a language model, or ``X`` one that is not a sentence.
-        ValueError
-            If a parameter is invalid; if the models have different words, or one of them has ``padding="reference"``;
-            or if there is no text to learn from.
-        NotFittedError
-            If ``prefit`` is set and a model is not fitted.
-        OSError
-            If a file cannot be read.
         """
         self._check_parameters(X, X_valid)
         train, valid = self._read(X, X_valid)
@@ -169,18 +148,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters, including parameters of the models under the names of their classes.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to return the models and their parameters too.
-
-        Returns
-        -------
-        dict
-            Names and values.
-        """
+        """Get the parameters, including parameters of the models under the names of their classes."""
         parameters = super().get_params(deep=False)
         for name, model in self._named_models() if deep else ():
             parameters[name] = model
@@ -190,20 +158,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     def set_params(self, **params: Any) -> Self:
         """Set parameters, including parameters of models, such as ``cachelanguagemodel__cache_size``.
 
-        Parameters
-        ----------
-        **params : dict
-            Names and values, as :meth:`get_params` returns them. The name of a model replaces the model.
-
-        Returns
-        -------
-        self : InterpolatedLanguageModel
-            The estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter does not exist.
+        The name of a model replaces the model.
         """
         if "models" in params:
             self.models = params.pop("models")

@@ -18,9 +18,8 @@ from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney
 from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer, read_training_corpus
-from sklearn_hashnlp.language._sentences import EncodedWindows
 from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, SpecialTokens, Vocabulary
-from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._windows import EncodedWindows, WordWindows
 
 _LN_10 = math.log(10)
 
@@ -45,16 +44,8 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         Minimum number of occurrences of the n-grams of each order from 1 on; the last number also holds for all higher
         orders. ``(1, 1, 2)`` drops trigrams and longer n-grams that occur once, as SRILM does by default. The first
         must be 1, since ``min_count`` selects the words, and the numbers must not decrease. None keeps all.
-    vocabulary : dict of str to int or None, default=None
-        Words and their ids 0, 1, 2, and so on; missing special tokens are added. None learns the vocabulary in ``fit``,
-        sorted by descending frequency.
-    max_features : int or None, default=None
-        Maximum number of words in the vocabulary, the most frequent ones, without the three special tokens.
-    min_count : int, default=1
-        Words that occur less often are replaced by ``<unk>``.
-    special_tokens : (str, str, str), default=("<s>", "</s>", "<unk>")
-        Start token, end token and unknown token. Set them if a reader of word ids or ``vocabulary`` uses others, such
-        as ``("<s>", "<e>", "<unk>")``.
+    vocabulary, max_features, min_count, special_tokens
+        As in :class:`HsigmoidLanguageModel`.
 
     Attributes
     ----------
@@ -65,20 +56,15 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     n_ngrams_ : list of int
         Number of stored n-grams of each order from 1 on.
 
-    See Also
-    --------
-    HsigmoidLanguageModel : A neural language model.
-
     Notes
     -----
-    Scores and perplexities include ``</s>`` and, as ``<unk>``, out-of-vocabulary words; compare only models with the
-    same vocabulary. ``<unk>`` has counts if ``min_count`` or ``max_features`` replace words or the text contains it,
-    and the smallest probability of all words otherwise. By default no n-gram is dropped, and n-grams that start with
-    ``<s>`` keep their occurrences, as in KenLM's ``lmplz``.
+    ``<unk>`` has counts if ``min_count`` or ``max_features`` replace words or the text contains it, and the smallest
+    probability of all words otherwise. By default no n-gram is dropped, and n-grams that start with ``<s>`` keep their
+    occurrences, as in KenLM's ``lmplz``.
 
-    The model is stored as a backoff model. Fitting needs about 60 bytes per token and 50 per distinct n-gram; the
-    fitted model needs 12 bytes per n-gram of the highest order and 28 per shorter one. There is no ``partial_fit``,
-    since counts cannot be recovered from probabilities.
+    Fitting needs about 60 bytes per token and 50 per distinct n-gram; the fitted model, a backoff model, needs 12 bytes
+    per n-gram of the highest order and 28 per shorter one. There is no ``partial_fit``, since counts cannot be
+    recovered from probabilities.
 
     References
     ----------
@@ -94,9 +80,6 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     ['on', 'the']
     >>> model.n_ngrams_
     [12, 16, 16]
-    >>> natural, shuffled = model.score_samples(["the dog sat on the mat", "mat the on sat dog the"])
-    >>> bool(natural > shuffled)
-    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -137,21 +120,12 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         Parameters
         ----------
         X : iterable of (str or list of str), path-like or callable
-            Sentences: strings, which are split at whitespace, or lists of words; a path-like of a UTF-8 text file with
-            one sentence per line; or a *reader*, a function without arguments that returns an iterator of sentences or
-            of tuples of ``order`` word ids, which requires ``vocabulary``.
-        y : None
-            Ignored.
+            Sentences, as in :meth:`HsigmoidLanguageModel.fit`.
+        y : Ignored
 
         Returns
         -------
-        KneserNeyLanguageModel
-            The fitted model.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is invalid, or ``X`` is not a corpus or is empty.
+        self : KneserNeyLanguageModel
         """
         name, order = type(self).__name__, int(self.order)
         discounts, min_counts = self._check_discounts(order), self._check_min_ngram_counts(order)
@@ -179,43 +153,14 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     def save_arpa(self, path: str | PathLike[str]) -> None:
         r"""Save the model in the ARPA format, which KenLM, SRILM and other toolkits read.
 
+        The loaded model has exactly the same probabilities. The special tokens are written as ``<s>``, ``</s>`` and
+        ``<unk>``; ``<s>``, which is never predicted, has the probability zero, written as -99.
+
         Parameters
         ----------
         path : str or path-like
             File to write, compressed if its name ends with ``.gz``, ``.bz2`` or ``.xz``; an existing file is replaced
             atomically.
-
-        Raises
-        ------
-        ValueError
-            If a word is empty, contains whitespace, cannot be encoded in UTF-8, or is ``<s>``, ``</s>`` or ``<unk>``
-            without being a special token; or if the name of the file ends with ``.zip``.
-        OSError
-            If the file cannot be written.
-
-        See Also
-        --------
-        load_arpa : Load such a file.
-
-        Notes
-        -----
-        The numbers are written with all digits, so that the loaded model has exactly the same probabilities. ``<s>``,
-        which is never predicted, has the probability zero, written as -99. Other special tokens of the model are
-        written as ``<s>``, ``</s>`` and ``<unk>``.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from sklearn_hashnlp.language import KneserNeyLanguageModel
-        >>> model = KneserNeyLanguageModel(order=2, discounts=0.5).fit(["a b", "b"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save_arpa(Path(folder, "model.arpa"))
-        ...     lines = Path(folder, "model.arpa").read_text().splitlines()
-        >>> print(*lines[:3], sep="\n")
-        \data\
-        ngram 1=5
-        ngram 2=4
         """
         check_is_fitted(self)
         write_arpa(Path(path), self._trie, self._tokenizer.vocabulary.rename(DEFAULT_TOKENS), self.n_ngrams_)
@@ -239,12 +184,6 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         ------
         ModelFormatError
             If the file has another format or is damaged; the message names the line.
-        FileNotFoundError
-            If the file does not exist.
-
-        See Also
-        --------
-        save_arpa : Save a model in this format.
 
         Examples
         --------

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, level_of_user
-from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, read_corpus, tokenize
 from sklearn_hashnlp.language._vocabulary import (
     DEFAULT_TOKENS,
     SpecialTokens,
@@ -22,11 +21,20 @@ from sklearn_hashnlp.language._vocabulary import (
     make_word_encoder,
     vocabulary_from_dict,
 )
-from sklearn_hashnlp.language._windows import FarContext, Padding, WordWindows, make_windows, unknown_ids_message
+from sklearn_hashnlp.language._windows import (
+    EncodedWindows,
+    FarContext,
+    Padding,
+    Sentences,
+    WordWindows,
+    make_windows,
+    read_corpus,
+    tokenize,
+    unknown_ids_message,
+)
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.training._bundles import EarlyStopping
-from sklearn_hashnlp.training._settings import Seeds
-from sklearn_hashnlp.trees._counts import is_integer
+from sklearn_hashnlp.training._settings import EarlyStopping, Seeds
+from sklearn_hashnlp.trees._arrays import is_integer
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,9 @@
 """Torch modules, usable alone: feature ids to vectors without a dictionary."""
 
-from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
 from sklearn_hashnlp.nn._hash_embedding import HashEmbedding, HashEmbeddingBag
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.nn._nplm import NPLM
 from sklearn_hashnlp.nn._sentence_losses import CosineProximityLoss, InfoNCELoss, SimilarityBXENT, VonMisesFisherLoss
-from sklearn_hashnlp.nn._sentence_network import MaskedWordHead, SentenceNetwork
 from sklearn_hashnlp.nn._seq2seq import AttentionSeq2Seq
 from sklearn_hashnlp.nn._sgnn_projection import SGNNProjection
 from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
@@ -14,7 +12,6 @@ from sklearn_hashnlp.nn._word_batch import WordBatch
 from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
 
 __all__ = [
-    "HASH_SPECIFICATION",
     "NPLM",
     "AttentionSeq2Seq",
     "CosineProximityLoss",
@@ -24,10 +21,8 @@ __all__ = [
     "HierarchicalSoftmax",
     "InfoNCELoss",
     "LSHEmbedding",
-    "MaskedWordHead",
     "SGNNProjection",
     "SGNNTransformer",
-    "SentenceNetwork",
     "SimilarityBXENT",
     "VonMisesFisherLoss",
     "WordBatch",

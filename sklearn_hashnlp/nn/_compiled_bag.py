@@ -12,8 +12,8 @@ from torch import Tensor
 from sklearn_hashnlp._threads import run_in_background
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout, RowGradients, bag_gradients, embed_bags, group_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
-from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
 from sklearn_hashnlp.nn._hashing import INTEGERS
+from sklearn_hashnlp.nn._tensors import kernels_apply, sparse_gradient
 
 _MIN_BACKGROUND = 2**11  # minimum number of values for another thread
 

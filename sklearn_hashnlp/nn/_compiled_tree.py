@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._threads import run_in_background
-from sklearn_hashnlp.kernels.trees._backward import input_gradients, score_gradients, weight_gradients
 from sklearn_hashnlp.kernels.trees._features import add_direct, direct_gradients, locate_features
-from sklearn_hashnlp.kernels.trees._forward import UpwardTree, add_scores, find_path_nodes, sum_log_probs
-from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
+from sklearn_hashnlp.kernels.trees._paths import (
+    UpwardTree,
+    add_scores,
+    find_path_nodes,
+    input_gradients,
+    score_gradients,
+    sum_log_probs,
+    weight_gradients,
+)
+from sklearn_hashnlp.nn._tensors import kernels_apply, sparse_gradient
 from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, path_log_probs
 
 _N_ARGUMENTS = 11  # number of arguments of CompiledPaths.forward

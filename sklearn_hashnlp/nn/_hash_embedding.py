@@ -95,24 +95,12 @@ class HashEmbedding(HashTables):
     """
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Embed ids.
+        """Return the vector of each id, of shape (..., output_dim).
 
         Parameters
         ----------
         ids : Tensor of any integer dtype and any shape (...)
             Feature ids of up to 64 bits; negative ones count modulo 2**64.
-
-        Returns
-        -------
-        Tensor of shape (..., output_dim)
-            The vector e_w of each id.
-
-        Raises
-        ------
-        TypeError
-            If the ids are not integers.
-        ValueError
-            If ``hash_rows=False`` and an id is not a row of the first table.
         """
         if self.padding_idx is None:
             return self._embed(ids)
@@ -142,57 +130,30 @@ class HashEmbeddingBag(HashTables):
 
         l1: sum_j mean_i |x_j p_(j,i)|          l2: sqrt(sum_j mean_i (x_j p_(j,i))^2)
 
-    Where all importance weights are 1, or there are none, this is the norm of the counts. A feature of zero importance
-    changes nothing, and importance weights initialized with inverse document frequencies give the l2-normalized TF-IDF
-    weights of information retrieval. The vector of a document that is empty or all zero is zero.
+    Importance weights initialized with inverse document frequencies thus give the l2-normalized TF-IDF weights of
+    information retrieval. The vector of an empty document is zero.
 
     Parameters
     ----------
-    num_embeddings : int
-        Rows of the importance table; n (or K) in the paper. For ``"standard"`` rows of its only table.
-    embedding_dim : int
-        Columns of a component vector; d in the paper.
-    num_buckets : int
-        Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
-    num_hashes : int, default=2
-        Component vectors of an id; k in the paper. Ignored by ``"standard"``.
-    variant : {"improved", "paper", "standard"}, default="improved"
-        See :class:`HashEmbedding`.
-    aggregation : {"sum", "concat", "median"}, default="sum"
-        See :class:`HashEmbedding`. Ignored by ``"standard"``.
-    append_weight : bool, default=True
-        Whether the k importance weights are appended to the vector. Ignored by ``"standard"``.
-    hash_rows : bool, default=True
-        Whether h hashes an id. With False an id is a row number of the first table, as the ids of a dictionary are.
+    num_embeddings, embedding_dim, num_buckets, num_hashes, variant, aggregation, append_weight, hash_rows
+        As in :class:`HashEmbedding`.
     normalize : {None, "l1", "l2"}, default=None
         The norm by which the vector of a document is divided.
     padding_idx : int or None, default=None
         The id that is left out of the sums, as in :class:`torch.nn.EmbeddingBag`.
-    seed : int, default=0
-        Seed of the hash functions.
-    pool_std : float, default=0.1
-        Standard deviation of the initial pool. 0 is a pool of zeros, which takes no time and no memory until trained.
-    importance_init : float, default=1.0
-        Initial value of all importance weights. 0 takes no time and no memory either.
+    seed, pool_std, importance_init
+        As in :class:`HashEmbedding`.
     sparse : bool, default=False
-        Whether gradients of the tables are sparse tensors, as in :class:`torch.nn.EmbeddingBag`. On the CPU compiled
-        kernels then compute the module, except for ``"median"``. With :class:`sklearn_hashnlp.optim.RowwiseAdagrad` or
-        :class:`sklearn_hashnlp.optim.RowwiseAdam` the cost of a training step depends on the number of values in the
-        batch, not on the size of the tables. ``sparse=False`` is plain torch with dense gradients.
-    device : torch.device or str, default=None
-        Device of the tables.
-    dtype : torch.dtype, default=None
-        Dtype of the tables.
+        Whether gradients of the tables are sparse tensors. On the CPU compiled kernels then compute the module, except
+        for ``"median"``, and with the optimizers of :mod:`sklearn_hashnlp.optim` the cost of a training step does not
+        depend on the size of the tables.
+    device, dtype : default=None
+        Device and dtype of the tables.
 
     Attributes
     ----------
-    pool : Parameter of shape (num_buckets, embedding_dim)
-        E in the paper; shape (num_embeddings, embedding_dim) for ``"standard"``. Frozen by
-        ``module.pool.requires_grad_(False)``.
-    importance : Parameter of shape (num_embeddings, num_hashes) or None
-        P in the paper; None for ``"standard"``. Frozen by ``module.importance.requires_grad_(False)``.
-    output_dim : int
-        Columns of the output: d (k d for ``"concat"``), plus k when weights are appended.
+    pool, importance, output_dim
+        As in :class:`HashEmbedding`.
 
     See Also
     --------
@@ -254,7 +215,7 @@ class HashEmbeddingBag(HashTables):
         self.spec = replace(self.spec, normalize=normalize)
 
     def forward(self, ids: Tensor, offsets: Tensor, per_sample_weights: Tensor | None = None) -> Tensor:
-        """Embed documents.
+        """Return the vector of each document, of shape (n_documents, output_dim).
 
         Parameters
         ----------
@@ -265,20 +226,6 @@ class HashEmbeddingBag(HashTables):
             :class:`torch.nn.EmbeddingBag`, scipy's ``indptr``.
         per_sample_weights : Tensor of shape (n_values,), default=None
             Weight of each feature, of the dtype of the tables; None is all ones.
-
-        Returns
-        -------
-        Tensor of shape (n_documents, output_dim)
-            The vector of each document.
-
-        Raises
-        ------
-        ValueError
-            If ids, offsets or weights have a wrong shape, or the offsets do not rise from 0 to ``n_values``. On a CUDA
-            device and in compiled programs wrong values of offsets fail an assertion instead, which may be reported
-            later. If ``hash_rows=False`` and an id is not a row of the first table.
-        TypeError
-            If ids or offsets are not integers.
         """
         check_bags(ids, offsets, per_sample_weights)
         offsets = offsets.to(torch.int64)

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
-from sklearn_hashnlp.nn._autograd import is_traced
 from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
+from sklearn_hashnlp.nn._tensors import is_traced
 from sklearn_hashnlp.trees import SoftmaxTree
 
 # Initial length of the weight of a tree's node; chosen from 0.06 to 6 on validation rows of 79 languages and on 10,000

@@ -12,8 +12,8 @@ from torch.nn import functional
 from sklearn_hashnlp._hash_specification import FOLDED
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, TableSpec, Variant
 from sklearn_hashnlp.nn._hashing import LOW_32_BITS, mix_ids, mix_tensor, slot_tensor, to_int64
-from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
-from sklearn_hashnlp.trees._counts import is_integer
+from sklearn_hashnlp.nn._tensors import lazy_zeros
+from sklearn_hashnlp.trees._arrays import is_integer
 
 
 def sum_parts(
@@ -146,12 +146,7 @@ class HashTables(nn.Module):
         return self.spec.output_dim
 
     def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Hash feature ids to rows of both tables.
-
-        Parameters
-        ----------
-        ids : Tensor of any integer dtype and any shape (...)
-            Feature ids of up to 64 bits; negative ids count modulo 2**64.
+        """Hash feature ids of any shape to the rows of both tables.
 
         Returns
         -------
@@ -159,13 +154,6 @@ class HashTables(nn.Module):
             Rows of ``importance``: h(w); D1(w) for ``"paper"``; w itself with ``hash_rows=False``.
         slots : Tensor of int64, shape (..., num_hashes)
             Rows of ``pool``: u_1(w) .. u_k(w); of D1(w) for ``"paper"``. For ``"standard"`` one column, ``rows``.
-
-        Raises
-        ------
-        TypeError
-            If the ids are not integers.
-        ValueError
-            If ``hash_rows=False`` and an id is not a row of the first table.
         """
         mixed, high = mix_ids(self._keys(ids))
         if self.hash_rows:
@@ -185,18 +173,7 @@ class HashTables(nn.Module):
         return to_int64(ids) & LOW_32_BITS if self._specification == FOLDED else ids
 
     def check_rows(self, ids: Tensor) -> None:
-        """Check that ids are rows of the first table, if ``hash_rows=False``.
-
-        Parameters
-        ----------
-        ids : Tensor of any integer dtype and any shape
-            Feature ids.
-
-        Raises
-        ------
-        ValueError
-            If an id is not a row. Not checked on CUDA devices, where the lookup fails an assertion.
-        """
+        """Check that ids are rows of the first table, if ``hash_rows=False``. CUDA devices check in the lookup."""
         if self.hash_rows or ids.device.type != "cpu" or not ids.numel():
             return
         smallest, largest = (int(end) for end in torch.aminmax(ids))
@@ -207,50 +184,17 @@ class HashTables(nn.Module):
             )
 
     def weights_of(self, rows: Tensor) -> Tensor:
-        """Look up importance weights.
-
-        Parameters
-        ----------
-        rows : Tensor of int64, shape (...)
-            Rows of ``importance``, from :meth:`locate`.
-
-        Returns
-        -------
-        Tensor of shape (..., num_hashes)
-            p_w in the paper; ones of shape (..., 1) for ``"standard"``.
-        """
+        """Return the importance weights p_w of rows, of shape (..., num_hashes); ones for ``"standard"``."""
         if self.importance is None:
             return torch.ones((*rows.shape, 1), dtype=self.pool.dtype, device=self.pool.device)
         return functional.embedding(rows, self.importance, sparse=self.sparse)
 
     def get_extra_state(self) -> Tensor:
-        """Return the parameters of the hash functions and the aggregation, for ``state_dict``.
-
-        Returns
-        -------
-        Tensor of int64, shape (5,)
-            The hash specification; the seed modulo ``2**64`` in two's complement; the index of the variant, plus 256 if
-            ``hash_rows=False``; and the indices of the aggregation and the norm. A tensor can be stored in formats for
-            tensors only.
-        """
+        """Return the parameters of the hash functions and the aggregation, for ``state_dict``."""
         return torch.tensor(self.spec.to_numbers(), dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that a state was saved with the hash functions and the aggregation of this module.
-
-        A state of hash specification 1, which uses the low 32 bits of ids only, changes the specification of the
-        module.
-
-        Parameters
-        ----------
-        state : Tensor of int64, shape (5,)
-            A result of :meth:`get_extra_state`.
-
-        Raises
-        ------
-        ValueError
-            If the hash functions, the aggregation or the norm differ, or the state is invalid.
-        """
+        """Check that a state was saved with the hash functions and the aggregation of this module."""
         if state.shape != (5,):
             raise ValueError(f"The state of hash tables has 5 numbers, got the shape {tuple(state.shape)}.")
         self.spec = self.spec.matched(state.tolist())

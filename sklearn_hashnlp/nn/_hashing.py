@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sklearn_hashnlp.nn._autograd import is_readable
+from sklearn_hashnlp.nn._tensors import is_readable
 
 #: The valid dtypes of ids.
 INTEGERS = {

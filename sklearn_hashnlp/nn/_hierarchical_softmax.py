@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp._idf import map_distinct
 from sklearn_hashnlp._threads import map_blocks
-from sklearn_hashnlp.kernels.trees._forward import UpwardTree
+from sklearn_hashnlp.kernels.trees._paths import UpwardTree
 from sklearn_hashnlp.kernels.trees._search import TreeScorer, descend, search_best
 from sklearn_hashnlp.nn._compiled_tree import CompiledPaths, runs_compiled
 from sklearn_hashnlp.nn._hashing import INTEGERS
@@ -93,13 +93,6 @@ class HierarchicalSoftmax(nn.Module):
         Initialized with zeros; :meth:`init_bias` sets it from class counts.
     direct : Parameter of shape (n_direct,) or None
         Initialized with zeros; None if ``n_direct`` is 0.
-
-    Raises
-    ------
-    TypeError
-        If ``tree`` is not a :class:`SoftmaxTree`.
-    ValueError
-        If a size is out of range, or the reduction is unknown.
 
     See Also
     --------
@@ -189,18 +182,12 @@ class HierarchicalSoftmax(nn.Module):
     def init_bias(self, counts: ArrayLike) -> None:
         """Set the biases to the log-odds of class counts, so that training starts near the class frequencies.
 
-        Each count is increased by one (add-one smoothing). For an input of zeros, the probability of each class is its
-        share of these counts, for any tree.
+        For an input of zeros, the probability of each class is then its share of the counts plus one.
 
         Parameters
         ----------
         counts : array-like of shape (V,)
             Class counts.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there is not one finite count >= 0 for each class.
         """
         smoothed, tree = smoothed_counts(counts, self.n_classes, "HierarchicalSoftmax.init_bias"), self.tree
         _, nodes, branches = tree.paths()
@@ -239,13 +226,6 @@ class HierarchicalSoftmax(nn.Module):
             log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for float64 input.
         loss : Tensor of shape (), or (...) with ``reduction="none"``
             Negative log-likelihood; NaN for the mean over no rows.
-
-        Raises
-        ------
-        ValueError
-            If a shape is wrong, features are missing or unexpected, or a target is out of range (checked on CPUs only).
-        TypeError
-            If an argument is not a Tensor or has the wrong dtype.
         """
         inputs, features = self._check(input, features)
         shape = input.shape[:-1]
@@ -254,25 +234,7 @@ class HierarchicalSoftmax(nn.Module):
         return make_output(self._path_log_probs(inputs, target, features), keep, shape, self.reduction)
 
     def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
-        """Compute the log-probabilities of all classes.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        features : Tensor of shape (..., n_features), default=None
-            As for :meth:`forward`.
-
-        Returns
-        -------
-        Tensor of shape (..., V)
-            float32, or float64 for float64 input.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As for :meth:`forward`.
-        """
+        """Compute the log-probabilities of all classes, of shape (..., V), for arguments as in :meth:`forward`."""
         inputs, features = self._check(input, features)
         return unflatten_rows(self._log_prob(inputs, features), input.shape[:-1])
 
@@ -293,22 +255,7 @@ class HierarchicalSoftmax(nn.Module):
     def node_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
         """Compute the probability of the right child at every inner node of a binary tree.
 
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        features : Tensor of shape (..., n_features), default=None
-            As for :meth:`forward`.
-
-        Returns
-        -------
-        Tensor of shape (..., tree.n_nodes)
-            One column for each inner node, in the order of the tree; float32, or float64 for float64 input.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a node has more than two children, and as for :meth:`forward`.
+        The arguments are as in :meth:`forward`; the result has the shape (..., tree.n_nodes), in the order of the tree.
         """
         inputs, features = self._check(input, features)
         if not self.tree.is_binary:
@@ -322,7 +269,7 @@ class HierarchicalSoftmax(nn.Module):
 
     @torch.no_grad()
     def predict(self, input: Tensor, search: Search = "exact", features: Tensor | None = None) -> Tensor:  # noqa: A002
-        """Predict a class for each row.
+        """Predict a class for each row, int64 of shape (...).
 
         Parameters
         ----------
@@ -333,16 +280,6 @@ class HierarchicalSoftmax(nn.Module):
             at a tie (with two children the right one if its probability is above 0.5).
         features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
-
-        Returns
-        -------
-        Tensor of shape (...), dtype int64
-            The predicted class of each row.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If ``search`` is invalid, and as for :meth:`forward`.
         """
         if search not in get_args(Search):
             raise ValueError(f"HierarchicalSoftmax: search must be 'exact' or 'greedy', got {search!r}.")
@@ -358,30 +295,10 @@ class HierarchicalSoftmax(nn.Module):
 
     @torch.no_grad()
     def topk(self, input: Tensor, k: int, features: Tensor | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
-        """Predict the k most probable classes.
+        """Predict the k most probable classes, as :meth:`FullSoftmax.topk`; ``features`` are as in :meth:`forward`.
 
-        On the CPU, a best-first search only computes the scores of nodes more probable than the k-th class.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        k : int
-            Number of classes to return; 1 to V.
-        features : Tensor of shape (..., n_features), default=None
-            As for :meth:`forward`.
-
-        Returns
-        -------
-        log_probs : Tensor of shape (..., k)
-            Log-probabilities in descending order; float32, or float64 for float64 input.
-        classes : Tensor of shape (..., k), dtype int64
-            The classes in that order; the order of equally probable classes is arbitrary.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If ``k`` is out of range, and as for :meth:`forward`.
+        On the CPU, a best-first search only computes the scores of nodes more probable than the k-th class. The order
+        of equally probable classes is arbitrary.
         """
         if not 1 <= k <= self.n_classes:
             raise ValueError(f"HierarchicalSoftmax: k must be between 1 and n_classes={self.n_classes}, got {k}.")
@@ -422,27 +339,7 @@ class HierarchicalSoftmax(nn.Module):
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Sample a class for each row from the predicted distribution.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        features : Tensor of shape (..., n_features), default=None
-            As for :meth:`forward`.
-        generator : torch.Generator, default=None
-            Random generator; None is torch's default generator.
-
-        Returns
-        -------
-        Tensor of shape (...), dtype int64
-            The sampled class of each row.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As for :meth:`forward`.
-        """
+        """Sample a class for each row, as :meth:`FullSoftmax.sample`; ``features`` are as in :meth:`forward`."""
         inputs, features = self._check(input, features)
         if runs_compiled(inputs, self.weight):
             draws = torch.rand(len(inputs), dtype=torch.float64, device=inputs.device, generator=generator)
@@ -453,30 +350,12 @@ class HierarchicalSoftmax(nn.Module):
         return unflatten_rows(classes, input.shape[:-1])
 
     def get_extra_state(self) -> Tensor:
-        """Return the digest of the tree and the seed of the direct connections, for ``state_dict``.
-
-        Returns
-        -------
-        Tensor of int64, shape (2,)
-            The digest, and the seed modulo ``2**64`` in two's complement, or 0 without direct connections. A tensor can
-            be stored in formats for tensors only.
-        """
+        """Return the digest of the tree and the seed of the direct connections, for ``state_dict``."""
         seed = (self.direct_seed + 2**63) % 2**64 - 2**63 if self.n_direct else 0
         return torch.tensor([self.tree.digest, seed], dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that a state has the tree of this layer.
-
-        Parameters
-        ----------
-        state : Tensor of int64, shape (2,)
-            A result of :meth:`get_extra_state`.
-
-        Raises
-        ------
-        ValueError
-            If the tree or the seed of the direct connections is different.
-        """
+        """Check that a state has the tree of this layer."""
         own, other = self.get_extra_state().tolist(), state.tolist()
         if own[0] != other[0]:
             raise ValueError(

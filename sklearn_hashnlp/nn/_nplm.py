@@ -16,8 +16,7 @@ from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
 from sklearn_hashnlp.nn._layers import ResidualBlocks, SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax, SoftmaxOutput
-from sklearn_hashnlp.nn._word_averages import WordAverages
-from sklearn_hashnlp.nn._word_embeddings import WordTable
+from sklearn_hashnlp.nn._word_embeddings import WordAverages, WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
 
 HiddenLayer: TypeAlias = Literal["tanh", "sigmoid", "residual"]
@@ -106,11 +105,6 @@ class NPLM(nn.Module):
         The residual blocks; only with ``hidden_layer="residual"``.
     output_layer : Module
         b, and U concatenated with W.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or parameters are incompatible.
 
     References
     ----------
@@ -208,18 +202,7 @@ class NPLM(nn.Module):
         self._initialize(init, embedding_dim, hidden_size)
 
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases of the output layer from word counts, so that training starts at the word frequencies.
-
-        Parameters
-        ----------
-        counts : array-like of shape (num_classes,)
-            Counts of the words that can be predicted. Each is increased by one (add-one smoothing).
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there is not one finite count >= 0 for each word.
-        """
+        """Set the biases of the output layer from word counts, so that training starts at the word frequencies."""
         self.output_layer.init_bias(counts)
 
     def forward(self, context: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -238,32 +221,15 @@ class NPLM(nn.Module):
             log P(target | context).
         loss : Tensor of shape ()
             Mean negative log-likelihood.
-
-        Raises
-        ------
-        ValueError
-            If the contexts do not have that shape, or a target is out of range (only checked on the CPU).
         """
         result: SoftmaxOutput = self.output_layer(self.hidden(context), target, *self._features(context))
         return result.output, result.loss
 
     def hidden(self, context: Tensor) -> Tensor:
-        """Compute the input of the output layer.
+        """Compute the input of the output layer for contexts as in :meth:`forward`.
 
-        Parameters
-        ----------
-        context : Tensor of shape (rows, far_context + order - 1), dtype int64
-            Word ids in text order.
-
-        Returns
-        -------
-        Tensor of shape (rows, hidden_size), or with direct connections (rows, hidden_size + width of x)
-            The hidden layer and x, concatenated; with ``output="tied_softmax"`` of shape (rows, embedding_dim).
-
-        Raises
-        ------
-        ValueError
-            If the contexts do not have that shape.
+        Its shape is (rows, hidden_size), plus the width of x with direct connections; (rows, embedding_dim) with
+        ``output="tied_softmax"``.
         """
         n_axes = (2,) if isinstance(self.embedding, WordTable) else (2, 3)
         n_words = self.far_context + self.order - 1
@@ -292,40 +258,14 @@ class NPLM(nn.Module):
         return dropped
 
     def log_prob(self, context: Tensor) -> Tensor:
-        """Compute the log-probabilities of all words.
-
-        Parameters
-        ----------
-        context : Tensor of shape (rows, far_context + order - 1), dtype int64
-            Word ids in text order.
-
-        Returns
-        -------
-        Tensor of shape (rows, num_classes)
-            log P(word | context).
-        """
+        """Compute the log-probabilities of all words, of shape (rows, num_classes)."""
         log_probs: Tensor = self.output_layer.log_prob(self.hidden(context), *self._features(context))
         return log_probs
 
     def predict(self, context: Tensor, search: Search = "exact") -> Tensor:
-        """Predict the most probable word.
+        """Predict the most probable word, int64 of shape (rows,), for contexts as in :meth:`forward`.
 
-        Parameters
-        ----------
-        context : Tensor of shape (rows, far_context + order - 1), dtype int64
-            Word ids in text order.
-        search : {"exact", "greedy"}, default="exact"
-            ``"greedy"`` follows the most probable child of each node; only with a tree.
-
-        Returns
-        -------
-        Tensor of shape (rows,), dtype int64
-            The predicted word of each row.
-
-        Raises
-        ------
-        ValueError
-            If ``search`` is invalid, or "greedy" without a tree.
+        ``search="greedy"``, only with a tree, follows the most probable child of each node.
         """
         hidden, features = self.hidden(context), self._features(context)
         words: Tensor
@@ -338,40 +278,12 @@ class NPLM(nn.Module):
         return words
 
     def topk(self, context: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Predict the k most probable words.
-
-        Parameters
-        ----------
-        context : Tensor of shape (rows, far_context + order - 1), dtype int64
-            Word ids in text order.
-        k : int
-            Number of words to return; 1 to ``num_classes``.
-
-        Returns
-        -------
-        log_probs : Tensor of shape (rows, k)
-            Log-probabilities in descending order.
-        words : Tensor of shape (rows, k), dtype int64
-            The words in that order.
-        """
+        """Predict the k most probable words: log-probabilities in descending order, and words, of shape (rows, k)."""
         result: tuple[Tensor, Tensor] = self.output_layer.topk(self.hidden(context), k, *self._features(context))
         return result
 
     def sample(self, context: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-        """Sample the next word of each context from the predicted distribution.
-
-        Parameters
-        ----------
-        context : Tensor of shape (rows, far_context + order - 1), dtype int64
-            Word ids in text order.
-        generator : torch.Generator, default=None
-            Random generator; None is torch's default generator.
-
-        Returns
-        -------
-        Tensor of shape (rows,), dtype int64
-            The sampled word of each row.
-        """
+        """Sample the next word of each context, int64 of shape (rows,); by default with torch's generator."""
         words: Tensor = self.output_layer.sample(self.hidden(context), *self._features(context), generator=generator)
         return words
 

@@ -13,7 +13,7 @@ class BlockLoss(nn.Module, ABC):
     """A loss that is low if unit vectors are near those of their own block and far from those of other blocks."""
 
     def forward(self, vectors: Tensor, blocks: Tensor) -> Tensor:
-        """Compute the loss.
+        """Compute the loss, a scalar; in float32 also under autocast, in float64 for such vectors.
 
         Parameters
         ----------
@@ -21,16 +21,6 @@ class BlockLoss(nn.Module, ABC):
             Unit vectors; they are not normalized here.
         blocks : Tensor of shape (n,), dtype int64
             The block of each vector, such as the paragraph of a sentence: any numbers, in any order.
-
-        Returns
-        -------
-        Tensor of shape ()
-            The loss, in float32 also under autocast; in float64 for such vectors.
-
-        Raises
-        ------
-        ValueError
-            If there are no vectors, or if the numbers of vectors and blocks differ.
         """
         if vectors.dim() != 2 or not len(vectors) or blocks.shape != vectors.shape[:1]:
             raise ValueError(
@@ -75,10 +65,6 @@ class SimilarityBXENT(BlockLoss):
         Whether positive and negative pairs have the same total weight: the loss is then half the mean over pairs of one
         block plus half the mean over the others.
 
-    See Also
-    --------
-    InfoNCELoss, CosineProximityLoss, VonMisesFisherLoss : Other losses of the same arguments.
-
     References
     ----------
     .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
@@ -108,13 +94,7 @@ class SimilarityBXENT(BlockLoss):
         return entropies.mean()
 
     def extra_repr(self) -> str:
-        """Describe the loss in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters.
-        """
+        """Describe the loss in ``repr``."""
         return f"balance={self.balance}"
 
 
@@ -123,10 +103,6 @@ class CosineProximityLoss(BlockLoss):
 
     The loss is the mean of 1 - cosine over the pairs of different vectors of one block, plus the mean of
     max(0, cosine) over the pairs from two blocks. A mean over no pairs is zero.
-
-    See Also
-    --------
-    SimilarityBXENT, InfoNCELoss, VonMisesFisherLoss : Other losses of the same arguments.
 
     Notes
     -----
@@ -169,15 +145,6 @@ class InfoNCELoss(BlockLoss):
     temperature : float, default=0.05
         Positive; the lower it is, the more the nearest negative examples weigh.
 
-    Raises
-    ------
-    ValueError
-        If the temperature is not positive.
-
-    See Also
-    --------
-    SimilarityBXENT, CosineProximityLoss, VonMisesFisherLoss : Other losses of the same arguments.
-
     References
     ----------
     .. [1] Khosla et al. (2020). Supervised contrastive learning. NeurIPS, arXiv:2004.11362, section 3.2.2.
@@ -208,13 +175,7 @@ class InfoNCELoss(BlockLoss):
         return masked_mean(by_vector, n_others > 0)
 
     def extra_repr(self) -> str:
-        """Describe the loss in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters.
-        """
+        """Describe the loss in ``repr``."""
         return f"temperature={self.temperature}"
 
 
@@ -243,15 +204,6 @@ class VonMisesFisherLoss(BlockLoss):
     contrast : float, default=1.0
         Weight of the second term; not negative. In [1]_ the target vectors are fixed, so the density is enough. Here
         they are learned, and with 0 nothing keeps them from all becoming the same.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
-    See Also
-    --------
-    SimilarityBXENT, CosineProximityLoss, InfoNCELoss : Other losses of the same arguments.
 
     References
     ----------
@@ -305,13 +257,7 @@ class VonMisesFisherLoss(BlockLoss):
         return ((half - 1) * math.log(2) - half * math.log(2 * math.pi) - log_sums).to(predictions.dtype)
 
     def extra_repr(self) -> str:
-        """Describe the loss in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters.
-        """
+        """Describe the loss in ``repr``."""
         return f"concentration={self.concentration}, contrast={self.contrast}"
 
 

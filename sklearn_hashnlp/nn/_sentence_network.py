@@ -56,11 +56,6 @@ class SentenceNetwork(nn.Module):
     dim : int
         Columns of the vector of a sentence.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     References
     ----------
     .. [1] Mu & Viswanath (2018). All-but-the-top: simple and effective postprocessing for word representations. ICLR,
@@ -70,7 +65,8 @@ class SentenceNetwork(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer, WordBatch
+    >>> from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
+    >>> from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
     >>> network = SentenceNetwork(SGNNTransformer(40, 16, 1, 2, 32), projection_dim=8, context_weight=0.2)
     >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
     >>> network(WordBatch(torch.randn(3, 40), words, (words >= 0).float())).shape
@@ -106,84 +102,20 @@ class SentenceNetwork(nn.Module):
         self.dim = n_columns + n_context
 
     def forward(self, batch: WordBatch, context_weight: ContextWeight | None = None) -> Tensor:
-        """Embed sentences.
-
-        Parameters
-        ----------
-        batch : WordBatch
-            The sentences.
-        context_weight : float, "auto" or None, default=None
-            Replaces the weight of the network, if this has both parts.
-
-        Returns
-        -------
-        Tensor of shape (n_sentences, dim)
-            Unit vectors, zero for a sentence without words; float32, also of half precision and under autocast, or
-            float64 of float64.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
-        """
+        """Embed sentences, as :meth:`SGNNTransformer.forward`; ``context_weight`` replaces the network's own."""
         return self.embed_sentences(self.embed_words(batch.projections), batch.words, batch.weights, context_weight)
 
     def embed_words(self, projections: Tensor) -> WordVectors:
-        """Compute what the vectors of sentences need of each word.
-
-        Parameters
-        ----------
-        projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
-            The projections of the characters of words, or their bits, 0 and 1.
-
-        Returns
-        -------
-        WordVectors
-            The vectors of the words.
-
-        Raises
-        ------
-        ValueError
-            If the projections have another number of columns.
-
-        Examples
-        --------
-        >>> import torch
-        >>> from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
-        >>> network = SentenceNetwork(SGNNTransformer(40, 16, 0), projection_dim=8, context_weight=0.2)
-        >>> vectors = network.embed_words(torch.randn(3, 40))
-        >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
-        >>> network.embed_sentences(vectors, words, (words >= 0).float()).shape
-        torch.Size([2, 24])
-        """
+        """Return the vectors of words, of both parts, from their projections or bits of shape (n_words, n_features)."""
         context = None if self.transformer is None else self.transformer.word_vectors(projections)
         return WordVectors(None if self.spelling is None else _spell_words(self.spelling, projections), context)
 
     def embed_sentences(
         self, vectors: WordVectors, words: Tensor, weights: Tensor, context_weight: ContextWeight | None = None
     ) -> Tensor:
-        """Embed sentences whose words have been embedded, once for many batches.
+        """Embed sentences, as :meth:`forward`, from vectors of words that :meth:`embed_words` computed.
 
-        Parameters
-        ----------
-        vectors : WordVectors
-            The vectors of words, from :meth:`embed_words`.
-        words : Tensor of shape (n_sentences, longest), dtype int64
-            The words of each sentence, as indices of rows of ``vectors``; -1 is padding.
-        weights : Tensor of shape (n_sentences, longest), dtype float32
-            The weight of each word in the pooling; not negative, and 0 at padding.
-        context_weight : float, "auto" or None, default=None
-            As in :meth:`forward`.
-
-        Returns
-        -------
-        Tensor of shape (n_sentences, dim)
-            As :meth:`forward`.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no vector.
+        ``words`` and ``weights`` are as in :meth:`SGNNTransformer.embed_sentences`.
         """
         weight = self.context_weight if context_weight is None else context_weight
         n_words = (words >= 0).sum(dim=1, keepdim=True)
@@ -208,40 +140,13 @@ class SentenceNetwork(nn.Module):
         return functional.normalize(torch.cat(parts, dim=1), dim=1)
 
     def spell(self, batch: WordBatch) -> Tensor:
-        """Compute the first part, the spelling of the words, with its common components.
-
-        Parameters
-        ----------
-        batch : WordBatch
-            The sentences.
-
-        Returns
-        -------
-        Tensor of shape (n_sentences, projection_dim)
-            s, unit vectors; zero for a sentence without words.
-
-        Raises
-        ------
-        RuntimeError
-            If the network has no first part.
-        """
+        """Return s of each sentence, the spelling of its words, of shape (n_sentences, projection_dim)."""
         if self.spelling is None:
             raise RuntimeError("SentenceNetwork.spell: with context_weight=1 the network has no spelling part.")
         return pool_rows(_spell_words(self.spelling, batch.projections), batch.words, batch.weights)
 
     def remove_common(self, spelled: Tensor) -> Tensor:
-        """Remove the common components.
-
-        Parameters
-        ----------
-        spelled : Tensor of shape (n_sentences, projection_dim)
-            s, as :meth:`spell` computes it.
-
-        Returns
-        -------
-        Tensor of shape (n_sentences, projection_dim)
-            s', unit vectors; zero where nothing is left.
-        """
+        """Return s', unit vectors without the common components, for s from :meth:`spell`; zero if nothing is left."""
         if not len(self.common):
             return spelled
         common = self.common.to(spelled.dtype)  # of half precision only the modules are
@@ -253,13 +158,7 @@ class SentenceNetwork(nn.Module):
         return result
 
     def extra_repr(self) -> str:
-        """Describe the module in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters that its submodules do not show.
-        """
+        """Describe the module in ``repr``."""
         return f"context_weight={self.context_weight}, n_components_removed={len(self.common)}, dim={self.dim}"
 
 
@@ -285,16 +184,6 @@ class MaskedWordHead(nn.Module):
     temperature : float, default=0.05
         Positive.
 
-    Attributes
-    ----------
-    linear : torch.nn.Linear
-        From a contextual vector to a predicted one.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     References
     ----------
     .. [1] Devlin, Chang, Lee & Toutanova (2019). BERT: pre-training of deep bidirectional transformers for language
@@ -303,14 +192,14 @@ class MaskedWordHead(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from sklearn_hashnlp.nn import MaskedWordHead, SGNNTransformer, WordBatch
+    >>> from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
+    >>> from sklearn_hashnlp.nn._sentence_network import MaskedWordHead
     >>> network = SGNNTransformer(n_features=40, embedding_dim=16, n_layers=2, n_heads=2, feedforward_size=32)
-    >>> head = MaskedWordHead(16)
     >>> words = torch.tensor([[0, 1, 2], [2, 0, -1]])
     >>> hidden = torch.tensor([[False, True, False], [True, False, False]])
     >>> batch = WordBatch(torch.randn(3, 40), words, (words >= 0).float())
     >>> encoded = network.encode_words(batch, hidden=hidden)
-    >>> head(encoded, network.word_vectors(batch.projections), words, hidden).shape
+    >>> MaskedWordHead(16)(encoded, network.word_vectors(batch.projections), words, hidden).shape
     torch.Size([])
     """
 
@@ -351,13 +240,7 @@ class MaskedWordHead(nn.Module):
         return total / max(len(hidden_words), 1)
 
     def extra_repr(self) -> str:
-        """Describe the head in ``repr``.
-
-        Returns
-        -------
-        str
-            The temperature.
-        """
+        """Describe the head in ``repr``."""
         return f"temperature={self.temperature}"
 
 

@@ -73,14 +73,6 @@ class AttentionSeq2Seq(nn.Module):
     output : Module
         The output layer.
 
-    Raises
-    ------
-    ValueError
-        If a size is less than 1, ``end`` is not a symbol, or the output layer has a different number of input columns
-        or classes.
-    TypeError
-        If the output layer has no method ``predict``.
-
     See Also
     --------
     HierarchicalSoftmax : An output layer with a cost logarithmic in the number of symbols.
@@ -185,12 +177,6 @@ class AttentionSeq2Seq(nn.Module):
             log P(target and its end | source).
         loss : Tensor of shape ()
             Mean negative log-likelihood per symbol, including ends.
-
-        Raises
-        ------
-        ValueError
-            If the arguments are not matrices with the same number of rows, padding precedes a symbol, or a symbol is
-            out of range or ``end`` (only checked on the CPU).
         """
         if target.shape[:1] != source.shape[:1]:
             raise ValueError(
@@ -205,24 +191,14 @@ class AttentionSeq2Seq(nn.Module):
         return log_probs, loss
 
     def hidden(self, source: Tensor, steps: int) -> Tensor:
-        """Compute the decoder states, the input of the output layer.
+        """Compute the input of the output layer: the decoder states, of shape (rows, steps, decoder_size).
 
         Parameters
         ----------
         source : Tensor of shape (rows, source_length), dtype int64
-            One string in each row, without ``end``, padded on the right with negative numbers.
+            As for :meth:`forward`.
         steps : int
             Number of symbols to decode, including ends; 1 or more.
-
-        Returns
-        -------
-        Tensor of shape (rows, steps, decoder_size)
-            s_1 .. s_steps.
-
-        Raises
-        ------
-        ValueError
-            If the source is invalid, as for :meth:`forward`, or ``steps`` is less than 1.
         """
         if steps < 1:
             raise ValueError(f"AttentionSeq2Seq: steps must be 1 or more, got {steps}.")
@@ -237,13 +213,12 @@ class AttentionSeq2Seq(nn.Module):
     def generate(self, source: Tensor, *, max_length: int | None = None) -> Tensor:
         """Generate the most probable string.
 
-        Symbols are predicted one at a time by the output layer. Since no symbol depends on the previously predicted
-        ones, greedy decoding finds the most probable string.
+        Since no symbol depends on the previously predicted ones, greedy decoding finds the most probable string.
 
         Parameters
         ----------
         source : Tensor of shape (rows, source_length), dtype int64
-            One string in each row, without ``end``, padded on the right with negative numbers.
+            As for :meth:`forward`.
         max_length : int, default=None
             Maximum length; None is twice the length of the longest source, including its end, plus one.
 
@@ -251,11 +226,6 @@ class AttentionSeq2Seq(nn.Module):
         -------
         Tensor of shape (rows, length), dtype int64
             Strings without ``end``, padded with -1 to the longest, at most ``max_length``.
-
-        Raises
-        ------
-        ValueError
-            If the source is invalid, as for :meth:`forward`, or ``max_length`` is negative.
         """
         if max_length is not None and max_length < 0:
             raise ValueError(f"AttentionSeq2Seq: max_length must be 0 or more, got {max_length}.")

@@ -23,9 +23,8 @@ _MAX_ROWS, _MAX_COEFFICIENTS = 4096, 2**22
 class SGNNProjection(nn.Module):
     """Project sparse rows of any width to a few bits by random hyperplanes: ``text.SGNNProjector`` as a torch module.
 
-    The Hamming distance of two projections estimates the angle between the rows. On every device the results are
-    bitwise equal to :class:`sklearn_hashnlp.text.SGNNProjector`: sums are in float64, over the values of a row in the
-    given order. There are no parameters to train, and no gradient flows to the weights.
+    On every device the results are bitwise equal to :class:`sklearn_hashnlp.text.SGNNProjector`: sums are in float64,
+    over the values of a row in the given order. There are no parameters to train, and no gradient flows to the weights.
 
     Parameters
     ----------
@@ -33,13 +32,8 @@ class SGNNProjection(nn.Module):
         T in the paper.
     num_bits : int, default=14
         Bits of each projection; d in the paper.
-    output : {"binary", "sign", "packed", "float"}, default="binary"
-        0 and 1 as uint8; -1 and 1 as int8; eight bits in a uint8 (in the order of ``numpy.packbits``); or the sums as
-        float32, scaled so that dot products of projections are unbiased estimates of the dot products of the rows.
-    density : float, default=1.0
-        Fraction of nonzero coefficients.
-    hyperplanes : {"normal", "sign", "google"}, default="normal"
-        Distribution of the coefficients, see :class:`sklearn_hashnlp.text.SGNNProjector`.
+    output, density, hyperplanes
+        As in :class:`sklearn_hashnlp.text.SGNNProjector`.
     seed : int, default=0
         Seed of the hyperplanes, taken modulo 2**64.
     device : torch.device or str, default=None
@@ -49,11 +43,6 @@ class SGNNProjection(nn.Module):
     ----------
     output_dim : int
         Columns of the output: T d, or for ``"packed"`` an eighth of that, rounded up.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     References
     ----------
@@ -124,14 +113,7 @@ class SGNNProjection(nn.Module):
         Returns
         -------
         Tensor of shape (n_rows, output_dim), dtype uint8, int8 or float32
-            The projections. All bits of a row that is empty or all zero are 0 (-1 for ``"sign"``).
-
-        Raises
-        ------
-        ValueError
-            If ids, offsets or weights have a wrong shape, or the offsets do not increase from 0 to ``n_values``.
-        TypeError
-            If ids or offsets are not integers.
+            All bits of a row that is empty or all zero are 0 (-1 for ``"sign"``).
         """
         check_bags(ids, offsets, per_sample_weights)
         if ids.dtype not in INTEGERS:
@@ -147,30 +129,7 @@ class SGNNProjection(nn.Module):
         return torch.cat([self._project(streams, weights, *block) for block in blocks])
 
     def project_dense(self, rows: Tensor) -> Tensor:
-        """Project dense rows.
-
-        Parameters
-        ----------
-        rows : Tensor of shape (n_rows, n_columns), any dtype
-            The rows.
-
-        Returns
-        -------
-        Tensor of shape (n_rows, output_dim), dtype uint8, int8 or float32
-            The projections of their nonzero values.
-
-        Raises
-        ------
-        ValueError
-            If ``rows`` does not have two axes.
-
-        Examples
-        --------
-        >>> import torch
-        >>> from sklearn_hashnlp.nn import SGNNProjection
-        >>> SGNNProjection(2, 4).project_dense(torch.tensor([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 5.0]])).tolist()
-        [[0, 0, 0, 1, 0, 0, 1, 0], [0, 0, 0, 1, 0, 0, 1, 0]]
-        """
+        """Project the nonzero values of dense rows of shape (n_rows, n_columns), as :meth:`forward`."""
         if rows.dim() != 2:
             raise ValueError(f"rows must have shape (n_rows, n_columns), got {tuple(rows.shape)}.")
         row, column = rows.nonzero(as_tuple=True)
@@ -182,29 +141,7 @@ class SGNNProjection(nn.Module):
     def project_arrays(
         self, indptr: NDArray[np.int64], indices: NDArray[np.int64], data: NDArray[np.float64]
     ) -> NDArray[Any]:
-        """Project the rows of a CSR matrix of numpy arrays.
-
-        Parameters
-        ----------
-        indptr : ndarray of shape (n_rows + 1,), dtype int64
-            Start of each row, and the end of the last.
-        indices : ndarray of shape (n_values,), dtype int64
-            Column indices.
-        data : ndarray of shape (n_values,), dtype float64
-            The values.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, output_dim), dtype uint8, int8 or float32
-            The projections.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn_hashnlp.nn import SGNNProjection
-        >>> SGNNProjection(2, 4).project_arrays(np.array([0, 1]), np.array([7]), np.array([1.0])).shape
-        (1, 8)
-        """
+        """Project the rows of a CSR matrix of numpy arrays (int64 and float64), as :meth:`forward`."""
         tensors = (torch.from_numpy(array).to(self.ties.device) for array in (indices, indptr, data))
         projections: NDArray[Any] = self(*tensors).cpu().numpy()
         return projections
@@ -271,15 +208,7 @@ class SGNNProjection(nn.Module):
         return packed
 
     def get_extra_state(self) -> Tensor:
-        """Return the parameters of the projection, for ``state_dict``.
-
-        Returns
-        -------
-        Tensor of int64, shape (6,)
-            ``num_projections``; ``num_bits``; the index of ``hyperplanes``; the bits of ``density`` as float64; the
-            seed modulo ``2**64`` in two's complement; and the index of ``output``. A tensor can be stored in formats
-            for tensors only.
-        """
+        """Return the parameters of the projection, for ``state_dict``."""
         density = int(np.float64(self.density).view(np.int64))
         seed = (self.seed + 2**63) % 2**64 - 2**63
         kind, output = tuple(KINDS).index(self.hyperplanes), get_args(Output).index(self.output)
@@ -287,18 +216,7 @@ class SGNNProjection(nn.Module):
         return torch.tensor(numbers, dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that a state has the same projection.
-
-        Parameters
-        ----------
-        state : Tensor of int64, shape (6,)
-            A result of :meth:`get_extra_state`.
-
-        Raises
-        ------
-        ValueError
-            If the projection differs.
-        """
+        """Check that a state has the same projection."""
         if (own := self.get_extra_state().tolist()) == (other := state.tolist()):
             return
         names = ("num_projections", "num_bits", "hyperplanes", "density", "seed", "output")

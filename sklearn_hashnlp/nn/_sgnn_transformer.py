@@ -76,11 +76,6 @@ class SGNNTransformer(nn.Module):
     dim : int
         Columns of the vector of a sentence.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     References
     ----------
     .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
@@ -160,47 +155,23 @@ class SGNNTransformer(nn.Module):
         self._initialize(layers)
 
     def forward(self, batch: WordBatch) -> Tensor:
-        """Embed sentences.
+        """Embed sentences as unit vectors of shape (n_sentences, dim); zero for a sentence without words.
 
-        Parameters
-        ----------
-        batch : WordBatch
-            The sentences.
-
-        Returns
-        -------
-        Tensor of shape (n_sentences, dim)
-            Unit vectors, zero for a sentence without words; float32, also of half precision and under autocast, or
-            float64 of float64.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
+        They are float32, also of half precision and under autocast, or float64 of float64.
         """
         return self.embed_sentences(self.word_vectors(batch.projections), batch.words, batch.weights)
 
     def embed_sentences(self, vectors: Tensor, words: Tensor, weights: Tensor) -> Tensor:
-        """Embed sentences whose words have been embedded.
+        """Embed sentences, as :meth:`forward`, from vectors of words that :meth:`word_vectors` computed.
 
         Parameters
         ----------
         vectors : Tensor of shape (n_distinct, embedding_dim)
-            The vectors of words, from :meth:`word_vectors`.
+            The vectors of words.
         words : Tensor of shape (n_sentences, longest), dtype int64
             The words of each sentence, as indices of rows of ``vectors``; -1 is padding.
         weights : Tensor of shape (n_sentences, longest), dtype float32
             The weight of each word in the pooling; not negative, and 0 at padding.
-
-        Returns
-        -------
-        Tensor of shape (n_sentences, dim)
-            As :meth:`forward`.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no vector.
         """
         _check_words(len(vectors), words, weights)
         encoded = self.widen(torch.cat(self._encode(vectors, words, None), dim=2))
@@ -208,22 +179,12 @@ class SGNNTransformer(nn.Module):
         return pooled
 
     def word_vectors(self, projections: Tensor) -> Tensor:
-        """Embed words: the input of the first layer without the positional encoding.
+        """Return x = W p of each word, plus its vector from the tables, of shape (n_words, embedding_dim).
 
         Parameters
         ----------
         projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
             Bits, or real-valued projections.
-
-        Returns
-        -------
-        Tensor of shape (n_words, embedding_dim)
-            x = W p of each word, plus its vector from the tables.
-
-        Raises
-        ------
-        ValueError
-            If the projections have another shape.
         """
         if projections.dim() != 2 or projections.shape[1] != self.n_features:
             raise ValueError(
@@ -243,20 +204,14 @@ class SGNNTransformer(nn.Module):
         Parameters
         ----------
         batch : WordBatch
-            The sentences.
         hidden : Tensor of shape (n_sentences, longest), dtype bool, default=None
             Mask of the words that are hidden from the network, which reads zeros instead of x; see
-            :class:`MaskedWordHead`.
+            ``MaskedWordHead``.
 
         Returns
         -------
         Tensor of shape (n_sentences, longest, embedding_dim)
             The vectors; arbitrary at padding.
-
-        Raises
-        ------
-        ValueError
-            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
         """
         vectors = self.word_vectors(batch.projections)
         _check_words(len(vectors), batch.words, batch.weights)
@@ -294,13 +249,7 @@ class SGNNTransformer(nn.Module):
                     last.bias.zero_()
 
     def extra_repr(self) -> str:
-        """Describe the module in ``repr``.
-
-        Returns
-        -------
-        str
-            The parameters that its submodules do not show.
-        """
+        """Describe the module in ``repr``."""
         return f"depths={self.depths}, init={self.init!r}, dim={self.dim}"
 
 

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp._idf import map_distinct
-from sklearn_hashnlp.nn._autograd import is_readable, is_traced
 from sklearn_hashnlp.nn._hashing import INTEGERS
-from sklearn_hashnlp.trees._counts import class_counts
+from sklearn_hashnlp.nn._tensors import is_readable, is_traced
+from sklearn_hashnlp.trees._arrays import class_counts
 
 _REDUCTIONS = ("mean", "sum", "none")
 
@@ -147,18 +147,7 @@ class SoftmaxLayer(nn.Module):
         """Set the biases from class counts."""
 
     def predict(self, input: Tensor) -> Tensor:  # noqa: A002
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-
-        Returns
-        -------
-        Tensor of shape (...), dtype int64
-            The predicted class of each row.
-        """
+        """Predict the most probable class of each row, int64 of shape (...)."""
         with torch.no_grad():
             return self.log_prob(input).argmax(dim=-1)
 
@@ -178,11 +167,6 @@ class SoftmaxLayer(nn.Module):
             Log-probabilities in descending order; float32, or float64 for float64 input.
         classes : Tensor of shape (..., k), dtype int64
             The classes in that order.
-
-        Raises
-        ------
-        ValueError
-            If ``k`` is out of range.
         """
         if not 1 <= k <= self.n_classes:
             raise ValueError(f"{type(self).__name__}: k must be between 1 and n_classes={self.n_classes}, got {k}.")
@@ -191,20 +175,7 @@ class SoftmaxLayer(nn.Module):
         return log_probs, classes
 
     def sample(self, input: Tensor, *, generator: torch.Generator | None = None) -> Tensor:  # noqa: A002
-        """Sample a class for each row from the predicted distribution.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-        generator : torch.Generator, default=None
-            Random generator; None is torch's default generator.
-
-        Returns
-        -------
-        Tensor of shape (...), dtype int64
-            The sampled class of each row.
-        """
+        """Sample a class for each row from the predicted distribution, int64 of shape (...)."""
         with torch.no_grad():
             probabilities = flatten_rows(self.log_prob(input).exp())
             classes = torch.multinomial(probabilities, 1, generator=generator).squeeze(1)
@@ -236,11 +207,6 @@ class FullSoftmax(SoftmaxLayer):
         One row for each class, initialized uniformly in +-1/sqrt(in_features), as in :class:`torch.nn.Linear`.
     bias : Parameter of shape (n_classes,)
         One value for each class, initialized as the weight; :meth:`init_bias` sets it from class counts.
-
-    Raises
-    ------
-    ValueError
-        If a size is less than 1, or the reduction is unknown.
 
     See Also
     --------
@@ -291,20 +257,7 @@ class FullSoftmax(SoftmaxLayer):
 
     @torch.no_grad()
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases to the logarithms of class counts, each plus one (add-one smoothing).
-
-        For an input of zeros, the probability of each class is its share of these counts.
-
-        Parameters
-        ----------
-        counts : array-like of shape (n_classes,)
-            Class counts.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there is not one finite count >= 0 for each class.
-        """
+        """Set the biases to the logarithms of class counts of shape (n_classes,), each plus one (add-one smoothing)."""
         smoothed = smoothed_counts(counts, self.n_classes, "FullSoftmax.init_bias")
         self.bias.copy_(torch.from_numpy(map_distinct(math.log, smoothed / smoothed.sum())))
 
@@ -324,13 +277,6 @@ class FullSoftmax(SoftmaxLayer):
             log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for float64 input.
         loss : Tensor of shape (), or (...) with ``reduction="none"``
             Negative log-likelihood; NaN for the mean over no rows.
-
-        Raises
-        ------
-        ValueError
-            If a shape is wrong, or a target is out of range (only checked on the CPU).
-        TypeError
-            If an argument is not a Tensor, or the target does not have an integer dtype.
         """
         rows = check_input("FullSoftmax", input, self.in_features)
         shape = input.shape[:-1]
@@ -340,18 +286,7 @@ class FullSoftmax(SoftmaxLayer):
         return make_output(log_probs, keep, shape, self.reduction)
 
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
-        """Compute the log-probabilities of all classes.
-
-        Parameters
-        ----------
-        input : Tensor of shape (..., in_features)
-            Output of the layer below.
-
-        Returns
-        -------
-        Tensor of shape (..., n_classes)
-            float32, or float64 for float64 input.
-        """
+        """Compute the log-probabilities of all classes, of shape (..., n_classes)."""
         weight = self.weight[: self.n_classes]  # a tied table may have rows for other words
         return functional.log_softmax(at_least_float32(functional.linear(input, weight, self.bias)), dim=-1)
 

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels.trees._features import NODE_STEP
-from sklearn_hashnlp.nn._autograd import is_traced
 from sklearn_hashnlp.nn._hashing import mix_tensor, slot_tensor
 from sklearn_hashnlp.nn._softmax_layers import at_least_float32
+from sklearn_hashnlp.nn._tensors import is_traced
 from sklearn_hashnlp.trees import SoftmaxTree
 
 

@@ -36,25 +36,12 @@ class WordBatch(NamedTuple):
     weights: Tensor
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> WordBatch:
-        """Move the batch to a device.
-
-        Parameters
-        ----------
-        device : torch.device or str
-            The device.
-        non_blocking : bool, default=False
-            Whether to copy asynchronously, if the tensors are in pinned memory.
-
-        Returns
-        -------
-        WordBatch
-            The batch on that device.
-        """
+        """Move the batch to a device; ``non_blocking`` copies asynchronously, if the tensors are in pinned memory."""
         return WordBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in self))
 
 
 class WordVectors(NamedTuple):
-    """The vectors of words, from which a :class:`SentenceNetwork` embeds sentences.
+    """The vectors of words, from which a ``SentenceNetwork`` embeds sentences.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Word embeddings: a table, a linear layer over projections, and locality-sensitive hashing."""
+"""Word embeddings: a table, averages of it, a linear layer over projections, and locality-sensitive hashing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels._rows import sum_rows
-from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
+from sklearn_hashnlp.kernels.embeddings._weighted_averages import average_rows, average_rows_gradient
+from sklearn_hashnlp.nn._tensors import kernels_apply, sparse_gradient
 
 
 class WordTable(nn.Embedding):
@@ -132,11 +133,6 @@ class LSHEmbedding(nn.Module):
     tables : torch.nn.EmbeddingBag
         All tables, concatenated, with sparse gradients. Initialized with zeros.
 
-    Raises
-    ------
-    ValueError
-        If a size is not positive, ``table_bits`` is more than 31, or ``key_bits`` is not from ``table_bits`` to 62.
-
     References
     ----------
     .. [1] Charikar (2002). Similarity estimation techniques from rounding algorithms. STOC, section 3.
@@ -164,43 +160,20 @@ class LSHEmbedding(nn.Module):
         nn.init.zeros_(self.tables.weight)
 
     def forward(self, projections: Tensor) -> Tensor:
-        """Embed words.
+        """Return the vector of each word, of shape (n_words, embedding_dim).
 
         Parameters
         ----------
         projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
             Bits, 0 and 1; or real-valued projections, which are thresholded at zero.
-
-        Returns
-        -------
-        Tensor of shape (n_words, embedding_dim)
-            The vector of each word.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than ``n_tables * table_bits`` columns, or ``n_tables * key_bits``.
         """
         vectors: Tensor = self.tables(self.buckets(projections))
         return vectors
 
     def buckets(self, projections: Tensor) -> Tensor:
-        """Return the rows of each word.
+        """Return the rows of each word in :attr:`tables`, int64 of shape (n_words, n_tables).
 
-        Parameters
-        ----------
-        projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
-            Bits or real-valued projections, as for :meth:`forward`.
-
-        Returns
-        -------
-        Tensor of shape (n_words, n_tables), dtype int64
-            Row indices of :attr:`tables`. The first bit of a bucket is the most significant.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than ``n_tables * table_bits`` columns, or ``n_tables * key_bits``.
+        ``projections`` are as for :meth:`forward`. The first bit of a bucket is the most significant.
         """
         n_bits = self.n_tables * self.key_bits
         if projections.shape[1] < n_bits:
@@ -221,3 +194,88 @@ class LSHEmbedding(nn.Module):
         """Describe the module in ``repr``."""
         hashed = f", key_bits={self.key_bits}" if self.key_bits > self.table_bits else ""
         return f"n_tables={self.n_tables}, table_bits={self.table_bits}{hashed}"
+
+
+_HALF_LIVES = (None, 3.0)  # number of words after which the weight halves, for each average; None is constant
+_SCALE = 4.0  # chosen empirically: the average of many vectors is short and learns slowly
+
+
+class WordAverages(nn.Module):
+    """Two averages of the vectors of words: equally weighted, and with larger weights of later words."""
+
+    weights: Tensor
+
+    def __init__(
+        self,
+        n_words: int,
+        padding_id: int | None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        distance = torch.arange(n_words - 1, -1, -1, dtype=torch.float32, device=device)
+        rows = [torch.ones_like(distance) if life is None else 0.5 ** (distance / life) for life in _HALF_LIVES]
+        self.padding_id = padding_id
+        self.n_averages = len(rows)
+        self.register_buffer("weights", torch.stack(rows).to(dtype or torch.float32), persistent=False)
+
+    def forward(
+        self,
+        embedding: nn.Module,
+        words: Tensor,  # (rows, n_words) or (rows, n_words, width)
+    ) -> Tensor:  # (rows, n_averages * embedding_dim)
+        """Average the vectors of words that are not padding; zeros if there are none."""
+        ids = words if words.dim() == 2 else words[..., 0]
+        is_padding = torch.zeros_like(ids, dtype=torch.bool) if self.padding_id is None else ids == self.padding_id
+        if isinstance(embedding, WordTable):
+            table, rows = embedding.weight, ids
+        else:  # each distinct word once
+            distinct, rows = torch.unique(ids, return_inverse=True)
+            table = embedding(_first_of_each(words, rows, len(distinct)))
+        rows = rows.masked_fill(is_padding, -1)
+        if kernels_apply(table):
+            is_sparse = isinstance(embedding, WordTable) and embedding.sparse
+            averages: Tensor = _Average.apply(table, rows, self.weights, is_sparse)  # type: ignore[no-untyped-call]  # torch has no types for it
+        else:
+            averages = _average(table, rows, self.weights.to(table.dtype))
+        return (averages * _SCALE).flatten(1)
+
+
+def _first_of_each(words: Tensor, indices: Tensor, n_distinct: int) -> Tensor:
+    """Return one word for each index."""
+    flat = words.reshape(indices.numel(), -1)
+    chosen = flat.new_empty((n_distinct, flat.shape[1]))
+    chosen[indices.reshape(-1)] = flat
+    return chosen if words.dim() == 3 else chosen.squeeze(1)
+
+
+def _average(table: Tensor, rows: Tensor, weights: Tensor) -> Tensor:
+    shares = weights * (rows >= 0).unsqueeze(1)  # (groups, n_averages, width)
+    shares = shares / shares.sum(dim=2, keepdim=True).clamp_min(torch.finfo(table.dtype).tiny)
+    return shares @ table[rows.clamp_min(0)]
+
+
+class _Average(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, rows: Tensor, weights: Tensor, sparse: bool) -> Tensor:
+        ctx.save_for_backward(rows, weights)  # lets torch detect changes before the backward pass
+        averages, ctx.scales = average_rows(table.detach().numpy(), rows.numpy(), weights.numpy())
+        ctx.shape, ctx.sparse = table.shape, sparse
+        return torch.from_numpy(averages)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        rows, weights = ctx.saved_tensors
+        if torch.is_grad_enabled():  # create_graph=True: the gradient must be differentiable
+            mask = (rows >= 0).unsqueeze(1)
+            factors = weights.to(gradient.dtype) * torch.from_numpy(ctx.scales).unsqueeze(2) * mask
+            values = (factors.unsqueeze(3) * gradient.unsqueeze(2)).sum(dim=1).flatten(0, 1)
+            dense = gradient.new_zeros(ctx.shape).index_add(0, rows.clamp_min(0).flatten(), values)
+            return dense, None, None, None
+        distinct, sums = average_rows_gradient(
+            gradient.detach().contiguous().numpy(), rows.numpy(), weights.numpy(), ctx.scales, ctx.shape[0]
+        )
+        indices, values = torch.from_numpy(distinct), torch.from_numpy(sums)
+        if ctx.sparse:
+            return sparse_gradient(indices, values, ctx.shape), None, None, None
+        return gradient.new_zeros(ctx.shape).index_copy_(0, indices, values), None, None, None

@@ -21,9 +21,8 @@ class RowwiseAdagrad(RowwiseOptimizer):
         G_r <- G_r + mean_c g_(r,c)^2        w_r <- w_r - lr g_r / (sqrt(G_r) + eps)
 
     A row is the number, vector or matrix at one index of the first axis. Rows without a gradient are neither read nor
-    written, so the cost of a step does not depend on the size of the table. A parameter with dense gradients has an
-    accumulator for each element and is trained exactly as by :class:`torch.optim.Adagrad` [1]_. After its first sparse
-    gradient, it is trained row by row, also by dense gradients.
+    written, so the cost of a step does not depend on the size of the table. A parameter with dense gradients is trained
+    exactly as by :class:`torch.optim.Adagrad` [1]_, but row by row after its first sparse gradient.
 
     Parameters
     ----------
@@ -40,11 +39,6 @@ class RowwiseAdagrad(RowwiseOptimizer):
     average_after : int, default=None
         Number of steps after which to start averaging the weights; :meth:`load_average` then replaces the weights by
         their mean [3]_. None does not average.
-
-    See Also
-    --------
-    RowwiseAdam : Adam, row by row.
-    RowwiseSGD : Stochastic gradient descent, row by row.
 
     References
     ----------
@@ -64,8 +58,7 @@ class RowwiseAdagrad(RowwiseOptimizer):
     >>> embedding = HashEmbedding(10_000, 16, num_buckets=500, sparse=True)
     >>> optimizer = RowwiseAdagrad(embedding.parameters(), lr=0.1)
     >>> ids, before = torch.arange(5), embedding.pool.detach().clone()
-    >>> loss = embedding(ids).square().sum()
-    >>> loss.backward()
+    >>> embedding(ids).square().sum().backward()
     >>> optimizer.step()
     >>> (embedding.pool != before).any(dim=1).sum().item() <= 10  # five ids of two rows each
     True

@@ -24,8 +24,7 @@ class RowwiseAdam(RowwiseOptimizer):
 
     So the bias correction of a rare row depends on its own steps, not on all steps of the optimizer. Rows without a
     gradient are neither read nor written, so their momentum does not move them. A parameter with dense gradients is
-    trained exactly as by :class:`torch.optim.Adam` [1]_. After its first sparse gradient, it is trained row by row,
-    also by dense gradients.
+    trained exactly as by :class:`torch.optim.Adam` [1]_, but row by row after its first sparse gradient.
 
     Parameters
     ----------
@@ -37,23 +36,12 @@ class RowwiseAdam(RowwiseOptimizer):
         Decay rates of the two moments.
     eps : float, default=1e-8
         Added to the denominator for numerical stability.
-    weight_decay : float, default=0
-        Decoupled weight decay, as in AdamW [2]_: each update also subtracts ``lr * weight_decay`` times the parameter.
-        Only the rows of a table with a gradient decay, in proportion to the number of their own steps. Put parameters
-        that should not decay, such as biases, into a group with ``weight_decay`` 0.
-    average_after : int, default=None
-        Number of steps after which to start averaging the weights; :meth:`load_average` then replaces the weights by
-        their mean. None does not average.
-
-    See Also
-    --------
-    RowwiseAdagrad : AdaGrad, row by row.
-    RowwiseSGD : Stochastic gradient descent, row by row.
+    weight_decay, average_after
+        As in :class:`RowwiseAdagrad`.
 
     References
     ----------
     .. [1] Kingma & Ba (2015). Adam: a method for stochastic optimization. ICLR, arXiv:1412.6980, algorithm 1.
-    .. [2] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR, arXiv:1711.05101.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Base class of the row-wise optimizers: in-place updates of rows, and weight averaging."""
+"""Base class of the row-wise optimizers: in-place updates of rows, weight averaging, and clipping of gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 
 from sklearn_hashnlp.kernels.embeddings._bags import RowGradients
 from sklearn_hashnlp.kernels.embeddings._row_updates import add_average_offset, are_ascending, decay_rows
-from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+from sklearn_hashnlp.nn._tensors import lazy_zeros
 
 # torch wraps these methods so that its compiler skips them; the first call would import the compiler (two seconds).
 _add_param_group, _load_state_dict = unwrap(Optimizer.add_param_group), unwrap(Optimizer.load_state_dict)
@@ -43,28 +43,11 @@ class RowwiseOptimizer(Optimizer):
         super().__init__(params, defaults | {"average_after": average_after, "steps": 0})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a parameter group.
-
-        Parameters
-        ----------
-        param_group : dict
-            ``params`` and the options that differ from the optimizer's defaults.
-        """
+        """Add a parameter group: ``params`` and the options that differ from the optimizer's defaults."""
         _add_param_group(self, param_group)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the state of an optimizer of the same class.
-
-        Parameters
-        ----------
-        state_dict : dict
-            A result of ``state_dict``.
-
-        Raises
-        ------
-        ValueError
-            If the state is of another optimizer, or the number of parameter groups or parameters differs.
-        """
+        """Load the state of an optimizer of the same class."""
         missing = {name for group in state_dict["param_groups"] for name in self.defaults.keys() - group.keys()}
         unknown = {name for state in state_dict["state"].values() for name in state} - self.state_names
         if missing or unknown:
@@ -77,13 +60,7 @@ class RowwiseOptimizer(Optimizer):
         _load_state_dict(self, state_dict)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Reset all gradients.
-
-        Parameters
-        ----------
-        set_to_none : bool, default=True
-            False fills dense gradients with zeros instead; sparse gradients always become None.
-        """
+        """Reset all gradients; ``set_to_none=False`` fills dense gradients with zeros instead."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 if set_to_none or parameter.grad is None or parameter.grad.is_sparse:
@@ -95,24 +72,9 @@ class RowwiseOptimizer(Optimizer):
     def step(
         self, closure: Callable[[], Any] | None = None, *, row_gradients: Mapping[Tensor, RowGradients] | None = None
     ) -> Any:
-        """Take one optimization step.
+        """Take one optimization step, and return the result of ``closure``, which evaluates the model again.
 
-        Parameters
-        ----------
-        closure : callable, default=None
-            Evaluates the model again and returns the loss.
-        row_gradients : mapping of Tensor to RowGradients, default=None
-            Gradients of tables on the CPU, used instead of their ``grad``.
-
-        Returns
-        -------
-        object
-            The result of ``closure``.
-
-        Raises
-        ------
-        ValueError
-            If a gradient is sparse along more than the first axis.
+        ``row_gradients`` are gradients of tables on the CPU, used instead of their ``grad``.
         """
         loss = None
         if closure is not None:
@@ -134,10 +96,7 @@ class RowwiseOptimizer(Optimizer):
     def load_average(self) -> bool:
         """Set every parameter to its mean over the steps since ``average_after``, and stop averaging.
 
-        Returns
-        -------
-        bool
-            Whether there was a mean to load.
+        Return whether there was a mean to load.
         """
         loaded = False
         for group in self.param_groups:
@@ -275,3 +234,60 @@ def _is_compiled(table: Tensor) -> bool:
 
 def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
     return lazy_zeros(shape, dtype=like.dtype, device=like.device)
+
+
+_EPS = 1e-6  # as in torch
+
+
+@torch.no_grad()
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> Tensor:
+    """Scale all gradients in place so that their total norm is at most ``max_norm``.
+
+    :func:`torch.nn.utils.clip_grad_norm_` does not support sparse gradients. Here a row that occurs several times in a
+    sparse gradient counts once, with the sum of its occurrences: the norm is that of the dense gradient [1]_.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        A parameter or parameters; parameters without a gradient are ignored.
+    max_norm : float
+        Maximum norm.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The norm before clipping.
+
+    References
+    ----------
+    .. [1] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural networks. ICML,
+           arXiv:1211.5063, algorithm 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.optim import clip_grad_norm_
+    >>> embedding = torch.nn.Embedding(100, 1, sparse=True)
+    >>> embedding(torch.tensor([7, 7, 9])).sum().backward()
+    >>> clip_grad_norm_(embedding.parameters(), max_norm=1.0)  # of 2 and 1
+    tensor(2.2361)
+    >>> embedding.weight.grad.to_dense().norm()
+    tensor(1.0000)
+    """
+    values = []
+    for parameter in [parameters] if isinstance(parameters, Tensor) else parameters:
+        if parameter.grad is None:
+            continue
+        if parameter.grad.is_sparse:
+            parameter.grad = coalesced(parameter.grad)
+            values.append(parameter.grad._values())
+        else:
+            values.append(parameter.grad)
+    if not values:
+        return torch.tensor(0.0)
+    device = values[0].device
+    norm: Tensor = torch.stack([torch.linalg.vector_norm(part).to(device) for part in values]).norm()
+    factor = (max_norm / (norm + _EPS)).clamp(max=1.0)
+    for part in values:
+        part.mul_(factor.to(part.device))
+    return norm

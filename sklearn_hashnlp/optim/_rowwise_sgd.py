@@ -30,22 +30,8 @@ class RowwiseSGD(RowwiseOptimizer):
         Parameters to train, or dicts that define parameter groups.
     lr : float, default=0.1
         Learning rate.
-    weight_decay : float, default=0
-        Decoupled weight decay, as in AdamW [1]_: each update also subtracts ``lr * weight_decay`` times the parameter.
-        Only the rows of a table with a gradient decay, in proportion to the number of their own steps. Put parameters
-        that should not decay, such as biases, into a group with ``weight_decay`` 0.
-    average_after : int, default=None
-        Number of steps after which to start averaging the weights; :meth:`load_average` then replaces the weights by
-        their mean. None does not average.
-
-    See Also
-    --------
-    RowwiseAdagrad : AdaGrad, row by row.
-    RowwiseAdam : Adam, row by row.
-
-    References
-    ----------
-    .. [1] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR, arXiv:1711.05101.
+    weight_decay, average_after
+        As in :class:`RowwiseAdagrad`.
 
     Examples
     --------

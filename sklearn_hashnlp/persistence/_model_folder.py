@@ -41,10 +41,9 @@ def save_model(
     """Save a model as a folder that can be loaded without running code from it.
 
     The folder holds ``weights.safetensors``, the complete model (the arrays, and in its header the classes,
-    parameters, seeds and versions), and ``parameters.json``, a copy of that header for people and scripts to read. A
-    model card for people, ``README.md``, describes the model and how to load it.
-    Saving is atomic: the files are written under temporary names and then renamed, the weights last, so that readers
-    always load either the old or the new model, even during a save or after a killed one.
+    parameters, seeds and versions); ``parameters.json``, a copy of that header for people and scripts to read; and
+    ``README.md``, a model card. Saving is atomic: readers always load either the old or the new model, even during a
+    save or after a killed one.
 
     Parameters
     ----------
@@ -62,29 +61,15 @@ def save_model(
         would on this one. Only with ``precision="float32"``.
     card : dict of str to dict or None, default=None
         Additional sections of the model card, such as the data and the accuracy: tables of names and values by their
-        titles. The card also has the labels, the metrics of the last epoch, the parameters, the size and the versions.
-        It has no date, so it is reproducible. A ``README.md`` that was not written by this function is kept.
+        titles. A ``README.md`` that was not written by this function is kept.
 
     Raises
     ------
     TypeError
         If the model is of another class, or has a parameter that is code or an object (a function as ``analyzer``,
-        ``callbacks``, a ``RandomState``), or a folder of pickles (``memory``). The message names it. Or if ``card`` is
-        not a dict of tables. Nothing is written then.
-    ValueError
-        If ``precision`` is invalid, or not ``"float32"`` with ``training_state=True``; if there is no training state,
-        a table has infinite values or values too large for float16, or the model is nested too deeply. Nothing is
-        written then.
-    sklearn.exceptions.NotFittedError
-        If the model was not fitted.
+        ``callbacks``, a ``RandomState``), or a folder of pickles (``memory``). The message names it.
     FileExistsError
         If the folder holds other files but no model, or is a file.
-    OSError
-        If the files cannot be written. An older model in the folder is kept.
-
-    See Also
-    --------
-    load_model : Load a model.
 
     Examples
     --------
@@ -146,18 +131,8 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
     FileNotFoundError
         If the folder does not exist or holds no model.
     ModelFormatError
-        If the model is incomplete or damaged, if ``parameters.json`` was edited, or if the model was saved in a newer
-        format or with another specification of the hash functions.
-
-    See Also
-    --------
-    save_model : Save a model.
-
-    Notes
-    -----
-    The model is loaded from ``weights.safetensors`` only. A ``parameters.json`` with another digest is from a save
-    that was interrupted or has not finished, and is ignored. One with the same digest but other content was edited by
-    hand and raises an error, because the edit would have no effect.
+        If the model is incomplete or damaged, if ``parameters.json`` was edited, which would have no effect, or if the
+        model was saved in a newer format or with another specification of the hash functions.
 
     Examples
     --------

@@ -39,14 +39,6 @@ def save_word_vectors(
     binary : bool, default=False
         Whether the format is binary or text.
 
-    Raises
-    ------
-    ValueError
-        If there is not one row per word, a vector has NaN or infinite values, or a word is repeated, empty or
-        contains whitespace.
-    OSError
-        If the file cannot be written.
-
     See Also
     --------
     load_word_vectors : Read word vectors.
@@ -91,6 +83,8 @@ def save_word_vectors(
 def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> tuple[list[str], NDArray[np.float32]]:
     r"""Read word vectors in word2vec's text or binary format.
 
+    If a word is repeated, its first vector is used, with a warning, as in gensim.
+
     Parameters
     ----------
     path : str or path-like
@@ -110,17 +104,6 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
     ------
     ModelFormatError
         If the file has another format or is incomplete, or a vector has NaN or values that float32 cannot hold.
-    FileNotFoundError
-        If the file does not exist.
-
-    Warns
-    -----
-    UserWarning
-        If a word is repeated: its first vector is used, as in gensim.
-
-    See Also
-    --------
-    save_word_vectors : Write word vectors.
 
     Examples
     --------

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 class CollisionDisplay:
     """Plot of expected and counted collisions against the number of words, with an upper bound.
 
-    Pass the same axes to draw several hash embeddings into one plot. Both axes are logarithmic; a count of zero, or the
-    lower end of an interval at zero, is clipped.
+    Pass the same axes to draw several hash embeddings into one plot. Both axes are logarithmic; zeros are clipped.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ class CollisionDisplay:
     counted : array-like of shape (n_points,), default=None
         Counts in a simulation.
     intervals : array-like of shape (n_points, 2), default=None
-        Lower and upper ends of the confidence intervals of ``counted``.
+        Confidence intervals of ``counted``.
     bound : array-like of shape (n_points,), default=None
         Upper bounds.
     name : str, default=None
@@ -41,13 +40,8 @@ class CollisionDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes, matplotlib Figure
-        Axes and figure of the plot.
-    line_ : matplotlib Line2D
-        The expected values.
-    points_ : matplotlib Line2D or None
-        The counts, drawn with their confidence intervals.
-    bound_ : matplotlib Line2D or None
-        The upper bounds, dashed.
+    line_, points_, bound_ : matplotlib Line2D
+        The expected values, the counts and the upper bounds; None if they are not given.
 
     Examples
     --------
@@ -93,9 +87,8 @@ class CollisionDisplay:
         ----------
         report : CollisionReport
             The result of :func:`~sklearn_hashnlp.inspection.collision_report`.
-        kind : str, default="embedding"
-            Kind of collisions: ``"column"``, or with hash embeddings also ``"importance weights"``,
-            ``"components"`` or ``"embedding"``.
+        kind : {"column", "importance weights", "components", "embedding"}, default="embedding"
+            Kind of collisions; without hash embeddings only ``"column"``.
         name : str, default=None
             Name in the legend.
         ax : matplotlib Axes, default=None
@@ -104,12 +97,6 @@ class CollisionDisplay:
         Returns
         -------
         CollisionDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If the report has no collisions of this kind.
         """
         curve = report.curve(kind)
         return cls(
@@ -120,27 +107,7 @@ class CollisionDisplay:
         ).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> CollisionDisplay:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other curves; by default a new pyplot figure.
-        line_kw : dict, default=None
-            Properties of the line of expected values, such as ``color``, for ``ax.plot``. Points and bounds have the
-            same color.
-
-        Returns
-        -------
-        CollisionDisplay
-            This display.
-
-        Raises
-        ------
-        ValueError
-            If there is not one value, or one interval, for each number of words, or if there are intervals but no
-            counts.
-        """
+        """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the line for ``ax.plot``."""
         self._check()
         ax, figure = axes_and_figure(ax)
         self.ax_, self.figure_, self.points_, self.bound_ = ax, figure, None, None

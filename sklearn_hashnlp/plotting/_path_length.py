@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 class PathLengthDisplay:
     """Plot of the lengths of the paths from the root of a softmax tree to its classes.
 
-    A point of the curve is the share of the classes, or of the training rows or words if counts are given, that need
-    at most that many decisions, the cost of a hierarchical softmax. Use :meth:`from_tree`. Pass the
-    same axes to draw several trees into one plot.
+    A point of the curve is the share of the classes, weighted by their counts, that need at most that many decisions,
+    the cost of a hierarchical softmax. Pass the same axes to draw several trees into one plot.
 
     Parameters
     ----------
@@ -37,13 +36,10 @@ class PathLengthDisplay:
     mean : float
         Mean length, weighted.
     ax_, figure_ : matplotlib Axes, matplotlib Figure
-        Axes and figure of the plot.
     line_ : matplotlib Line2D
-        The curve.
 
     See Also
     --------
-    SoftmaxTreeDisplay : Plot of a small tree.
     sklearn_hashnlp.trees.SoftmaxTree.depth_statistics : Statistics of the path lengths.
 
     Examples
@@ -79,46 +75,11 @@ class PathLengthDisplay:
     def from_tree(
         cls, tree: SoftmaxTree, counts: ArrayLike | None = None, *, name: str | None = None, ax: Axes | None = None
     ) -> PathLengthDisplay:
-        """Draw the path lengths of a tree.
-
-        Parameters
-        ----------
-        tree : SoftmaxTree
-            The tree.
-        counts : array-like of shape (n_classes,), default=None
-            Counts of the classes; None weighs them equally.
-        name : str, default=None
-            Name in the legend.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; by default a new pyplot figure.
-
-        Returns
-        -------
-        PathLengthDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If there is not one count of 0 or more for each class, or all are 0.
-        """
+        """Draw the path lengths of a tree, weighted by ``counts`` of its classes; ``name`` is for the legend."""
         return cls(tree.depths, counts, name=name).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> PathLengthDisplay:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other curves; by default a new pyplot figure.
-        line_kw : dict, default=None
-            Properties of the curve, such as ``color`` and ``linestyle``, for ``ax.step``.
-
-        Returns
-        -------
-        PathLengthDisplay
-            This display.
-        """
+        """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the curve for ``ax.step``."""
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
         ax, figure = axes_and_figure(ax)

@@ -20,10 +20,8 @@ _ROUNDING = 1e-6  # rounding error of float32 sums
 class ReliabilityDisplay:
     """Reliability diagram: accuracy against the probability of the predicted label, for any number of classes.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions`. Pass the same axes to draw several classifiers into one
-    plot.
     The legend shows the expected calibration error (ECE): the mean distance of the points from the diagonal, weighted
-    by their shares of the samples [1]_.
+    by their shares of the samples [1]_. Pass the same axes to draw several classifiers into one plot.
 
     Parameters
     ----------
@@ -43,7 +41,6 @@ class ReliabilityDisplay:
     mean_confidences, accuracies, counts : ndarray of shape (n_bins,)
         Mean probability, accuracy and number of samples of each bin; NaN and 0 for empty bins.
     ax_, figure_ : matplotlib Axes, matplotlib Figure
-        Axes and figure of the plot.
     line_ : matplotlib Line2D
         A point for each bin that is not empty.
 
@@ -53,8 +50,7 @@ class ReliabilityDisplay:
 
     References
     ----------
-    .. [1] Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML, arXiv:1706.04599,
-           section 2.
+    .. [1] Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML, section 2.
 
     Examples
     --------
@@ -103,32 +99,9 @@ class ReliabilityDisplay:
         name: str | None = None,
         ax: Axes | None = None,
     ) -> ReliabilityDisplay:
-        """Compute the probabilities of a fitted classifier, and draw the plot.
+        """Draw the plot of a fitted classifier with ``predict_proba`` for test samples ``X`` and their labels ``y``.
 
-        Parameters
-        ----------
-        estimator : estimator
-            Fitted classifier with ``predict_proba``.
-        X : array-like of length n_samples
-            Test samples.
-        y : array-like of shape (n_samples,)
-            Labels of the samples.
-        n_bins : int, default=15
-            Number of bins.
-        name : str, default=None
-            Name in the legend; by default the class of the estimator.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; by default a new pyplot figure.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            As in :meth:`from_predictions`.
+        The other parameters are as in :meth:`from_predictions`; the default ``name`` is the class of the estimator.
         """
         name = name or type(estimator).__name__
         return cls.from_predictions(
@@ -166,12 +139,6 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If the shapes do not match, there are no samples, or a probability is not between 0 and 1.
         """
         labels, proba = np.asarray(y_true), np.asarray(y_proba, dtype=np.float64)
         names = np.unique(labels) if classes is None else np.asarray(classes)
@@ -184,20 +151,7 @@ class ReliabilityDisplay:
         return cls(proba.max(axis=1), correct, n_bins=n_bins, name=name).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> ReliabilityDisplay:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other curves; by default a new pyplot figure.
-        line_kw : dict, default=None
-            Properties of the line, such as ``color`` and ``linestyle``, for ``ax.plot``.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            This display.
-        """
+        """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the line for ``ax.plot``."""
         ax, figure = axes_and_figure(ax)
         self.ax_, self.figure_ = ax, figure
         if not ax.lines:

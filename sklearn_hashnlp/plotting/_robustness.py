@@ -24,8 +24,7 @@ RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
 class RobustnessDisplay:
     """Plot of the accuracy of a text classifier against the rate of typing errors in the texts.
 
-    Use :meth:`from_estimator` to measure and draw one curve; :meth:`plot` draws it again. Pass the same axes to draw
-    several classifiers into one plot.
+    Pass the same axes to draw several classifiers into one plot.
 
     Parameters
     ----------
@@ -39,14 +38,12 @@ class RobustnessDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes, matplotlib Figure
-        Axes and figure of the plot.
     line_ : matplotlib Line2D
         Mean over the repetitions. The band around it is one standard deviation wide on each side.
 
     See Also
     --------
     sklearn_hashnlp.text.distort_texts : Add typing errors to texts.
-    sklearn_hashnlp.classifiers.AugmentedTextClassifier : Train a classifier on texts with typing errors as well.
 
     Examples
     --------
@@ -88,8 +85,7 @@ class RobustnessDisplay:
         estimator : estimator
             Fitted classifier of strings.
         X : iterable of str
-            Test texts: a list, tuple or generator, a numpy array, a column or a one-column frame of pandas, polars or
-            Arrow.
+            Test texts.
         y : array-like of shape (n_texts,)
             Labels of the texts.
         rates : sequence of float, default=(0.0, 0.02, 0.05, 0.1, 0.2)
@@ -106,12 +102,6 @@ class RobustnessDisplay:
         Returns
         -------
         RobustnessDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If a rate is not from 0 to 1, ``X`` is a single string or a table, or if the estimator raises one.
         """
         texts = list(as_documents(X, caller=cls.__name__))
         accuracies = [
@@ -124,25 +114,7 @@ class RobustnessDisplay:
         return cls(rates, accuracies, name=name or type(estimator).__name__).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> RobustnessDisplay:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other curves; by default a new pyplot figure.
-        line_kw : dict, default=None
-            Properties of the line, such as ``color`` and ``linestyle``, for ``ax.plot``.
-
-        Returns
-        -------
-        RobustnessDisplay
-            This display.
-
-        Raises
-        ------
-        ValueError
-            If there is not one row of accuracies for each rate.
-        """
+        """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the line for ``ax.plot``."""
         if self.accuracies.ndim != 2 or len(self.accuracies) != len(self.rates):
             raise ValueError(
                 "RobustnessDisplay needs a row of accuracies for each rate and a column for each repetition, but for "

@@ -22,7 +22,7 @@ class SizeAccuracyDisplay:
     """Plot of the accuracy of models against their size in bytes, with the Pareto front.
 
     A model is on the front if no smaller model is as good. Pass the same axes to draw several sets of models into one
-    plot. The axis of sizes is logarithmic.
+    plot.
 
     Parameters
     ----------
@@ -42,7 +42,6 @@ class SizeAccuracyDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes, matplotlib Figure
-        Axes and figure of the plot.
     points_ : matplotlib PathCollection
         The models.
     line_ : matplotlib Line2D
@@ -95,24 +94,10 @@ class SizeAccuracyDisplay:
         score_name: str = "accuracy",
         ax: Axes | None = None,
     ) -> SizeAccuracyDisplay:
-        """Draw the models of a search: each complete trial with tables of float32 and of int8.
+        """Draw the models of a search by :func:`~sklearn_hashnlp.classifiers.tune_text_classifier`.
 
-        Parameters
-        ----------
-        result : TuningResult
-            The result of :func:`~sklearn_hashnlp.classifiers.tune_text_classifier`. Its first trial, the parameters of
-            the estimator as they are, is the model to compare with.
-        name : str, default=None
-            Name in the legend.
-        score_name : str, default="accuracy"
-            Label of the y axis, for a search with another ``scoring``.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; by default a new pyplot figure.
-
-        Returns
-        -------
-        SizeAccuracyDisplay
-            The drawn display.
+        The models are the complete trials, with tables of float32 and of int8. The first trial, the parameters of the
+        estimator as they are, is the model to compare with. The other parameters are as for the class and :meth:`plot`.
         """
         models = result.models
         first = next((model for model in models if model.number == 0), None)
@@ -127,37 +112,13 @@ class SizeAccuracyDisplay:
         return display.plot(ax=ax)
 
     def front(self) -> NDArray[np.int64]:
-        """Return the indices of the models on the Pareto front.
-
-        Returns
-        -------
-        ndarray of shape (n_front,) of int64
-            The indices by ascending size.
-        """
+        """Return the indices of the models on the Pareto front by ascending size, int64 of shape (n_front,)."""
         from sklearn_hashnlp.classifiers.tuning._result import pareto_front
 
         return pareto_front(self.sizes, self.scores)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> SizeAccuracyDisplay:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into, which may hold other models; by default a new pyplot figure.
-        line_kw : dict, default=None
-            Properties of the line of the Pareto front, such as ``color``, for ``ax.plot``. The points have its color.
-
-        Returns
-        -------
-        SizeAccuracyDisplay
-            This display.
-
-        Raises
-        ------
-        ValueError
-            If there is not one score for each size, there are none, a size is not positive, or a score is not finite.
-        """
+        """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the front for ``ax.plot``."""
         self._check()
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 

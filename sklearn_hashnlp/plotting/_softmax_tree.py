@@ -26,8 +26,6 @@ _N_ITERATIONS = 50
 class SoftmaxTreeDisplay:
     """Plot of the inner nodes and classes of a small tree, with the root on top.
 
-    Use :meth:`from_tree` to draw a tree; :meth:`plot` draws it again.
-
     Parameters
     ----------
     tree : SoftmaxTree
@@ -38,7 +36,6 @@ class SoftmaxTreeDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes, matplotlib Figure
-        Axes and figure of the plot.
 
     See Also
     --------
@@ -65,47 +62,11 @@ class SoftmaxTreeDisplay:
     def from_tree(
         cls, tree: SoftmaxTree, names: Sequence[str] | None = None, ax: Axes | None = None
     ) -> SoftmaxTreeDisplay:
-        """Draw a tree.
-
-        Parameters
-        ----------
-        tree : SoftmaxTree
-            The tree, of at most 100 classes.
-        names : sequence of str, default=None
-            Names of the V classes; by default their ids.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; by default a new pyplot figure.
-
-        Returns
-        -------
-        SoftmaxTreeDisplay
-            The drawn display.
-
-        Raises
-        ------
-        ValueError
-            If the tree has more than 100 classes, or there is not one name for each.
-        """
+        """Draw a tree with the given names of its classes into ``ax``, by default a new figure."""
         return cls(tree, names).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> SoftmaxTreeDisplay:
-        """Draw the tree.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; by default a new pyplot figure.
-
-        Returns
-        -------
-        SoftmaxTreeDisplay
-            This display.
-
-        Raises
-        ------
-        ValueError
-            If the tree has more than 100 classes, or there is not one name for each.
-        """
+        """Draw into ``ax``, by default a new figure."""
         tree, names = self.tree, self.names
         if tree.n_classes > _MAX_CLASSES:
             raise ValueError(

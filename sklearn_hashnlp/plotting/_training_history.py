@@ -24,13 +24,10 @@ _HEADROOM = 1.25  # height of the axes relative to the largest loss and an accur
 class TrainingHistoryDisplay:
     """Plot of losses and validation accuracy over the epochs of training.
 
-    Use :meth:`from_estimator` to draw the history of an estimator; :meth:`plot` draws it again.
-
     Parameters
     ----------
     history : sequence of mappings
-        One mapping per epoch with ``train_loss`` and, with a validation set, ``valid_loss`` and
-        ``valid_acc``. Other keys are ignored.
+        One mapping per epoch with ``train_loss`` and, with a validation set, ``valid_loss`` and ``valid_acc``.
 
     Attributes
     ----------
@@ -39,11 +36,6 @@ class TrainingHistoryDisplay:
     accuracy_ax_ : matplotlib Axes or None
         Axes of the accuracy, with its scale on the right; None without a validation set.
     figure_ : matplotlib Figure
-        Figure of both axes.
-
-    See Also
-    --------
-    sklearn.metrics.ConfusionMatrixDisplay : Plot of true and predicted labels.
 
     Examples
     --------
@@ -67,27 +59,7 @@ class TrainingHistoryDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> TrainingHistoryDisplay:
-        """Draw the training history of a fitted estimator.
-
-        Parameters
-        ----------
-        estimator : estimator
-            Fitted estimator with the attribute ``history_``, or a pipeline that ends with one.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; by default a new pyplot figure.
-
-        Returns
-        -------
-        TrainingHistoryDisplay
-            The drawn display.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the estimator was not fitted.
-        ValueError
-            If the estimator has no ``history_``, or one without epochs, as after the dual solver.
-        """
+        """Draw the ``history_`` of a fitted estimator, or of a pipeline's last step, into ``ax`` or a new figure."""
         check_is_fitted(estimator)
         if isinstance(estimator, Pipeline):
             estimator = estimator[-1]
@@ -100,18 +72,7 @@ class TrainingHistoryDisplay:
         return cls(history).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> TrainingHistoryDisplay:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; by default a new pyplot figure.
-
-        Returns
-        -------
-        TrainingHistoryDisplay
-            This display.
-        """
+        """Draw into ``ax``, by default a new figure."""
         from matplotlib.ticker import FixedLocator, MaxNLocator
 
         if not any("train_loss" in epoch for epoch in self.history):

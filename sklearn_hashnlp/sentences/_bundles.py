@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
 from sklearn_hashnlp.nn._word_batch import Pooling
-from sklearn_hashnlp.training._bundles import Bundle
+from sklearn_hashnlp.training._settings import Bundle
 
 SentenceLoss: TypeAlias = Literal["bxent", "infonce", "proximity", "vmf"]
 Weight: TypeAlias = float | tuple[float, float]

@@ -37,11 +37,16 @@ from sklearn_hashnlp.sentences._training import (
 )
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
-from sklearn_hashnlp.training._bundles import check_bundles
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
-from sklearn_hashnlp.training._settings import Device, TrainingSettings, check_callbacks, draw_seeds, resolve_device
+from sklearn_hashnlp.training._settings import (
+    Device,
+    TrainingSettings,
+    check_training_parameters,
+    draw_seeds,
+    resolve_device,
+)
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 _MASK_PROBABILITY = 0.15  # of masking a word
@@ -138,7 +143,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     n_parameters_ : int
         Number of parameters of the network.
     net_ : skorch.NeuralNet
-        The trained net; ``net_.module_.network`` is a :class:`~sklearn_hashnlp.nn.SentenceNetwork`.
+        The trained net; ``net_.module_.network`` is its torch module.
 
     See Also
     --------
@@ -370,8 +375,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         """Check constraints between parameters."""
         name = type(self).__name__
         network, objectives = as_network(self.network), as_objectives(self.objectives)
-        check_callbacks(self)
-        check_bundles(self)
+        check_training_parameters(self)
         network._check()
         objectives._check()
         pair = self.ngram_range

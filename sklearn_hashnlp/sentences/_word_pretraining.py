@@ -14,7 +14,8 @@ from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer, WordBatch
+from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
+from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader

@@ -3,11 +3,8 @@
 from sklearn_hashnlp.text._auto_ngram_vectorizer import AutoNgramVectorizer
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._distort_texts import distort_texts
-from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._frequent_ngram_vectorizer import FrequentNgramVectorizer
 from sklearn_hashnlp.text._hashing_ngram_vectorizer import HashingNgramVectorizer
-from sklearn_hashnlp.text._ngram_spec import NgramSpec
-from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
 from sklearn_hashnlp.text._sgnn_word_projector import SGNNWordProjector
 from sklearn_hashnlp.text._split_sentences import split_sentences
@@ -16,11 +13,8 @@ from sklearn_hashnlp.text._word_projections import project_words
 __all__ = [
     "AutoNgramVectorizer",
     "CharNgramFeaturizer",
-    "FastTextVectorizer",
     "FrequentNgramVectorizer",
     "HashingNgramVectorizer",
-    "NgramSpec",
-    "NgramVectorUnion",
     "SGNNProjector",
     "SGNNWordProjector",
     "distort_texts",

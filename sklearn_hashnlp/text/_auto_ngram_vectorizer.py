@@ -11,11 +11,10 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from sklearn_hashnlp._sklearn import Interval, fit_context
-from sklearn_hashnlp.text._count_ngrams import count_ngrams
+from sklearn_hashnlp.text._count_ngrams import TOKENS, check_ngram_range, count_ngrams
 from sklearn_hashnlp.text._documents import as_documents, plain_texts
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
-from sklearn_hashnlp.text._token_patterns import TOKENS, check_ngram_range
 
 ChosenFeatures: TypeAlias = Literal["words", "words+characters"]
 
@@ -59,7 +58,6 @@ class AutoNgramVectorizer(TextVectorizer):
     See Also
     --------
     HashingNgramVectorizer : The counts of one kind of n-grams.
-    sklearn_hashnlp.classifiers.make_text_classifier : A classifier with this vectorizer.
 
     Notes
     -----
@@ -77,15 +75,6 @@ class AutoNgramVectorizer(TextVectorizer):
     >>> X = vectorizer.fit_transform(["to be or not to be", "that is the question"])
     >>> vectorizer.features_, X.shape
     ('words+characters', (2, 1073741824))
-
-    A classifier with a weight per column needs fewer columns:
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> model = make_pipeline(AutoNgramVectorizer(n_features=2**18), LogisticRegression())
-    >>> model = model.fit(["to be or not to be", "that is the question"], ["verb", "noun"])
-    >>> model[-1].coef_.shape
-    (1, 262144)
     """
 
     features_: ChosenFeatures
@@ -118,21 +107,11 @@ class AutoNgramVectorizer(TextVectorizer):
         Parameters
         ----------
         X : iterable of str of length n_texts
-            The texts.
-        y : object, default=None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : AutoNgramVectorizer
-            The fitted vectorizer.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is invalid, or ``X`` is a single text or not a column of texts.
-        TypeError
-            If a document is not a text. The message contains its index.
         """
         texts = list(as_documents(X, caller=type(self).__name__))
         check_ngram_range(self.ngram_range, caller=type(self).__name__)

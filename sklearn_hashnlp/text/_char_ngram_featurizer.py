@@ -12,10 +12,10 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions,
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_skipgrams
 from sklearn_hashnlp.kernels.strings._units import Texts, word_units
+from sklearn_hashnlp.text._count_ngrams import TOKENS, check_ngram_range
 from sklearn_hashnlp.text._documents import check_column
 from sklearn_hashnlp.text._ngram_spec import NgramSpec, cached_spec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
-from sklearn_hashnlp.text._token_patterns import TOKENS, check_ngram_range
 
 
 class CharNgramFeaturizer(TextVectorizer):
@@ -33,41 +33,24 @@ class CharNgramFeaturizer(TextVectorizer):
         The n-grams to count: character n-grams of words with boundary symbols, or skip-grams of words without them: n
         words in order, joined by a space, with at most ``max_skip`` words skipped between the first and the last.
     max_skip : int, default=2
-        The maximum number of words that a skip-gram skips. Only for ``analyzer='skipgram'``.
+        The maximum number of words that a skip-gram skips.
     split : {'whitespace', 'punctuation'}, default='whitespace'
         Where words end: at whitespace only, or also around each character that is neither ``\w`` nor ``\s``, which
         becomes a separate word.
     lowercase : bool, default=False
         Whether to convert texts to lowercase first. Uppercase distinguishes names and emphasis.
-    n_features : int, default=2**20
-        The number of columns, 1 to 2**31 - 1.
-    binary : bool, default=False
-        Whether all nonzero counts are set to 1.
-    norm : {'l1', 'l2'} or None, default=None
-        The norm to which each row is scaled.
-    alternate_sign : bool, default=False
-        Whether half of the n-grams count as -1, depending on their hash.
-    dtype : {numpy.float32, numpy.float64}, default=numpy.float64
-        The type of the values.
-    n_jobs : int or None, default=None
-        The number of threads; None is 1 and -1 is the number of cores. The matrix does not depend on it.
-
-    See Also
-    --------
-    HashingNgramVectorizer : Counts of hashed n-grams, as in scikit-learn.
+    n_features, binary, norm, alternate_sign, dtype, n_jobs
+        As in :class:`HashingNgramVectorizer`.
 
     Notes
     -----
-    The paper counts "skip-grams" without specifying them. Its public reimplementation counts character n-grams, the
-    default here; skip-grams of words are the other interpretation.
-
-    The column of an n-gram is ``abs(h) % n_features`` with h its MurmurHash3_x86_32 of seed 0, over UTF-8, as in
-    :class:`HashingNgramVectorizer`.
+    The paper [1]_ counts "skip-grams" without specifying them. Its public reimplementation counts character n-grams,
+    the default here; skip-grams of words are the other interpretation.
 
     References
     ----------
-    S. Ravi and Z. Kozareva, "Self-governing neural networks for on-device short text classification", EMNLP 2018,
-    section 2.
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP,
+           section 2.
 
     Examples
     --------
@@ -121,25 +104,7 @@ class CharNgramFeaturizer(TextVectorizer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the parameters; the transformer is stateless.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts. They are not read.
-        y : any
-            Ignored.
-
-        Returns
-        -------
-        self : CharNgramFeaturizer
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, or a parameter is invalid.
-        """
+        """Check the parameters; the transformer is stateless."""
         if X is not None:
             check_column(X, caller=type(self).__name__)
         check_ngram_range(self.ngram_range, caller=type(self).__name__)

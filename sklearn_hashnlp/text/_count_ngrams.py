@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import chain, islice
+from numbers import Integral
 from threading import Condition
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,7 +21,14 @@ from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Allocate, count_hashes
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
-from sklearn_hashnlp.kernels.strings._units import Texts, Units, WordSet, character_units, word_character_units
+from sklearn_hashnlp.kernels.strings._units import (
+    Texts,
+    Units,
+    WordSet,
+    character_units,
+    word_character_units,
+    word_units,
+)
 from sklearn_hashnlp.text._documents import (
     CHARACTER_CHUNK,
     WORD_CHUNK,
@@ -34,7 +42,49 @@ from sklearn_hashnlp.text._documents import (
 from sklearn_hashnlp.text._fasttext_dictionary import refuse_surrogates
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import as_scikit_learn
-from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS
+
+TOKENS = r"\w+|[^\w\s]"
+"""The token pattern that keeps punctuation."""
+
+
+class WordPattern(NamedTuple):
+    """The arguments of the tokenizer for one token pattern."""
+
+    min_length: int  # in characters
+    keep_punctuation: bool = False  # whether a character that is neither ``\w`` nor ``\s`` is a token
+    split_punctuation: bool = True  # if False, words only end at ``\s``
+
+    def tokenize(self, texts: Texts, stop_words: WordSet | None = None) -> Units:
+        """Split texts into words, without stop words."""
+        return word_units(texts, **self._asdict(), stop_words=stop_words)
+
+
+WORD_PATTERNS = {
+    flag + pattern: arguments
+    for flag in ("", "(?u)")
+    for pattern, arguments in {
+        r"\b\w\w+\b": WordPattern(2),
+        r"\w\w+": WordPattern(2),
+        r"\b\w+\b": WordPattern(1),
+        r"\w+": WordPattern(1),
+        TOKENS: WordPattern(1, keep_punctuation=True),
+        r"\S+": WordPattern(1, split_punctuation=False),
+        r"\S\S+": WordPattern(2, split_punctuation=False),
+    }.items()
+}
+"""The token patterns with a kernel."""
+
+
+def check_ngram_range(ngram_range: Any, *, caller: str) -> tuple[int, int]:
+    """Return ``(min_n, max_n)`` as int, or raise a ValueError."""
+    if len(ngram_range) == 2 and all(isinstance(n, Integral) for n in ngram_range):
+        min_n, max_n = ngram_range
+        if 1 <= min_n <= max_n:
+            return int(min_n), int(max_n)
+    raise ValueError(
+        f"The 'ngram_range' parameter of {caller} must be a pair (min_n, max_n) of integers with "
+        f"1 <= min_n <= max_n. Got {ngram_range!r} instead."
+    )
 
 
 def count_ngrams(

@@ -38,7 +38,6 @@ def distort_texts(
     Parameters
     ----------
     texts : iterable of str
-        The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
     rate : float, default=0.05
         Edits per character, from 0 (texts are unchanged) to 1. A text of n characters gets ``rate * n`` edits, rounded
         up or down at random so that their mean is ``rate * n``.
@@ -52,25 +51,7 @@ def distort_texts(
     Returns
     -------
     list of str
-        The distorted texts.
-
-    Raises
-    ------
-    ValueError
-        If ``texts`` is a single string or a table, a text is NaN, ``rate`` is not between 0 and 1, ``edits`` is empty
-        or has an unknown edit, or ``random_state`` is not an int.
-    TypeError
-        If a text is not a ``str``.
-
-    See Also
-    --------
-    sklearn_hashnlp.classifiers.AugmentedTextClassifier : Train any text classifier on distorted texts as well.
-
-    Notes
-    -----
-    Characters are code points. There are at most ``ceil(rate * n)`` edits, so the Damerau-Levenshtein distance to the
-    original, in which swapping neighbors is one edit, is not larger. It may be smaller, for example if two equal
-    neighbors are swapped.
+        The distorted texts, at a Damerau-Levenshtein distance [1]_ of at most ``ceil(rate * n)``.
 
     References
     ----------
@@ -82,8 +63,6 @@ def distort_texts(
     >>> from sklearn_hashnlp.text import distort_texts
     >>> distort_texts(["what is the capital of France ?", "who wrote Hamlet ?"], 0.1)
     ['wiat is the capial of France ?', 'who wrote Hamlet? ']
-    >>> distort_texts(["Hamlet"], 0.2, edits=["swap"], random_state=1)
-    ['Halmte']
     """
     caller = "distort_texts"
     validate_parameter_constraints(

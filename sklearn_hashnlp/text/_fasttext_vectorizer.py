@@ -85,7 +85,7 @@ class FastTextVectorizer(TextVectorizer):
 
     Examples
     --------
-    >>> from sklearn_hashnlp.text import FastTextVectorizer
+    >>> from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
     >>> vectorizer = FastTextVectorizer().fit(["a pan and a pot", "a knife"])
     >>> vectorizer.words_
     ['a', '</s>', 'pan', 'and', 'pot', 'knife']
@@ -133,22 +133,11 @@ class FastTextVectorizer(TextVectorizer):
         Parameters
         ----------
         X : iterable of str
-            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
-        y : any
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : FastTextVectorizer
-            The fitted vectorizer.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, no word occurs
-            ``min_count`` times, there would be more than 2**31 - 1 columns, or a parameter is invalid.
-        TypeError
-            If a text is not a ``str``. The message names its index.
         """
         caller = type(self).__name__
         counts: Counter[bytes] = Counter()
@@ -196,21 +185,6 @@ class FastTextVectorizer(TextVectorizer):
         -------
         sparse matrix of shape (n_words, n_features)
             The counts, CSR with sorted columns. In contrast to ``transform``, ``</s>`` is not added.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
-        ValueError
-            If ``words`` is a single string, or a word is not a ``str``, is empty or contains whitespace.
-
-        Examples
-        --------
-        >>> from sklearn_hashnlp.text import FastTextVectorizer
-        >>> vectorizer = FastTextVectorizer().fit(["a pan and a pot", "a knife"])
-        >>> vectorizer.transform_words(["pan", "fork"]).toarray()
-        array([[0., 0., 1., 0., 0., 0.],
-               [0., 0., 0., 0., 0., 0.]], dtype=float32)
         """
         check_is_fitted(self)
         caller = f"{type(self).__name__}.transform_words"

@@ -15,11 +15,11 @@ from sklearn_hashnlp._threads import effective_n_jobs
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
 from sklearn_hashnlp.kernels.strings._units import Texts
+from sklearn_hashnlp.text._count_ngrams import WORD_PATTERNS, check_ngram_range
 from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, pack, plain_texts
 from sklearn_hashnlp.text._most_frequent import most_frequent
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
-from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS, check_ngram_range
 
 _MIN_CHUNK = 2**14
 _BYTES_PER_THREAD = 2**24  # a chunk of texts, its words and their fingerprints
@@ -47,10 +47,8 @@ class FrequentNgramVectorizer(TextVectorizer):
         The type of the values.
     max_memory : int, default=2**31
         Maximum memory of ``fit`` in bytes, excluding the texts. With less memory ``fit`` needs more passes over the
-        texts, each about as long as a ``transform``. 100 bytes are reserved for each n-gram of the dictionary and 16
-        MiB for each thread; the rest is for a pass, with 8 bytes for each n-gram in the texts that it counts. A pass
-        counts at least a 64th of the n-grams, even if that exceeds ``max_memory``. The n-grams of a text are hashed
-        together, 8 bytes each, so texts with more than a few hundred thousand words also need more.
+        texts, each about as long as a ``transform``, but at most 64; texts with more than a few hundred thousand words
+        need more memory.
     n_jobs : int or None, default=None
         The number of threads; None is 1 and -1 is the number of cores. The results do not depend on it.
 
@@ -70,7 +68,8 @@ class FrequentNgramVectorizer(TextVectorizer):
 
     Notes
     -----
-    There is no ``get_feature_names_out``, since n-grams are only stored as hashes.
+    There is no ``get_feature_names_out``, since n-grams are only stored as hashes. Among n-grams of equal count,
+    ``CountVectorizer`` may select others.
 
     The hash F of the words u_1 .. u_n is ``F(u_1 .. u_n) = S(F(u_1 .. u_{n-1}) xor W(u_n))``, with 0 for no words. S(x)
     is the first value of SplitMix64 for the seed x. The upper half of W(u) is the MurmurHash3_x86_32 of the word's
@@ -78,16 +77,13 @@ class FrequentNgramVectorizer(TextVectorizer):
 
     Of N distinct n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
     ``N**2 / 2**65``: one in 37 for N = 10**9. Of V distinct words of five to eight bytes in UTF-8, it is about
-    ``V**2 / 2**52.8``, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated; n-grams that only differ
-    in two such words then collide as well. N-grams with the same hash are counted as one, which only matters if one of
-    them is in the dictionary. The hash has no secret key, so colliding texts can be constructed.
-
-    Among n-grams of equal count, ``CountVectorizer`` may select others.
+    ``V**2 / 2**52.8``, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated. The hash has no secret
+    key, so colliding texts can be constructed.
 
     References
     ----------
-    D. Svenstrup, J. Hansen and O. Winther, "Hash embeddings for efficient word representations", NIPS 2017: the
-    experiments with a dictionary.
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS: the experiments
+           with a dictionary.
 
     Examples
     --------
@@ -136,23 +132,12 @@ class FrequentNgramVectorizer(TextVectorizer):
         Parameters
         ----------
         X : iterable of str
-            The texts: a list or tuple, a numpy array, a column of pandas, polars or Arrow. They are read several times,
-            so a generator is converted to a list first.
-        y : any
-            Ignored.
+            The texts, which are read several times; a generator is converted to a list first.
+        y : Ignored
 
         Returns
         -------
         self : FrequentNgramVectorizer
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN, no text has an n-gram, or a parameter is
-            invalid.
-        TypeError
-            If a text is not a ``str``. The message contains its index.
         """
         min_n, max_n = check_ngram_range(self.ngram_range, caller=type(self).__name__)
         texts = list(as_documents(X, caller=type(self).__name__))

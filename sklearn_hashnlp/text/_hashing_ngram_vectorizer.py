@@ -142,25 +142,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the parameters; the transformer is stateless.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The documents. They are not read.
-        y : any
-            Ignored.
-
-        Returns
-        -------
-        self : HashingNgramVectorizer
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, or a parameter is invalid.
-        """
+        """Check the parameters; the transformer is stateless."""
         if X is not None:
             check_column(X, caller=type(self).__name__)
         super().fit(X, y)
@@ -172,20 +154,12 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         Parameters
         ----------
         X : iterable of str or bytes
-            The documents: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow; or file names
-            or open files, depending on ``input``.
+            The documents; or file names or open files, depending on ``input``.
 
         Returns
         -------
         sparse matrix of shape (n_documents, n_features)
-            The matrix, CSR with sorted columns, equal to scikit-learn's.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, or a document is NaN or holds a lone surrogate inside an n-gram.
-        TypeError
-            If a document is not a text. The message contains its index.
+            CSR with sorted columns, equal to scikit-learn's.
         """
         caller = type(self).__name__
         documents = as_documents(X, caller=caller)

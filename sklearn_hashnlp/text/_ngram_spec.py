@@ -55,18 +55,13 @@ class NgramSpec:
     dtype : {"float32", "float64"}, default="float32"
         Type of the values.
 
-    Raises
-    ------
-    ValueError
-        If a value is invalid.
-
     See Also
     --------
     AutoNgramVectorizer.ngram_specs : The specifications of a vectorizer.
 
     Examples
     --------
-    >>> from sklearn_hashnlp.text import NgramSpec
+    >>> from sklearn_hashnlp.text._ngram_spec import NgramSpec
     >>> spec = NgramSpec(n_features=2**20, analyzer="char_wb", ngram_range=(2, 4), lowercase=True)
     >>> NgramSpec.from_dict(spec.to_dict()) == spec
     True
@@ -102,35 +97,13 @@ class NgramSpec:
             raise ValueError("An n-gram specification with 'damped' must have neither 'alternate_sign' nor 'norm'.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values for JSON.
-
-        Returns
-        -------
-        dict
-            The values by their names, with lists instead of tuples.
-        """
+        """Return the values for JSON by their names, with lists instead of tuples."""
         values = {name: getattr(self, name) for name in _NAMES}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a specification from the result of ``to_dict``.
-
-        Parameters
-        ----------
-        values : mapping
-            All values by their names.
-
-        Returns
-        -------
-        NgramSpec
-            The specification.
-
-        Raises
-        ------
-        ValueError
-            If a name is missing or unknown, or a value is invalid.
-        """
+        """Build a specification from the result of ``to_dict``."""
         if not isinstance(values, Mapping) or set(values) != set(_NAMES):
             raise ValueError(f"An n-gram specification must have the values {', '.join(_NAMES)}, got {values!r:.200}.")
         given: dict[str, Any] = {

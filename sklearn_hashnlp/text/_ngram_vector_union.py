@@ -62,7 +62,8 @@ class NgramVectorUnion(TextVectorizer):
     >>> from sklearn.decomposition import TruncatedSVD
     >>> from sklearn.feature_extraction.text import TfidfVectorizer
     >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn_hashnlp.text import AutoNgramVectorizer, NgramVectorUnion
+    >>> from sklearn_hashnlp.text import AutoNgramVectorizer
+    >>> from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
     >>> others = ["cats sleep", "the cat purrs and sleeps", "shares fell", "the price of shares fell"]
     >>> encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)).fit(others)
     >>> union = NgramVectorUnion(AutoNgramVectorizer(n_features=2**20), encoder)
@@ -86,44 +87,13 @@ class NgramVectorUnion(TextVectorizer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
-        """Fit the vectorizer, and measure the lengths of its rows.
-
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts.
-        y : object, default=None
-            Passed to the vectorizer.
-
-        Returns
-        -------
-        self : NgramVectorUnion
-            The fitted union.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is invalid, the encoder is not fitted, or the vectorizer raises one.
-        """
+        """Fit the vectorizer, and measure the lengths of its rows; ``y`` is passed to the vectorizer."""
         self._fitted_counts(list(as_documents(X, caller=type(self).__name__)), y)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Iterable[str], y: Any = None) -> csr_matrix:
-        """Fit the vectorizer, and convert texts.
-
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts.
-        y : object, default=None
-            Passed to the vectorizer.
-
-        Returns
-        -------
-        csr_matrix of shape (n_texts, n_ngram_columns + n_vector_columns)
-            As for :meth:`transform`.
-        """
+        """Fit the vectorizer, and convert texts, as :meth:`transform`."""
         texts = list(as_documents(X, caller=type(self).__name__))
         return self._join(self._fitted_counts(texts, y), texts)
 
@@ -139,19 +109,11 @@ class NgramVectorUnion(TextVectorizer):
         Parameters
         ----------
         X : iterable of str of length n_texts
-            The texts.
 
         Returns
         -------
         csr_matrix of shape (n_texts, n_ngram_columns + n_vector_columns), dtype float32
             The values of the n-grams, followed by the scaled vectors.
-
-        Raises
-        ------
-        NotFittedError
-            If the union is not fitted.
-        TypeError, ValueError
-            If the encoder does not return a dense array of finite numbers with one row per text.
         """
         check_fitted(self, "norm_ratio_")
         texts = list(as_documents(X, caller=type(self).__name__))

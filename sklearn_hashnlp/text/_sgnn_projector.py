@@ -158,25 +158,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the parameters and store the number of columns; the transformer is stateless.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : any
-            Ignored.
-
-        Returns
-        -------
-        self : SGNNProjector
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a value is not finite, or a parameter is invalid.
-        """
+        """Check the parameters and store the number of columns; the transformer is stateless."""
         self._check_density()
         self._refuse_texts(X)
         validate_data(self, X, accept_sparse="csr")
@@ -195,14 +177,6 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         ndarray of shape (n_samples, n_projections * n_bits)
             The projections, uint8, int8 or float32 depending on ``output``; for ``output='packed'`` an eighth of the
             columns, rounded up.
-
-        Raises
-        ------
-        ValueError
-            If a value is not finite or exceeds 1e30, ``X`` has another number of columns than in ``fit``, or a
-            parameter is invalid.
-        RuntimeError
-            If torch does not find the ``device``.
         """
         self._validate_params()
         self._check_density()

@@ -21,7 +21,7 @@ _CHARACTERS = 2**22
 
 
 class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Project each word of a text and average the projections: the word level of self-governing neural networks.
+    """Project each word of a text and average the projections: the word level of self-governing neural networks [1]_.
 
     A column is the share of words on one side of a hyperplane. A pipeline of :class:`CharNgramFeaturizer` and
     :class:`SGNNProjector` projects all n-grams of a text together instead, which preserves the angle between texts.
@@ -37,14 +37,9 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, 
     --------
     project_words : The projections of the words themselves, in their order, for sequence models.
 
-    Notes
-    -----
-    The mean is over all words, repeated ones included, of their bits (or signs, or sums). A text without words is a row
-    of zeros.
-
     References
     ----------
-    S. Ravi and Z. Kozareva, "Self-governing neural networks for on-device short text classification", EMNLP 2018.
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
 
     Examples
     --------
@@ -52,8 +47,6 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, 
     >>> words = SGNNWordProjector(CharNgramFeaturizer(), SGNNProjector(n_projections=2, n_bits=4))
     >>> words.transform(["cat", "dog", "cat dog cat cat", ""])[:, :4].tolist()
     [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.75, 0.25, 0.25, 0.75], [0.0, 0.0, 0.0, 0.0]]
-    >>> words.set_params(projector__n_bits=14).transform(["cat"]).shape
-    (1, 28)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -67,51 +60,14 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, 
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the parameters; the transformer is stateless.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts. They are not read.
-        y : any
-            Ignored.
-
-        Returns
-        -------
-        self : SGNNWordProjector
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, or a parameter is invalid.
-        """
+        """Check the parameters; the transformer is stateless."""
         if X is not None:
             check_column(X, caller=type(self).__name__)
         self._check()
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Compute the mean projection of each text's words.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
-
-        Returns
-        -------
-        ndarray of shape (n_texts, n_projections * n_bits), dtype float32
-            The means.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter is
-            invalid.
-        TypeError
-            If a text is not a ``str``.
-        """
+        """Compute the mean projection of each text's words, float32 of shape (n_texts, n_projections * n_bits)."""
         self._validate_params()
         self._check()
         documents = list(as_documents(X, caller=type(self).__name__))

@@ -76,40 +76,22 @@ def split_sentences(text: str, *, max_words: int = 100) -> list[str]:
     Parameters
     ----------
     text : str
-        The text, of any length.
     max_words : int, default=100
         Maximum number of words of a sentence, separated by whitespace. A longer one, for example a text without
-        punctuation, is split into as few parts as possible, with lengths that differ by at most one word.
+        punctuation, is split into as few parts as possible, with lengths that differ by at most one word. Chinese or
+        Thai, without whitespace, is never split because of its length.
 
     Returns
     -------
     list of str
-        The sentences in order, without leading and trailing whitespace. Together they have all characters of the text
-        except whitespace. None is empty; a text of whitespace has no sentence.
-
-    Raises
-    ------
-    TypeError
-        If ``text`` is not a ``str``.
-    ValueError
-        If ``max_words`` is not an int of at least 1.
-
-    See Also
-    --------
-    sklearn_hashnlp.datasets.stream_paragraphs : Read the paragraphs of text files.
-
-    Notes
-    -----
-    The time is linear in the length of the text. Text without whitespace, as in Chinese or Thai, counts as a single
-    word between two punctuation characters and is never split because of its length.
+        The sentences in order, stripped, which together have all characters of the text except whitespace. None is
+        empty; a text of whitespace has no sentence.
 
     Examples
     --------
     >>> from sklearn_hashnlp.text import split_sentences
     >>> split_sentences('Dr. J. Smith moved to Washington, D.C. in 1990. "Why?" she asked. He paid $3.50 for No. 5.')
     ['Dr. J. Smith moved to Washington, D.C. in 1990.', '"Why?" she asked.', 'He paid $3.50 for No. 5.']
-    >>> split_sentences("今日は晴れ。明日は雨。")
-    ['今日は晴れ。', '明日は雨。']
     >>> split_sentences("one two three four five", max_words=2)
     ['one', 'two three', 'four five']
     """

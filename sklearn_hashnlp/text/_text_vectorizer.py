@@ -28,20 +28,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     _hash_texts: Any = None  # kernels from texts to hashes, for schemes with arrays
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit to texts, and count their n-grams.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts, as in ``transform``; a generator is converted to a list first.
-        y : any
-            Ignored.
-
-        Returns
-        -------
-        sparse matrix of shape (n_texts, n_features)
-            The values, as for ``transform``.
-        """
+        """Fit to texts, and count their n-grams, as :meth:`transform`; a generator is converted to a list first."""
         texts = list(as_documents(X, caller=type(self).__name__))
         return self.fit(texts, y).transform(texts)
 
@@ -57,42 +44,13 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         -------
         sparse matrix of shape (n_texts, n_features)
             The values, CSR with sorted columns.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``, if the vectorizer learns from texts.
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN or cannot be encoded as UTF-8, or a parameter is
-            invalid.
-        TypeError
-            If a text is not a ``str``. The message contains its index.
         """
         self._validate_params()
         caller = type(self).__name__
         return count_ngrams(X, self._specs(), self.n_jobs, caller=caller, hash_texts=self._hash_texts)
 
     def ngram_specs(self) -> list[NgramSpec]:
-        """Return a specification for each kind of counted n-grams, in the order of their columns.
-
-        Returns
-        -------
-        list of NgramSpec
-            The specifications.
-
-        Raises
-        ------
-        ValueError
-            If there are none: for skip-grams, with a callable, or with ``input`` other than ``"content"``.
-        NotFittedError
-            Before ``fit``, if the vectorizer learns from texts.
-
-        Examples
-        --------
-        >>> from sklearn_hashnlp.text import AutoNgramVectorizer
-        >>> [(spec.name, spec.ngram_range, spec.weight) for spec in AutoNgramVectorizer().fit(["a b"]).ngram_specs()]
-        [('words', (1, 2), 1.0), ('characters', (2, 5), 0.5)]
-        """
+        """Return a list of :class:`NgramSpec`, one for each kind of counted n-grams, in the order of their columns."""
         return self._specs()
 
     def _validate_params(self) -> None:

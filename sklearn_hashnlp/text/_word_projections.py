@@ -52,7 +52,6 @@ def project_words(
     Parameters
     ----------
     texts : iterable of str
-        The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
     featurizer : CharNgramFeaturizer
         Converts words to rows. Its ``split`` and ``lowercase`` define the words. For ``level='word'`` its ``analyzer``
         must be 'char'.
@@ -65,15 +64,6 @@ def project_words(
     -------
     WordProjections
         The projections and the word ids of each text.
-
-    Raises
-    ------
-    ValueError
-        If ``level`` or a parameter is invalid, ``texts`` is a single string or a table, or a text is NaN or holds a
-        lone surrogate.
-    TypeError
-        If a text is not a ``str``, or ``featurizer`` is not a CharNgramFeaturizer. The message contains the index of
-        the text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-from sklearn_hashnlp.training._bundles import EarlyStopping, Schedule
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit
+from sklearn_hashnlp.training._settings import EarlyStopping, Schedule
 
 __all__ = ["EarlyStopping", "Schedule", "StepLog", "TimeLimit"]

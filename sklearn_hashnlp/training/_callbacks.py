@@ -14,8 +14,7 @@ import numpy as np
 from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp.training._early_stopping import lower_is_better
-from sklearn_hashnlp.trees._counts import is_integer
+from sklearn_hashnlp.trees._arrays import is_integer
 
 _MAX_PRINTED_LOSS = 20.0  # perplexity of 10**8; larger ones are printed in scientific notation
 _RECENT_BATCHES = 200  # number of batches in the displayed mean
@@ -398,3 +397,8 @@ def perplexity(loss: float) -> float:
 def format_perplexity(loss: float, n_digits: int = 2) -> str:
     """Format the perplexity of a loss."""
     return f"{perplexity(loss):.{n_digits}f}" if loss < _MAX_PRINTED_LOSS else f"{perplexity(loss):.1e}"
+
+
+def lower_is_better(monitor: str) -> bool:
+    """Return whether lower values of a metric are better."""
+    return monitor == "valid_loss"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.training._bundles import HasBundles
 from sklearn_hashnlp.training._interrupts import deferred_interrupt
 from sklearn_hashnlp.training._optimizer_state import Packed
+from sklearn_hashnlp.training._settings import HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is made
     from sklearn_hashnlp.training._loop import Net

@@ -9,16 +9,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_hashnlp.trees._arrays import Doubles, Floats, Ints, preorder_numbers, renumber
-from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_k_means, balanced_split
-from sklearn_hashnlp.trees._counts import (
+from sklearn_hashnlp.trees._arrays import (
+    Doubles,
+    Floats,
+    Ints,
     RandomState,
     as_generator,
     check_arity,
     class_counts,
     is_integer,
     positive_counts,
+    preorder_numbers,
+    renumber,
 )
+from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_k_means, balanced_split
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 _CAPACITY = 1.5  # maximum size of a cluster below the root, relative to the mean
@@ -73,13 +77,6 @@ def cluster_tree(
     -------
     SoftmaxTree
         Numbered in pre-order.
-
-    Raises
-    ------
-    TypeError
-        If `counts` are not class counts, or `random_state` is invalid.
-    ValueError
-        If there is not one finite vector for each class, or a parameter is out of range.
 
     References
     ----------

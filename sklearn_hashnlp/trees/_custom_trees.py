@@ -35,17 +35,12 @@ def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | No
 
     Raises
     ------
-    TypeError
-        If an item is not a list, tuple or class.
     ValueError
         If a class is missing or occurs twice, a list has fewer than two items, or a leaf is not in ``names``.
 
     Examples
     --------
     >>> from sklearn_hashnlp.trees import tree_from_nested
-    >>> tree = tree_from_nested([[[[7, 8], [6, 5]], [[4, 1], [0, 2]]], [9, 3]])
-    >>> tree.path(7)
-    (array([0, 1, 2, 3]), array([0, 0, 0, 0]))
     >>> tree_from_nested([["truck", "car"], "cat"]).to_nested()
     [[2, 0], 1]
     >>> tree_from_nested([["truck", "car"], "cat"], names=["cat", "truck", "car"]).to_nested()
@@ -118,15 +113,11 @@ def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
     Returns
     -------
     SoftmaxTree
-        The tree in which class c has the branches ``paths[c]``.
 
     Raises
     ------
-    TypeError
-        If a branch is not an integer.
     ValueError
-        If there is no class, two classes have the same path, a path is a prefix of another, or an inner node lacks a
-        branch.
+        If two classes have the same path, a path is a prefix of another, or an inner node lacks a branch.
 
     Examples
     --------

@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_hashnlp.trees._arrays import Ints, check_tree, edge_parents, integer_array, node_parents, sum_to_root
-from sklearn_hashnlp.trees._counts import class_counts
+from sklearn_hashnlp.trees._arrays import (
+    Ints,
+    check_tree,
+    class_counts,
+    edge_parents,
+    integer_array,
+    node_parents,
+    sum_to_root,
+)
 
 _MAX_LINES_OF_HTML = 100
 
@@ -42,12 +49,9 @@ class DepthStatistics(NamedTuple):
 class SoftmaxTree:
     """A tree with classes as leaves; each inner node predicts one of its children.
 
-    The probability of a class is the product of the probabilities of the branches on its path from the root (Morin and
-    Bengio, 2005). An inner node with two children has a sigmoid of one score, the log-odds of the right child, child 1;
-    a node with more children has a softmax over one score per child.
-
-    A tree is defined by two arrays and is immutable. Derived arrays are cached at first use, in less than a second for
-    a million classes.
+    The probability of a class is the product of the probabilities of the branches on its path from the root [1]_. An
+    inner node with two children has a sigmoid of one score, the log-odds of the right child, child 1; a node with more
+    children has a softmax over one score per child. The tree is immutable.
 
     Parameters
     ----------
@@ -58,19 +62,6 @@ class SoftmaxTree:
         The children of node i are ``children[offsets[i] : offsets[i + 1]]``; node 0 is the root. ``[0]`` is the tree of
         one class, which has no inner node.
 
-    Attributes
-    ----------
-    children, offsets : ndarray of int64
-        The parameters, read-only.
-
-    Raises
-    ------
-    TypeError
-        If an array is not a one-dimensional array of integers.
-    ValueError
-        If the arrays are not a tree: a class is missing or occurs twice, or an inner node has fewer than two children,
-        no parent, two parents, or a smaller number than its parent.
-
     See Also
     --------
     complete_tree, balanced_tree, random_tree, huffman_tree, two_level_tree, cluster_tree : Build trees of any size.
@@ -78,7 +69,7 @@ class SoftmaxTree:
 
     References
     ----------
-    F. Morin and Y. Bengio, "Hierarchical probabilistic neural network language model", AISTATS 2005.
+    .. [1] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS.
 
     Examples
     --------
@@ -92,9 +83,6 @@ class SoftmaxTree:
     │   ├── cat
     │   └── dog
     └── tree
-    >>> nodes, branches = tree.path(1)
-    >>> nodes.tolist(), branches.tolist()
-    ([0, 1], [0, 1])
     """
 
     children: Ints
@@ -190,22 +178,12 @@ class SoftmaxTree:
     def path(self, class_index: int) -> tuple[Ints, Ints]:
         """Return the path from the root to a class.
 
-        Parameters
-        ----------
-        class_index : int
-            The class, 0..V-1.
-
         Returns
         -------
         nodes : ndarray of int64, shape (depth,)
             The inner nodes on the path, starting with the root.
         branches : ndarray of int64, shape (depth,)
             Index of the child at each node.
-
-        Raises
-        ------
-        IndexError
-            If the class does not exist.
         """
         if not 0 <= class_index < self.n_classes:
             raise IndexError(f"SoftmaxTree.path: class_index must be in 0..{self.n_classes - 1}, got {class_index}.")
@@ -242,64 +220,22 @@ class SoftmaxTree:
             node, branch, indices = self.node_parent[node], self.node_branch[node], indices - 1
 
     def expected_depth(self, counts: ArrayLike) -> float:
-        """Compute the mean number of inner nodes on a path, weighted by class counts.
+        """Return the mean number of inner nodes on a path, weighted by class counts of shape (V,).
 
-        Parameters
-        ----------
-        counts : array-like of shape (V,)
-            Class counts, not all zero.
-
-        Returns
-        -------
-        float
-            The mean path length: for a binary tree, the number of sigmoids per probability.
-
-        Raises
-        ------
-        ValueError
-            If there is not one finite count >= 0 for each class, or all are zero.
+        For a binary tree, this is the number of sigmoids per probability.
         """
         return self._average(self.depths, counts, "expected_depth")
 
     def expected_cost(self, counts: ArrayLike) -> float:
-        """Compute the mean number of scores on a path, weighted by class counts.
+        """Return the mean number of scores on a path, weighted by class counts of shape (V,).
 
-        Parameters
-        ----------
-        counts : array-like of shape (V,)
-            Class counts, not all zero.
-
-        Returns
-        -------
-        float
-            The mean number of rows of a layer's weight that a training sample updates: one for a node with two
-            children, one per child for any other node. For a flat tree it is V.
-
-        Raises
-        ------
-        ValueError
-            If there is not one finite count >= 0 for each class, or all are zero.
+        This is the mean number of rows of a layer's weight that a training sample updates: one for a node with two
+        children, one per child for any other node. For a flat tree it is V.
         """
         return self._average(self._path_sums(np.diff(self.score_offsets)), counts, "expected_cost")
 
     def depth_statistics(self, counts: ArrayLike | None = None) -> DepthStatistics:
-        """Compute statistics of the path lengths.
-
-        Parameters
-        ----------
-        counts : array-like of shape (V,), default=None
-            Class counts, not all zero; by default all classes have equal weights.
-
-        Returns
-        -------
-        DepthStatistics
-            The named tuple ``(min, median, mean, max, expected)``.
-
-        Raises
-        ------
-        ValueError
-            If there is not one finite count >= 0 for each class, or all are zero.
-        """
+        """Return the :class:`DepthStatistics` of the paths; ``counts`` of shape (V,) are weights of the classes."""
         mean = float(self.depths.mean())
         expected = mean if counts is None else self.expected_depth(counts)
         return DepthStatistics(
@@ -315,16 +251,6 @@ class SoftmaxTree:
             Names of the V classes; by default "class 0" and so on.
         max_lines : int, default=1000
             Maximum number of lines, followed by the number of omitted lines; None is unlimited.
-
-        Returns
-        -------
-        str
-            The drawing.
-
-        Raises
-        ------
-        ValueError
-            If there is not one name for each class.
         """
         if names is not None and len(names) != self.n_classes:
             raise ValueError(
@@ -333,22 +259,9 @@ class SoftmaxTree:
         return _draw(self, names, max_lines)
 
     def to_nested(self, node: int = 0) -> Any:
-        """Return nested lists of classes, as for :func:`tree_from_nested`.
+        """Return nested lists of classes below an inner node, as for :func:`tree_from_nested`.
 
-        Parameters
-        ----------
-        node : int, default=0
-            The inner node to start at; by default the root.
-
-        Returns
-        -------
-        list or int
-            A list for each inner node, an int for each class; the int 0 for the tree of one class.
-
-        Raises
-        ------
-        IndexError
-            If the inner node does not exist.
+        There is a list for each inner node, an int for each class; the int 0 for the tree of one class.
         """
         if self.n_classes == 1 and node == 0:
             return 0
@@ -362,34 +275,12 @@ class SoftmaxTree:
         return lists[node]
 
     def to_arrays(self) -> dict[str, Ints]:
-        """Return the two arrays that define the tree.
-
-        Returns
-        -------
-        dict
-            ``children`` and ``offsets``.
-        """
+        """Return a dict of the two arrays that define the tree, ``children`` and ``offsets``."""
         return {"children": self.children, "offsets": self.offsets}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> SoftmaxTree:
-        """Build a tree from the result of :meth:`to_arrays`.
-
-        Parameters
-        ----------
-        arrays : mapping
-            With ``children`` and ``offsets``; other arrays are ignored.
-
-        Returns
-        -------
-        SoftmaxTree
-            The tree.
-
-        Raises
-        ------
-        ValueError
-            If an array is missing, or the arrays are not a tree.
-        """
+        """Build a tree from the result of :meth:`to_arrays`; other arrays are ignored."""
         missing = [name for name in ("children", "offsets") if name not in arrays]
         if missing:
             raise ValueError(

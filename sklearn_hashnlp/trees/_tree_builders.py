@@ -7,14 +7,15 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp.trees._arrays import preorder_numbers, renumber
-from sklearn_hashnlp.trees._counts import (
+from sklearn_hashnlp.trees._arrays import (
     RandomState,
     as_generator,
     check_arity,
     class_counts,
     is_integer,
     positive_counts,
+    preorder_numbers,
+    renumber,
 )
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
@@ -35,21 +36,13 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     Returns
     -------
     SoftmaxTree
-        Its paths have at most ceil(log V / log arity) nodes, numbered in pre-order. The sizes of a node's children
-        differ by at most one, the larger ones first.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `counts` is neither a number of classes nor class counts, or `arity` is not an integer of at least 2.
+        Its paths have at most ceil(log V / log arity) nodes, numbered in pre-order.
 
     Examples
     --------
     >>> from sklearn_hashnlp.trees import balanced_tree
     >>> balanced_tree(7).to_nested()
     [[[0, 1], [2, 3]], [[4, 5], 6]]
-    >>> balanced_tree(7, arity=3).to_nested()
-    [[0, 1, 2], [3, 4], [5, 6]]
     """
     n_classes = len(class_counts(counts, "balanced_tree"))
     arity = check_arity(arity, "balanced_tree")
@@ -90,11 +83,6 @@ def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
     SoftmaxTree
         With V - 1 inner nodes in heap order.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `counts` is neither a number of classes nor class counts.
-
     References
     ----------
     F. Morin and Y. Bengio, "Hierarchical probabilistic neural network language model", AISTATS 2005.
@@ -125,11 +113,6 @@ def random_tree(counts: ArrayLike | int, *, random_state: RandomState = None) ->
     -------
     SoftmaxTree
         Numbered in pre-order; its paths have at most ceil(log2 V) nodes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `counts` is neither a number of classes nor class counts, or `random_state` is invalid.
 
     Examples
     --------
@@ -173,11 +156,6 @@ def huffman_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     SoftmaxTree
         Nodes, and the children of a node, are numbered from the most to the least frequent. Among equal counts, single
         classes are merged before nodes, which keeps the longest path short, and smaller classes before larger ones.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `counts` is neither a number of classes nor class counts, or `arity` is not an integer of at least 2.
 
     References
     ----------
@@ -251,11 +229,6 @@ def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> Soft
     SoftmaxTree
         The most frequent group first. A group of one class is a child of the root, and so are the classes of a single
         group.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `counts` is neither a number of classes nor class counts, or `n_groups` is not an integer in 1..V.
 
     References
     ----------

@@ -1,12 +1,27 @@
-"""Temperatures: found by maximum likelihood, on rows that are held out and trained on afterwards."""
+"""Temperatures found by maximum likelihood, and the calibrated probabilities of classifiers."""
 
 from __future__ import annotations
+
+import pickle
+import runpy
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax as scipy_softmax
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
 
+from sklearn_hashnlp import (
+    CharNgramFeaturizer,
+    HashEmbeddingClassifier,
+    HashingNgramVectorizer,
+    SGNNClassifier,
+    SGNNProjector,
+    export_predictor,
+    make_text_classifier,
+    quantize_classifier,
+)
 from sklearn_hashnlp.classifiers import _temperature
 
 RNG = np.random.default_rng(0)
@@ -30,41 +45,28 @@ def test_the_inverse_temperature_that_drew_the_targets_is_found(inverse_temperat
     assert fit_inverse_temperature(scores, targets, None) == pytest.approx(inverse_temperature, rel=0.05)
 
 
-def test_it_is_the_maximum_of_the_likelihood_with_smoothed_targets():
-    targets, weights = RNG.integers(0, 4, 50), RNG.random(50).astype(np.float32)
-    targets = np.where(RNG.random(50) < 0.5, OTHER_SCORES.argmax(axis=1), targets)
-    aim = np.full((50, 4), 1 / 54)
-    aim[np.arange(50), targets] = 51 / 54
+@pytest.mark.parametrize("known_rows", [0, 150])
+def test_it_is_the_maximum_of_the_likelihood_with_smoothed_targets_and_the_previous_temperature(known_rows):
+    """The previous temperature draws the labels of as many rows as it counts for."""
+    targets = np.where(RNG.random(50) < 0.5, OTHER_SCORES.argmax(axis=1), RNG.integers(0, 4, 50))
+    weights = None if known_rows else RNG.random(50).astype(np.float32)
+    aim = np.full((50, 4), 1 / (50 + known_rows + 4))
+    aim[np.arange(50), targets] = (50 + known_rows + 1) / (50 + known_rows + 4)
+    share = known_rows / (50 + known_rows)
+    aim = (1 - share) * aim + share * softmax(2 * OTHER_SCORES)
 
     def loss(factor):
-        return -(weights[:, None] * aim * np.log(softmax(factor * OTHER_SCORES))).sum()
-
-    expected = minimize_scalar(loss, bounds=(0, 10), method="bounded").x
-    assert 0.1 < expected < 5
-    assert fit_inverse_temperature(OTHER_SCORES, targets, weights) == pytest.approx(expected, rel=1e-3)
-
-
-def test_weights_that_are_all_zero_are_none():
-    targets = RNG.integers(0, 4, 50)
-    assert fit_inverse_temperature(OTHER_SCORES, targets, np.zeros(50, dtype=np.float32)) == fit_inverse_temperature(
-        OTHER_SCORES, targets, None
-    )
-
-
-def test_the_previous_temperature_is_weighted_by_its_rows():
-    """The maximum of the likelihood where the known one draws the labels of as many rows as it counts for."""
-    targets = RNG.integers(0, 4, 50)
-    aim = np.full((50, 4), 1 / 204)
-    aim[np.arange(50), targets] = 201 / 204
-    aim = 0.25 * aim + 0.75 * softmax(2 * OTHER_SCORES)
-
-    def loss(factor):
-        return -(aim * np.log(softmax(factor * OTHER_SCORES))).sum()
+        rows = -(aim * np.log(softmax(factor * OTHER_SCORES))).sum(axis=1)
+        return rows.sum() if weights is None else weights @ rows
 
     expected = minimize_scalar(loss, bounds=(1e-3, 10), method="bounded").x
-    found = fit_inverse_temperature(OTHER_SCORES, targets, None, known=2.0, known_rows=150)
+    found = fit_inverse_temperature(OTHER_SCORES, targets, weights, known=2.0, known_rows=known_rows)
     assert found == pytest.approx(expected, rel=1e-3)
-    assert fit_inverse_temperature(OTHER_SCORES, targets, None) < found < 2
+    assert 0.1 < found < 5
+    plain = fit_inverse_temperature(OTHER_SCORES, targets, None)
+    assert fit_inverse_temperature(OTHER_SCORES, targets, np.zeros(50, dtype=np.float32)) == plain
+    if known_rows:
+        assert min(plain, 2) < found < max(plain, 2)
 
 
 def test_fitting_row_by_row_converges_to_the_fit_of_all_rows():
@@ -83,3 +85,93 @@ def test_scores_that_tell_all_rows_right_have_a_finite_inverse_temperature():
     found = fit_inverse_temperature(scores, np.repeat(np.arange(3), 100), None)
     # 301 of 303 for the row's class and 1 of 303 for another: odds of 301
     assert found == pytest.approx(np.log(301), rel=1e-3)
+
+
+N_TRAIN = 800
+
+
+def noisy_texts(n_texts=1600, n_words=300):
+    """Return texts of many rare words, and labels that follow from the words in three of four texts."""
+    generator = np.random.default_rng(0)
+    words = np.array([f"w{number}" for number in range(n_words)])
+    rows = generator.integers(0, n_words, (n_texts, 6))
+    votes = (rows % 3 == 0).sum(axis=1) - 2.0
+    labels = np.where(generator.random(n_texts) < 0.25, generator.random(n_texts) < 0.5, votes > 0)
+    return [" ".join(words[row]) for row in rows], np.where(labels, "good", "bad")
+
+
+TEXTS, LABELS = noisy_texts()
+TRAIN, Y_TRAIN, TEST, Y_TEST = TEXTS[:N_TRAIN], LABELS[:N_TRAIN], TEXTS[N_TRAIN:], LABELS[N_TRAIN:]
+
+
+def overconfidence(model, X=TEST, y=Y_TEST):
+    """Return how much the mean probability of predicted labels is above the accuracy."""
+    return model.predict_proba(X).max(axis=1).mean() - model.score(X, y)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Train with the defaults for many texts."""
+    return make_text_classifier(features="words", loss="softmax", random_state=0).fit(TRAIN, Y_TRAIN)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Train without calibration."""
+    model = make_text_classifier(features="words", loss="softmax", random_state=0)
+    return model.set_params(classifier__calibrate=False).fit(TRAIN, Y_TRAIN)
+
+
+def test_calibration_repairs_probabilities_and_changes_no_prediction(model, plain):
+    assert abs(overconfidence(model)) < 0.05 < 0.1 < overconfidence(plain)
+    assert log_loss(Y_TEST, model.predict_proba(TEST)) < log_loss(Y_TEST, plain.predict_proba(TEST))
+    rows = model[-1]._rows(model[:-1].transform(TEST))
+    tells = model[-1]._evidence(rows, model[-1]._linear_model()) == 1  # others are near the shares of the classes
+    assert tells.mean() > 0.98
+    assert (model.predict(TEST) == plain.predict(TEST))[tells].all()
+    temperature = model[-1].temperature_
+    assert temperature > 1.2
+    logits = model.decision_function(TEST)[tells]
+    np.testing.assert_allclose(logits, plain.decision_function(TEST)[tells] / temperature, rtol=1e-12)
+    assert plain[-1].temperature_ == 1
+
+
+def test_partial_fit_changes_the_temperature_by_rows_it_was_not_trained_on(model):
+    again = pickle.loads(pickle.dumps(model[-1]))
+    again.partial_fit(model[:-1].transform(TEST), Y_TEST)
+    assert 0.5 < again.temperature_ / model[-1].temperature_ < 2
+    assert again.set_params(calibrate=False).partial_fit(model[:-1].transform(TEST), Y_TEST).temperature_ > 0
+
+
+@pytest.mark.parametrize("loss", ["ova", "hinge"])
+def test_other_losses_have_calibrated_probabilities_too(loss):
+    rows = HashingNgramVectorizer(norm=None, alternate_sign=False).transform(TEXTS)
+    model = HashEmbeddingClassifier(loss=loss, n_buckets=2**12, random_state=0).fit(rows[:N_TRAIN], Y_TRAIN)
+    assert abs(overconfidence(model, rows[N_TRAIN:])) < 0.06
+
+
+def test_several_labels_a_text_keep_their_decisions_and_have_calibrated_probabilities():
+    rows = HashingNgramVectorizer(norm=None, alternate_sign=False).transform(TEXTS)
+    topics = np.stack([LABELS == "good", LABELS == "bad", [" w3 " in f" {text} " for text in TEXTS]], axis=1).astype(
+        int
+    )
+    options = {"loss": "ova", "n_buckets": 2**12, "random_state": 0}
+    model, plain = (
+        HashEmbeddingClassifier(**options, calibrate=calibrate).fit(rows[:N_TRAIN], topics[:N_TRAIN])
+        for calibrate in ("auto", False)
+    )
+    assert model.predict(rows).tolist() == plain.predict(rows).tolist()
+    assert ((model.predict_proba(rows) > 0.5) == model.predict(rows)).all()
+    ours, theirs = (log_loss(topics[N_TRAIN:, 0], m.predict_proba(rows[N_TRAIN:])[:, 0]) for m in (model, plain))
+    assert ours < theirs
+
+
+def test_a_small_network_its_integers_and_its_exported_file_have_one_temperature(tmp_path):
+    network = SGNNClassifier(hidden_layer_sizes=(16,), max_epochs=4, learning_rate=0.01, random_state=0)
+    model = make_pipeline(CharNgramFeaturizer(), SGNNProjector(n_projections=8), network).fit(TRAIN, Y_TRAIN)
+    assert model[-1].temperature_ > 1.2
+    small = quantize_classifier(model)
+    assert small[-1].temperature_ == model[-1].temperature_
+    export_predictor(small, tmp_path / "model.py")
+    exported = runpy.run_path(str(tmp_path / "model.py"))
+    np.testing.assert_allclose(exported["predict_proba"](TEST[:50]), small.predict_proba(TEST[:50]), rtol=1e-9)

@@ -1,4 +1,4 @@
-"""make_text_classifier: strings in, labels out, good with nothing else set."""
+"""TextClassifier and make_text_classifier: their parts and parameters, pretrained vectors, streams of batches."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
+from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, export_predictor, make_text_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
-from sklearn_hashnlp.text import (
-    AutoNgramVectorizer,
-    HashingNgramVectorizer,
-    NgramVectorUnion,
-    _auto_ngram_vectorizer,
-    _count_ngrams,
-)
+from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, _auto_ngram_vectorizer, _count_ngrams
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
+from tests.text_classifiers import text_classifier
 
 TEXTS = ["what ?", "oh , really ?", "who knows ?", "no .", "yes .", "it is so ."]
 LABELS = ["question"] * 3 + ["statement"] * 3
@@ -218,17 +216,13 @@ def test_a_pretrained_model_that_is_changed_after_fit_waits_for_the_next_fit():
         assert model.predict_proba(UNSEEN).tobytes() == expected.tobytes()  # as after any change of a parameter
         warm = make_text_classifier(**SMALL)["classifier"].set_params(warm_start=True)
         sizes = dict.fromkeys(("n_buckets", "n_embeddings"), 2**20)
-        for refused in (model.partial_fit, clone_fitted(model).set_params(classifier=warm, **sizes).fit):
+        other = clone(model).set_params(classifier=warm, **sizes)
+        other.pipeline_, other._fitted_features = model.pipeline_, model._fitted_features
+        for refused in (model.partial_fit, other.fit):
             with pytest.raises(ValueError, match="pretrained was changed after fit"):
                 refused(FEW, KINDS)
     alone = model.set_params(pretrained=None).fit(FEW, KINDS)
     assert not isinstance(alone.pipeline_[0], NgramVectorUnion)
-
-
-def clone_fitted(model):
-    other = clone(model)
-    other.pipeline_, other._fitted_features = model.pipeline_, model._fitted_features
-    return other
 
 
 @pytest.fixture
@@ -269,3 +263,58 @@ def test_a_batch_in_which_each_text_has_its_own_label_trains_without_a_warning(m
     labels = [f"label {i}" for i in range(30)]
     fitted = clone(model).partial_fit([f"text {i}" for i in range(30)], labels, classes=labels)  # warnings are errors
     assert len(fitted.classes_) == 30
+
+
+FILMS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 6
+TASTES = ["good", "bad", "good", "bad"] * 6
+
+
+@pytest.mark.parametrize(
+    ("features", "lowercase"), [("words", True), ("words+characters", False), ("characters", True)]
+)
+def test_it_is_the_pipeline(features, lowercase):
+    options = SMALL | {"features": features, "lowercase": lowercase, "learning_rate": 0.1, "n_hashes": 2}
+    texts = [text.title() for text in FILMS]
+    pipeline = make_text_classifier(**options).fit(texts, TASTES)
+    model = TextClassifier(**options).fit(texts, TASTES)
+    assert model.predict_proba(FILMS).tobytes() == pipeline.predict_proba(FILMS).tobytes()
+    assert model.pipeline_["classifier"].get_params() == pipeline["classifier"].get_params()
+
+
+def test_lowercase_false_tells_us_from_us():
+    texts, labels = ["US troops", "give us more"] * 10, ["world", "home"] * 10
+    model = text_classifier(**SMALL, lowercase=False, ngram_range=(1, 1)).fit(texts, labels)
+    assert model.predict(["US", "us"]).tolist() == ["world", "home"]
+
+
+def test_it_is_a_classifier_among_classifiers():
+    assert is_classifier(text_classifier(**SMALL))
+    assert cross_val_score(text_classifier(**SMALL), FILMS, TASTES, cv=3, scoring="roc_auc").mean() > 0.9
+    members = [(str(seed), text_classifier(**SMALL | {"random_state": seed})) for seed in (1, 2)]
+    votes = VotingClassifier(members, voting="soft")
+    assert votes.fit(FILMS, TASTES).score(FILMS, TASTES) == 1
+
+
+def test_warm_start_goes_on():
+    warm = text_classifier(**SMALL, features="words", warm_start=True).fit(FILMS, TASTES)
+    n_epochs = len(warm.history_)
+    assert len(warm.fit(FILMS, TASTES).history_) == 2 * n_epochs
+    with pytest.raises(ValueError, match=r"cannot continue training with features='characters'.* 'words'"):
+        warm.set_params(features="characters").fit(FILMS, TASTES)
+    with pytest.raises(ValueError, match="was not seen before"):
+        warm.set_params(features="words").partial_fit(["x"], ["other"])
+    assert warm.score(FILMS, TASTES) == 1
+
+
+@pytest.mark.parametrize("ngram_range", [(2, 1), (1, 2, 3), (0, 1), ("1", "2")])
+def test_a_wrong_ngram_range_is_refused(ngram_range):
+    with pytest.raises(ValueError, match="'ngram_range' parameter of TextClassifier must be a pair"):
+        text_classifier(**SMALL, ngram_range=ngram_range).fit(FILMS, TASTES)
+
+
+def test_scikit_learns_checks_pass():
+    with pytest.warns(
+        UserWarning, match="Can't test estimator TextClassifier which requires input"
+    ):  # it takes texts, and scikit-learn has numbers
+        results = check_estimator(TextClassifier(), on_fail=None)
+    assert {result["check_name"] for result in results if result["status"] == "failed"} == set()

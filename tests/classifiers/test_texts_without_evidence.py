@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
 from collections import Counter
 
 import numpy as np
 import pytest
 
-from sklearn_hashnlp import TextClassifier, load_model, save_model
-from sklearn_hashnlp.classifiers import export_predictor, merge_classifiers
+from sklearn_hashnlp import TextClassifier
+from sklearn_hashnlp.classifiers import merge_classifiers
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import explain
 from tests.text_classifiers import text_classifier
@@ -79,17 +78,10 @@ def test_several_labels(marked):
     np.testing.assert_allclose(model.predict_proba([""])[0], shares, atol=0.03)
 
 
-def test_saved_exported_explained_and_merged(marked, tmp_path):
+def test_explained_and_merged(marked):
     texts, labels = marked
     model = TextClassifier(random_state=0).fit(texts, labels)
-    some = ["", "the", "return the", *texts[:20]]
-    expected = model.predict_proba(some)
-    save_model(model, tmp_path / "model")
-    np.testing.assert_array_equal(load_model(tmp_path / "model").predict_proba(some), expected)
-    export_predictor(model, tmp_path / "model.py")
-    exported = runpy.run_path(str(tmp_path / "model.py"))
-    np.testing.assert_array_equal(exported["predict_proba"](some), expected)
-    for text in some[:3]:
+    for text in ("", "the", "return the"):
         explanation = explain(model, text)
         total = explanation.bias[0] + explanation.contributions.sum()
         assert total == pytest.approx(model.decision_function([text])[0], abs=1e-4)

@@ -68,6 +68,28 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+TAGS = [("sauce,cheese", "a cheese sauce"), ("cheese", "old cheese"), ("bread", "fresh bread"), ("sauce", "red sauce")]
+
+
+@pytest.fixture(scope="session")
+def tags(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with the texts of ``TAGS``, whose labels are joined by commas."""
+    path = tmp_path_factory.mktemp("cli") / "tags.csv"
+    path.write_text("label,text\n" + "".join(f'"{labels}",{text}\n' for labels, text in TAGS * 3), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def tagger(hashnlp: Any, tags: Path) -> Path:
+    """Folder of a model of several labels per text. Read only."""
+    folder = tags.parent / "tagger"
+    small = ["--buckets", 500, "--set", "embedding_dim=4", "--epochs", 20]
+    result = hashnlp("train", tags, "-m", folder, "--label-separator", ",", *small)
+    assert result.code == 0, result.err
+    assert "3 labels, 1 to 2 each" in result.err
+    return folder
+
+
 SENTENCES = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog saw the cat"] * 5
 
 
@@ -109,7 +131,7 @@ class Result:
         return json.loads(self.out)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def hashnlp() -> Any:
     """Run a command in this process: ``hashnlp("predict", "--model", folder, stdin="text")``."""
 

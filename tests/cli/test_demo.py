@@ -9,22 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from sklearn_hashnlp import datasets
 from sklearn_hashnlp.cli import _demo
 from sklearn_hashnlp.cli._demo import draw_plot
 from sklearn_hashnlp.persistence import load_model
-
-
-@pytest.fixture
-def few_docstrings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shrink the data set to two modules."""
-    texts, labels = datasets.load_stdlib_docstrings(return_X_y=True)
-    classes, counts = np.unique(labels, return_counts=True)
-    chosen = np.isin(labels, classes[counts.argsort()[:2]])
-    few = [text for text, keep in zip(texts, chosen, strict=True) if keep], labels[chosen]
-    monkeypatch.setattr(datasets, "load_stdlib_docstrings", lambda *, return_X_y: few)
+from tests.plotting.readable import assert_readable
 
 
 @pytest.mark.slow
@@ -49,17 +41,31 @@ def test_the_accuracy_is_that_of_the_readme(hashnlp: Any, tmp_path: Path, monkey
     assert [name for name, _ in model.pipeline_["vectorizer"].transformer_list] == ["words", "characters"]
 
 
-@pytest.mark.usefixtures("few_docstrings")
-def test_the_table_has_the_same_accuracies_and_matplotlib_is_optional(
-    hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_and_the_plot_of_a_small_set(hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels = datasets.load_stdlib_docstrings(return_X_y=True)
+    classes, counts = np.unique(labels, return_counts=True)
+    mask = np.isin(labels, classes[counts.argsort()[:2]]) & (np.arange(len(labels)) % 2 == 0)
+    few = [text for text, keep in zip(texts, mask, strict=True) if keep], labels[mask]
+    figures: list[Figure] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_demo, "_TRAIN_SIZES", (0.5, 1.0))
+    monkeypatch.setattr(datasets, "load_stdlib_docstrings", lambda *, return_X_y: few)
+    monkeypatch.setattr(_demo, "_TRAIN_SIZES", (1.0,))
     monkeypatch.setattr(_demo, "_N_SPLITS", 2)
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
     report = hashnlp("demo", "--json").json
-    monkeypatch.setitem(sys.modules, "sklearn_hashnlp.plotting", None)
+    [figure] = figures
+    assert_readable(figure)
+    matrix, curves, scale = (ax.get_window_extent() for ax in figure.axes)
+    assert matrix.height == pytest.approx(curves.height)
+    assert scale.height == pytest.approx(matrix.height, rel=0.02)
+    legend = figure.axes[1].get_legend()
+    assert not legend.get_window_extent().overlaps(curves)
+
+    monkeypatch.setitem(sys.modules, "sklearn_hashnlp.plotting", None)  # matplotlib is optional
     result = hashnlp("demo", "--output", "hashnlp-demo")  # replaces the model of the first run
     assert result.code == 0, result.err
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == [line.split("  ")[0] for line in result.out.splitlines() if "0." in line][: len(names)]
     accuracies = {name: report[key]["accuracy"] for name, key in _demo._MODELS.items()}
     assert all(f"{accuracy:.4f}" in result.out for accuracy in accuracies.values())
     assert ("Best here: " in result.out) is (max(accuracies.values()) > accuracies[_demo._SAVED])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -87,3 +90,62 @@ def test_wrong_files_are_named_before_torch_is_loaded(tmp_path: Path) -> None:
     result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert result.stderr.splitlines() == [f"hashnlp: {message}" for message in expected.values()]
     assert result.stdout.splitlines() == ["1 False"] * len(expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            gzip.compress(b"label,text\na,b\n", mtime=0),
+            "is compressed, but its name does not say so. Rename it to data.csv.gz",
+        ),
+        ("some text\n".encode("utf-16-le"), "NUL bytes in the first line. Is the file UTF-16, or binary?"),
+        ("label,text\na,b\n".encode("utf-16"), "iconv -f utf-16"),
+    ],
+    ids=["gzip", "UTF-16", "UTF-16 with a mark"],
+)
+def test_a_wrong_kind_of_file_is_recognized(
+    hashnlp: Any, model: Path, tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "data.csv").write_bytes(content)
+    for command in (["predict"], ["test"]):
+        result = hashnlp(*command, tmp_path / "data.csv", "-m", model, "-q")
+        assert (result.code, result.out) == (1, "")
+        assert message in result.err
+        assert "--errors" not in result.err  # which would not help
+    result = hashnlp("predict", "-m", model, stdin=content)
+    assert (result.code, result.out) == (1, "")
+    assert "stdin is compressed" in result.err or "NUL bytes in the first line" in result.err
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class InterruptedImport:
+    def find_spec(name, *_):
+        if name == "sklearn_hashnlp.cli._app":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, InterruptedImport)
+from sklearn_hashnlp.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_ctrl_c_during_the_first_imports_is_one_line() -> None:
+    result = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "\nhashnlp: interrupted.\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_ctrl_c_that_breaks_an_import_is_an_interrupt(hashnlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(_folder: Path) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("half a module") from None
+
+    monkeypatch.setattr("sklearn_hashnlp.persistence._folder_files.read_folder", load)
+    result = hashnlp("predict", "-m", "m", stdin="a")
+    assert (result.code, result.err) == (130, "\nhashnlp: interrupted.\n")

@@ -64,20 +64,19 @@ def test_a_classifier_of_hash_embeddings(hashnlp: Any, model: Path, tmp_path: Pa
     assert runpy.run_path(str(tmp_path / name))["predict"](texts).tolist() == load_model(model).predict(texts).tolist()
 
 
-def test_errors(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None:
+def test_errors_leave_files_alone(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None:
     other = make_pipeline(HashingVectorizer(n_features=64), LogisticRegression()).fit(["a", "b"], ["x", "y"])
     save_model(other, tmp_path / "other")
-    result = hashnlp("export", "--model", tmp_path / "other", tmp_path / "small.py")
-    assert result.code == 1
-    assert "cannot be exported" in result.err
-    assert "got HashingVectorizer, LogisticRegression" in result.err
-    result = hashnlp("export", "--model", folder, tmp_path / "small.py", "--compare", tmp_path / "nothing")
-    assert result.code == 1
-    assert "nothing does not exist" in result.err
+    mails = tmp_path / "mails.csv"
+    mails.write_text("kept")
+    for arguments, message in (
+        ([tmp_path / "other", tmp_path / "small.py"], "got HashingVectorizer, LogisticRegression"),
+        ([folder, tmp_path / "small.py", "--compare", tmp_path / "nothing"], "nothing does not exist"),
+        ([folder, tmp_path / "nowhere" / "small.py"], "nowhere"),
+        ([model, mails], "mails.csv' is a file. Choose a name that ends with '.py'"),
+    ):
+        result = hashnlp("export", "--model", *arguments)
+        assert (result.code, result.out) == (1, "")
+        assert message in result.err.splitlines()[-1]
     assert not (tmp_path / "small.py").exists()
-    assert hashnlp("export", "--model", folder, tmp_path / "nowhere" / "small.py").code == 1
-    (tmp_path / "mails.csv").write_text("kept")
-    result = hashnlp("export", "--model", model, tmp_path / "mails.csv")
-    assert result.code == 1
-    assert "mails.csv' is a file. Choose a name that ends with '.py'" in result.err
-    assert (tmp_path / "mails.csv").read_text() == "kept"
+    assert mails.read_text() == "kept"

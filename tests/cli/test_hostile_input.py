@@ -91,17 +91,6 @@ def test_reports_of_trainings_that_are_none(folder: Path, report: Any) -> None:
         assert (code, message) == (0, "")
 
 
-def test_vectorizers_that_open_files_are_refused(tmp_path: Path) -> None:
-    from sklearn.feature_extraction.text import HashingVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-
-    (tmp_path / "text").write_text("a fine film")
-    model = make_pipeline(HashingVectorizer(input="filename", n_features=16), LogisticRegression())
-    save_model(model.fit([str(tmp_path / "text")] * 6, LABELS), tmp_path / "model")
-    assert "it would open each text as a file name" in refused("predict", "--model", tmp_path / "model")
-
-
 @pytest.mark.parametrize("content", [b"\0\1\2", b"[" * 100_000, b'{"a":', b"\xff\xfeh\0", b"a,b\n1", b'"', b""])
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
 def test_tables_that_are_none(folder: Path, tmp_path: Path, content: bytes, suffix: str) -> None:

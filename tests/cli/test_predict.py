@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -15,9 +17,6 @@ import pytest
 
 from sklearn_hashnlp.persistence import load_model
 
-NOT_UTF8 = (
-    "stdin, line 2: expected UTF-8, got byte 0xe9 at position 2. To replace such bytes by U+FFFD, add --errors replace."
-)
 TEXTS = "a fine film\n\nlong and dull\r\nfunny"
 
 
@@ -30,6 +29,8 @@ def test_labels_from_stdin_and_file_agree(hashnlp: Any, model: Path, tmp_path: P
         assert result.code == 0, result.err
         assert result.out.splitlines() == expected
         assert result.err == ""
+    result = hashnlp("predict", "--model", model, stdin="")
+    assert (result.code, result.out) == (0, "")
 
 
 def test_top_and_proba(hashnlp: Any, model: Path) -> None:
@@ -64,26 +65,25 @@ def test_a_threshold_omits_labels_but_no_lines(hashnlp: Any, model: Path) -> Non
                 assert line["top"] == [{"label": label, "probability": share} for label, share in predicted]
 
 
-def test_a_threshold_is_a_probability(hashnlp: Any, model: Path) -> None:
-    assert hashnlp("predict", "--model", model, "--threshold", 1.5, stdin="a").code == 2
-
-
-def test_empty_input_gives_empty_output(hashnlp: Any, model: Path) -> None:
-    result = hashnlp("predict", "--model", model, stdin="")
-    assert (result.code, result.out) == (0, "")
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "stdin", "message"),
+    ("arguments", "content", "message"),
     [
         (["--model", "nowhere"], b"", "No model in 'nowhere': the folder does not exist."),
-        (["--model", "MODEL", "nothing.txt"], b"", "nothing.txt does not exist."),
-        (["--model", "MODEL", "."], b"", ". is a folder; expected a text file."),
-        (
-            ["--model", "MODEL"],
-            b"good\nb\xe9d\n",
-            NOT_UTF8,
-        ),
+        (["--model", "file"], b"", "No model in 'file': it is a file, not a folder."),
+        (["nothing.txt"], b"", "nothing.txt does not exist."),
+        (["."], b"", ". is a folder; expected a text file."),
+        (["texts.csv"], b"first,second\na,b\n", "--text-column"),
+        (["texts.csv"], b"text,predicted_label\nwin,?\n", "has a column 'predicted_label' already"),
+        (["texts.csv"], b"text,id\nwin a pr\xefze,1\n", "--errors replace"),
+        (["texts.jsonl", "-o", "texts.jsonl"], b"{}", "is the file of the texts"),
+        (["-o", "no/a.txt"], b"win\n", "there is no folder no."),
     ],
 )
 def test_errors_are_one_line(
@@ -92,13 +92,17 @@ def test_errors_are_one_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: Any,
-    stdin: bytes,
+    content: bytes,
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = [str(model) if argument == "MODEL" else argument for argument in arguments]
-    result = hashnlp("predict", *arguments, stdin=stdin)
-    assert (result.code, result.err) == (1, f"hashnlp: {message}\n")
+    for name in ("file", "texts.csv", "texts.jsonl"):
+        Path(name).write_bytes(content)
+    arguments = arguments if "--model" in arguments else ["--model", model, *arguments]
+    result = hashnlp("predict", *arguments, stdin=content)
+    assert (result.code, result.out, result.err.count("\n")) == (1, "", 1)
+    assert message in result.err
+    assert result.err.startswith("hashnlp: ")
 
 
 @pytest.mark.parametrize("where", ["stdin", "file"])
@@ -108,7 +112,126 @@ def test_lines_before_an_invalid_one_are_predicted(hashnlp: Any, model: Path, tm
     path.write_bytes(content)
     result = hashnlp("predict", "--model", model, *([path] if where == "file" else []), stdin=content)
     assert (result.code, result.out) == (1, "good\nbad\n")
-    assert "line 3: expected UTF-8" in result.err
+    assert "line 3: expected UTF-8, " in result.err
+    assert "--errors replace" in result.err
+    assert result.err.count("\n") == 1
+
+
+def read_rows(text: str, name: str, delimiter: str) -> list[dict[str, Any]]:
+    if name.endswith("jsonl"):
+        return [json.loads(line) for line in text.splitlines()]
+    return list(csv.DictReader(io.StringIO(text), delimiter="\t" if name.endswith("tsv") else delimiter))
+
+
+SEMICOLONS = "id;text\n1;fine, warm\n2;dull\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "output"),
+    [
+        ("a.csv", 'id,body\n1,"a ""fine"",\nfilm"\n2,dull\n', ["--text-column", "body"], "out.csv"),
+        ("a.tsv", "label\ttext\ngood\tfine film\n?\tdull\n", [], None),
+        ("a.csv", SEMICOLONS, ["--delimiter", ";"], None),
+        ("a.csv", SEMICOLONS, ["--delimiter", ";"], "out.tsv"),
+        ("a.csv", SEMICOLONS, ["--delimiter", ";"], "out.jsonl"),
+        (
+            "a.jsonl",
+            '{"id": 1, "message": "a fine film, Zoë", "x": [null]}\n{"message": "dull"}\n',
+            [],
+            None,
+        ),
+    ],
+    ids=["csv", "tsv", "semicolons", "semicolons to tsv", "semicolons to jsonl", "jsonl"],
+)
+def test_a_table_keeps_its_rows_and_gets_two_columns(
+    hashnlp: Any, model: Path, tmp_path: Path, name: str, content: str, options: list[Any], output: str | None
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    to_file = [] if output is None else ["--output", tmp_path / output]
+    result = hashnlp("predict", "-m", model, tmp_path / name, *options, *to_file)
+    assert result.code == 0, result.err
+    assert "Read 2 texts from column " in result.err
+    written = result.out if output is None else (tmp_path / output).read_text(encoding="utf-8")
+    delimiter = options[-1] if "--delimiter" in options else ","
+    rows = read_rows(written, output or name, delimiter)
+    assert [row.pop("predicted_label") for row in rows] == ["good", "bad"]
+    assert all(float(row.pop("probability")) > 0.5 for row in rows)
+    assert rows == read_rows(content, name, delimiter)
+
+
+def test_compressed_json_lines_are_read_and_written(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a fine film"}'))
+    assert hashnlp("predict", "-m", model, tmp_path / "a.jsonl.gz", "--output", tmp_path / "out.jsonl.gz").code == 0
+    assert json.loads(gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()))["predicted_label"] == "good"
+
+
+def test_lines_become_a_table_if_the_output_is_one(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    result = hashnlp("predict", "-m", model, "--top", 2, "--output", tmp_path / "out.csv", stdin="fine, warm\ndull\n")
+    assert result.code == 0, result.err
+    rows = read_rows((tmp_path / "out.csv").read_text(encoding="utf-8"), "out.csv", ",")
+    assert [(row["text"], row["predicted_label"]) for row in rows] == [("fine, warm", "good|bad"), ("dull", "bad|good")]
+    assert [len(row["probability"].split("|")) for row in rows] == [2, 2]
+
+
+def test_several_labels_are_separated_by_tabs(hashnlp: Any, tagger: Path) -> None:
+    out = hashnlp("predict", "--model", tagger, stdin="a cheese sauce\nfresh bread\n").out.splitlines()
+    assert [set(line.split("\t")) for line in out] == [{"sauce", "cheese"}, {"bread"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        ("label,text\nspam,win\n", "--format csv"),
+        ('id\t"text"\n1\twin\n', "--format tsv"),
+        ('{"text": "win a prize"}\n', "--format jsonl"),
+    ],
+)
+def test_a_header_or_json_is_not_taken_for_a_text(
+    hashnlp: Any, model: Path, tmp_path: Path, content: str, advice: str
+) -> None:
+    (tmp_path / "texts.txt").write_text(content, encoding="utf-8")
+    for arguments, stdin in (([tmp_path / "texts.txt"], None), ([], content)):
+        result = hashnlp("predict", "-m", model, *arguments, stdin=stdin)
+        assert (result.code, result.out) == (1, "")
+        assert advice in result.err
+        assert hashnlp("predict", "-m", model, *arguments, "--format", "lines", stdin=stdin).code == 0
+
+
+def test_lines_that_look_like_headers_or_labels_are_noted(hashnlp: Any, model: Path) -> None:
+    result = hashnlp("predict", "-m", model, stdin="text\na fine film\n")
+    assert "The first line, 'text', is read as a text; --format csv reads it as a header" in result.err
+    assert len(result.out.splitlines()) == 2
+    assert hashnlp("predict", "-m", model, "--format", "lines", stdin="text\nfine\n").err == ""
+    plain = hashnlp("predict", "-m", model, "--proba", stdin="fine\n").out
+    result = hashnlp("predict", "-m", model, "--proba", stdin="__label__good fine\n")
+    assert (result.code, result.out) == (0, plain)
+    assert "has labels (__label__...)" in result.err
+
+
+def test_bad_rows_are_replaced_or_skipped_if_asked(hashnlp: Any, model: Path) -> None:
+    result = hashnlp("predict", "-m", model, "--errors", "replace", stdin=b"a fine film\nd\xefll\nlong\n")
+    assert (result.code, result.out.splitlines()[::2]) == (0, ["good", "bad"])
+    table = b"text,id\na fine film,1\nwarm\xef,2\ndull,3\n"
+    out = hashnlp("predict", "-m", model, "--format", "csv", "--errors", "replace", stdin=table).out
+    assert [row["text"] for row in read_rows(out, "csv", ",")] == ["a fine film", "warm\ufffd", "dull"]
+    result = hashnlp("predict", "-m", model, "--format", "csv", "--errors", "skip", stdin=table)
+    assert [line.split(",")[0] for line in result.out.splitlines()] == ["text", "a fine film", "dull"]
+    assert "Skipped 1 row" in result.err
+    stream = '{"text": "a fine film"}\nnot json\n{"text": 3}\n{"text": "dull"}\n'
+    result = hashnlp("predict", "-m", model, "--format", "jsonl", "--errors", "skip", stdin=stream)
+    assert [json.loads(line)["predicted_label"] for line in result.out.splitlines()] == ["good", "bad"]
+    assert "Skipped: stdin, line 2: expected one JSON object on each line" in result.err
+    assert "Skipped 2 rows" in result.err
+
+
+def test_the_output_is_written_whole(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
+    source.write_text('{"text": "fine"}\nbad\n', encoding="utf-8")
+    out.write_text("old", encoding="utf-8")
+    result = hashnlp("predict", "-m", model, source, "--output", out)
+    assert (result.code, out.read_text(encoding="utf-8")) == (1, "old")
+    assert json.loads((tmp_path / "out.jsonl.part").read_text(encoding="utf-8"))["text"] == "fine"
+    assert "out.jsonl.part" in result.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a POSIX pipe")

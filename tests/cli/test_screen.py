@@ -10,6 +10,8 @@ import pytest
 
 from sklearn_hashnlp.cli._screen import Screen, command_name
 
+from .conftest import small_pipeline
+
 
 @pytest.mark.parametrize(
     ("as_json", "quiet", "out", "err"),
@@ -69,3 +71,36 @@ def test_what_is_logged_is_a_note(quiet: bool, capsys: pytest.CaptureFixture[str
         logger.info("Compiling functions [bold]")
         logger.debug("details")
     assert capsys.readouterr() == ("", "" if quiet else "Compiling functions [bold] ...\n")
+
+
+def test_the_table_of_epochs_has_colors_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(**environment: str) -> str:
+        with monkeypatch.context() as patch:
+            for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+                patch.delenv(name, raising=False)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            small_pipeline(classifier__verbose=1, classifier__max_epochs=1).fit(["a", "b"], [0, 1])
+        return capsys.readouterr().out
+
+    assert "\x1b" not in printed()  # a pipe
+    assert "\x1b" in printed(FORCE_COLOR="1")  # a notebook
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "\x1b" in printed()
+    assert "\x1b" not in printed(NO_COLOR="1")
+    assert "\x1b" not in printed(TERM="dumb")
+
+
+def test_the_bar_of_an_epoch_stays_out_of_pipes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline = small_pipeline(classifier__verbose=2, classifier__batch_size=2, classifier__max_epochs=1)
+    pipeline.fit(["a", "b"] * 20, [0, 1] * 20)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    pipeline.fit(["a", "b"] * 20, [0, 1] * 20)
+    drawn = capsys.readouterr().err
+    assert " 0/20 " in drawn
+    assert drawn.endswith("\r")  # it is removed

@@ -59,8 +59,6 @@ def test_several_labels_per_text(hashnlp: Any, tmp_path: Path) -> None:
     assert result.code == 0, result.err
     assert "precision at 1" in result.out
     assert load_model(tmp_path / "m").predict_topk(["fine"], threshold=0.5)
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", "--set", "loss=softmax", *SMALL)
-    assert "loss='softmax'" in result.err
 
 
 def test_a_file_that_does_not_fit_into_memory_is_streamed(

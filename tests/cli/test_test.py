@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from sklearn.metrics import classification_report
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli._test import compute_metrics, show_report
 from sklearn_hashnlp.cli._validation import scores_at
+from sklearn_hashnlp.persistence import save_model
+from tests.cli.conftest import small_pipeline
 
 
 def test_metrics_equal_those_of_scikit_learn() -> None:
@@ -74,6 +78,7 @@ def test_precision_and_recall_at_k_count_texts_with_labels() -> None:
 def test_tables_and_json(hashnlp: Any, model: Path, data: Path) -> None:
     result = hashnlp("test", data, "--model", model)
     assert result.code == 0, result.err
+    assert "Read 24 texts with 2 labels from columns text, label of" in result.err
     assert "Accuracy 1.0000 on 24 texts" in result.out
     assert "Confusion matrix" in result.out
     report = hashnlp("test", data, "--model", model, "--json").json
@@ -107,6 +112,59 @@ def test_many_labels_show_the_most_frequent_confusions(capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     assert "Confusion matrix" not in out
     assert [line.split() for line in out.splitlines()][-1] == ["label0", "label7", "2"]
+
+
+def test_labels_are_whole_in_a_pipe(hashnlp: Any, tmp_path: Path) -> None:
+    labels = [f"a long name of the label {number}" for number in range(9)]
+    save_model(small_pipeline().fit(labels, labels), tmp_path / "m")
+    (tmp_path / "data.csv").write_text("label,text\n" + "".join(f"{label},{label}\n" for label in labels))
+    out = hashnlp("test", tmp_path / "data.csv", "-m", tmp_path / "m").out
+    assert "\u2026" not in out
+    assert all(out.count(label) >= 3 for label in labels)
+
+
+def test_several_labels_have_precision_and_recall_at_k_as_of_fasttext(hashnlp: Any, tags: Path, tagger: Path) -> None:
+    result = hashnlp("test", tags, "-m", tagger, "--top", 2)
+    assert result.out.splitlines()[:5] == ["N\t12", "P@1\t1.0000", "R@1\t0.8000", "P@2\t0.6250", "R@2\t1.0000"]
+    assert "Labels are separated by ',', as in training" in result.err
+    assert "never predicts" not in result.err
+    given = hashnlp("test", tags, "-m", tagger, "--top", 2, "--label-separator", ",")
+    assert (given.out, "as in training" in given.err) == (result.out, False)
+    quiet = hashnlp("test", tags, "-m", tagger, "--top", 2, "-q")
+    assert (quiet.out.splitlines(), quiet.err) == (result.out.splitlines()[:5], "")
+    report = hashnlp("test", tags, "--model", tagger, "--json").json
+    assert (report["precision_at_1"], report["labels"]["cheese"]["support"]) == (1.0, 6)
+
+
+def test_labels_that_are_all_unknown_get_a_hint(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('label,text\n"good,bad",fine\n"bad,good",dull\n', encoding="utf-8")
+    result = hashnlp("test", tmp_path / "a.csv", "-m", model)
+    assert "The model knows none of the labels" in result.err
+    assert "--label-separator" in result.err
+
+
+def test_rows_that_are_not_utf8_are_skipped_if_asked(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"label,text\ngood,fine\ngood,caf\xe9\nbad,dull\n")
+    (tmp_path / "a.txt").write_bytes(b"__label__good fine\n__label__good caf\xe9\n__label__bad dull\n")
+    for name, line in (("a.csv", 3), ("a.txt", 2)):
+        result = hashnlp("test", tmp_path / name, "-m", model, "--errors", "skip")
+        assert "Read 2 texts" in result.err
+        assert f"line {line}: the row has bytes that are not UTF-8" in result.err
+        assert "Skipped 1 row" in result.err
+
+
+@pytest.mark.parametrize("name", ["wrong.csv", "wrong.jsonl"])
+def test_wrong_predictions_are_written(hashnlp: Any, model: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "test.csv").write_text('label,text\nbad,"a fine,\nwarm film"\nbad,dull\ngood,long\n', "utf-8")
+    result = hashnlp("test", tmp_path / "test.csv", "-m", model, "--wrong", tmp_path / name)
+    assert result.code == 0, result.err
+    assert "Wrote 2 of 3 texts" in result.err
+    with (tmp_path / name).open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)] if name == "wrong.csv" else [json.loads(line) for line in file]
+    good, bad = ("good", "bad") if name == "wrong.csv" else (["good"], ["bad"])
+    found = [(int(row["line"]), row["label"], row["predicted_label"], row["text"]) for row in rows]
+    assert sorted(found) == [(2, bad, good, "a fine,\nwarm film"), (5, good, bad, "long")]
+    assert float(rows[0]["probability"]) >= float(rows[1]["probability"])
 
 
 def test_a_folder_without_a_model_is_an_error(hashnlp: Any, data: Path, tmp_path: Path) -> None:

@@ -61,6 +61,9 @@ def test_validation_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, 
     assert (report["n_validation_texts"], report["n_texts"]) == {"--valid": (24, 24), "--holdout": (6, 18)}[option]
     assert report["labels"] == ["bad", "good"]
     assert report["model"] == str(tmp_path / "m")
+    lines = [line for line in result.err.splitlines() if line.startswith("Epoch ")]
+    assert len(lines) == 5
+    assert all("validation accuracy" in line for line in lines)
 
 
 def test_options_reach_the_model(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
@@ -164,13 +167,31 @@ def test_the_data_can_be_a_pipe(hashnlp: Any, data: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("small")
-def test_format_and_columns(hashnlp: Any, tmp_path: Path) -> None:
-    path = tmp_path / "data.unknown"
-    path.write_text('kind\tsaid\na\t"one" word\nb\ttwo words\n' * 1, encoding="utf-8")
-    options = ["--format", "tsv", "--text-column", "said", "--label-column", "kind", "--no-quotes"]
-    result = hashnlp("train", path, "--model", tmp_path / "m", *options)
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (
+            'kind\tsaid\na\t"one" word\nb\ttwo words\n',
+            ["--format", "tsv", "--text-column", "said", "--label-column", "kind", "--no-quotes"],
+        ),
+        ("#a one word\n#b two words\n", ["--format", "fasttext", "--label-prefix", "#"]),
+    ],
+    ids=["columns", "prefix"],
+)
+def test_format_columns_and_prefix(hashnlp: Any, tmp_path: Path, content: str, options: list[str]) -> None:
+    (tmp_path / "data.unknown").write_text(content, encoding="utf-8")
+    result = hashnlp("train", tmp_path / "data.unknown", "--model", tmp_path / "m", "--epochs", 1, *options)
     assert result.code == 0, result.err
     assert load_model(tmp_path / "m").classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.usefixtures("small")
+def test_empty_texts_are_counted(hashnlp: Any, tmp_path: Path) -> None:
+    path = tmp_path / "mails.csv"
+    for last, read in (("spam,", "4 texts (1 empty)"), ("spam,x", "4 texts")):
+        path.write_text(f"label,text\nspam,win a prize\nham,see you\nham,thanks\n{last}\n", encoding="utf-8")
+        err = hashnlp("train", path, "--model", tmp_path / "m", "--epochs", 1).err
+        assert f"Read {read} with 2 labels from columns text, label of {path}" in err
 
 
 @pytest.mark.usefixtures("small")
@@ -184,6 +205,23 @@ def test_one_label_that_a_text_has_or_has_not(hashnlp: Any, tmp_path: Path, stre
     assert hashnlp("test", tmp_path / "films.jsonl", "-m", tmp_path / "m").code == 0
 
 
+@pytest.mark.usefixtures("small")
+def test_a_file_of_fasttext_with_several_labels(hashnlp: Any, tmp_path: Path) -> None:
+    train, valid = tmp_path / "a.txt", tmp_path / "b.txt"
+    train.write_text("__label__a __label__b good\n__label__b bad\n" * 10, encoding="utf-8")
+    valid.write_text("__label__b __label__c good\n__label__b bad\n", encoding="utf-8")
+    arguments = ["train", train, "-m", tmp_path / "m", "--epochs", 30]
+    result = hashnlp(*arguments, "--sgnn", "--valid", train, "--quiet")
+    assert (result.code, result.out) == (0, "1.0000\n")
+    assert load_model(tmp_path / "m")[-1].loss == "ova"
+    result = hashnlp(*arguments, "--valid", valid)
+    assert result.code == 0, result.err
+    assert "Validation precision at 1 1.0" in result.out
+    assert f"Labels of {valid} that the model was not trained on and never predicts: c" in result.err
+    report = hashnlp(*arguments, "--valid", valid, "--json").json
+    assert all({"train_loss", "valid_loss", "valid_precision_at_1"} <= set(entry) for entry in report["history"])
+
+
 @pytest.mark.parametrize("stream", [[], ["--stream"]])
 @pytest.mark.parametrize(
     ("content", "options", "message"),
@@ -193,6 +231,10 @@ def test_one_label_that_a_text_has_or_has_not(hashnlp: Any, tmp_path: Path, stre
         ("label,text\na,b\n", ["--text-column", "body"], "line 1: no column 'body' for the text"),
         ("label,text\na,b\nc\n", [], "line 3: expected 2 fields"),
         ('{"label": [], "text": "x"}\n' * 3, ["--format", "jsonl"], "expected labeled texts, got no label in 3 rows"),
+        ('[{"text": "a", "label": "b"}]', ["--format", "jsonl"], "got a list. Is the file a JSON array?"),
+        ('[\n{"text": "a"}\n]', ["--format", "jsonl"], 'with df.to_json(path, orient="records", lines=True)'),
+        ("3\n", ["--format", "jsonl"], "expected one JSON object on each line, got a number.\n"),
+        ('label,text\n"a,b",x\nb,y\n', ["--label-separator", ",", "--set", "loss=softmax"], "loss='softmax'"),
         (None, [], "films.csv does not exist"),
     ],
 )
@@ -236,11 +278,28 @@ def test_validation_texts_do_not_change_the_model(hashnlp: Any, data: Path, tmp_
     texts = ["a fine film", "dull"]
     assert validated.decision_function(texts).tobytes() == alone.decision_function(texts).tobytes()
     assert len(validated.history_) == len(alone.history_) == 1
-    assert hashnlp("train", data, "--model", tmp_path / "m", "--valid", data, "--early-stopping", *arguments).code == 0
-    assert (
-        "valid_acc"
-        in hashnlp("train", data, "-m", tmp_path / "m", "--valid", data, "--epochs", 1, *arguments).json["history"][0]
-    )
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("valid", [True, False], ids=["file", "split"])
+def test_early_stopping_keeps_and_names_the_best_epoch(hashnlp: Any, tmp_path: Path, valid: bool) -> None:
+    rng = np.random.default_rng(0)
+    paths = [tmp_path / "train.csv", tmp_path / "valid.csv"]
+    for path in paths:  # random labels: the accuracy goes up and down
+        texts = [" ".join(words) for words in rng.choice(list("abcdefghijklmnop"), (400, 4)).tolist()]
+        rows = zip(rng.choice(["x", "y"], 400).tolist(), texts, strict=True)
+        path.write_text("label,text\n" + "".join(f"{label},{text}\n" for label, text in rows), encoding="utf-8")
+    options = ["--early-stopping", "--epochs", 60, *(["--valid", paths[1]] if valid else [])]
+    result = hashnlp("train", paths[0], "-m", tmp_path / "m", *options)
+    report = hashnlp("info", tmp_path / "m", "--json").json
+    accuracies = [entry["valid_acc"] for entry in report["history"]]
+    best = accuracies.index(max(accuracies)) + 1
+    assert report["best_epoch"] == best
+    assert len(accuracies) == best + 10
+    assert f"Stopped after {len(accuracies)} epochs: best epoch {best}" in result.out
+    assert f"best epoch {best}" in hashnlp("info", tmp_path / "m").out
+    if valid:
+        assert report["validation"]["accuracy"] == max(accuracies) > accuracies[-1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")

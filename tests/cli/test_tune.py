@@ -63,25 +63,15 @@ def test_limits_of_size_and_validation_texts(hashnlp: Any, data: Path, tmp_path:
     assert (result.code, "No model has at most" in result.err) == (1, True)
 
 
-def test_a_search_of_one_trial_says_that_nothing_was_searched(hashnlp: Any, data: Path, tmp_path: Path) -> None:
-    result = hashnlp("tune", data, "--model", tmp_path / "m", "--time", 1000, "--max-trials", 1)
-    assert result.code == 0, result.err
-    assert "Only the default parameters were tried: for a search set a longer --time" in " ".join(result.err.split())
-
-
 def test_the_metric_is_the_figure_of_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     options = ["--metric", "macro-f1", "--max-trials", 1]
-    score = hashnlp("tune", data, "-m", tmp_path / "m", *options, "--json").json["score"]
+    result = hashnlp("tune", data, "-m", tmp_path / "m", *options, "--json")
+    score = result.json["score"]
+    assert "Only the default parameters were tried: for a search set a longer --time" in " ".join(result.err.split())
     card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
     assert "cross-validation, the best of 1 trial |" in card
     assert f"| macro\\_f1 | {score:.6g} |" in card
     assert f"macro f1 {score:.4f} on 24 texts" in hashnlp("info", tmp_path / "m").out.replace("\n", " ")
-
-
-def test_too_few_texts_are_refused(hashnlp: Any, tmp_path: Path) -> None:
-    (tmp_path / "mails.csv").write_text("label,text\nspam,You have won\nham,Lunch at noon?\n", encoding="utf-8")
-    result = hashnlp("tune", tmp_path / "mails.csv", "-m", tmp_path / "m")
-    assert (result.code, "greater than the number of samples" in result.err) == (1, True)
 
 
 def test_without_optuna_the_install_command_is_printed(
@@ -93,12 +83,22 @@ def test_without_optuna_the_install_command_is_printed(
     assert hashnlp("tune", "--help").code == 0
 
 
-@pytest.mark.parametrize(("plot", "message"), [("a.xyz", "Format 'xyz' is not supported"), ("no/a.png", "no folder")])
-def test_a_plot_that_cannot_be_saved_is_refused_first(
-    plot: str, message: str, hashnlp: Any, data: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--plot", "a.xyz"], 1, "Format 'xyz' is not supported"),
+        (["--plot", "no/a.png"], 1, "no folder"),
+        *(
+            (["--max-size", size], 2, "expected a size such as 1MB or 500kB")
+            for size in ("", "large", "1TB", "-1MB", "0")
+        ),
+    ],
+)
+def test_arguments_are_checked_before_the_search(
+    hashnlp: Any, data: Path, tmp_path: Path, arguments: list[str], code: int, message: str
 ) -> None:
-    result = hashnlp("tune", data, "-m", tmp_path / "m", "--plot", tmp_path / plot)
-    assert (result.code, message in result.err) == (1, True)
+    result = hashnlp("tune", data, "-m", tmp_path / "m", *arguments)
+    assert (result.code, message in result.err) == (code, True)
     assert not (tmp_path / "m").exists()
 
 
@@ -126,12 +126,6 @@ def test_an_interruption_says_how_to_continue(
     assert result.code == 130
     assert "the same command continues there" in result.err
     assert not (tmp_path / "m").exists()
-
-
-@pytest.mark.parametrize("size", ["", "large", "1TB", "-1MB", "0"])
-def test_wrong_sizes(hashnlp: Any, data: Path, tmp_path: Path, size: str) -> None:
-    result = hashnlp("tune", data, "-m", tmp_path / "m", "--max-size", size)
-    assert (result.code, "expected a size such as 1MB or 500kB" in result.err) == (2, True)
 
 
 def test_sizes_in_decimal_units() -> None:

@@ -16,6 +16,7 @@ from sklearn.model_selection import cross_val_score
 import sklearn_hashnlp
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.concurrency.models import LABELS, TEXTS, answer, answers, small_text_classifier
+from tests.kernels.test_compile import FIRST_USE
 
 pytestmark = pytest.mark.slow  # every process imports torch
 SECONDS = 900  # compiling on a busy machine takes long; a deadlock lasts for ever
@@ -53,17 +54,6 @@ def test_cross_validation_in_workers_is_that_of_one_process() -> None:
     model = small_text_classifier()
     one, two = (cross_val_score(model, TEXTS, LABELS, cv=3, n_jobs=n_jobs).tolist() for n_jobs in (1, 2))
     assert one == two
-
-
-FIRST_USE = """
-import json
-import numpy as np
-from sklearn_hashnlp.kernels import _rows
-out = np.zeros((2, 2))
-_rows._sum_groups(np.ones((3, 2)), np.arange(3, dtype=np.int32), np.array([0, 1]), out)
-stats = _rows._sum_groups.stats
-print(json.dumps([out.tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
-"""
 
 
 def start(code: str, **environment: str) -> subprocess.Popen[str]:

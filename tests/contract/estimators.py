@@ -26,7 +26,9 @@ from sklearn_hashnlp import (
     make_text_classifier,
 )
 from sklearn_hashnlp.sentences import DistilledSentenceEncoder
-from sklearn_hashnlp.text import AutoNgramVectorizer, FastTextVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text import AutoNgramVectorizer
+from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.training import EarlyStopping
 from tests.language.hsigmoid import small_models
 from tests.sentence_texts import PARAGRAPHS, QUERIES

@@ -128,10 +128,8 @@ def log_perplexities_of_frequencies() -> NDArray[np.float64]:
 def test_language_models(name: str, share: float) -> None:
     difference = log_perplexities(name) - log_perplexities_of_frequencies()
     assert math.exp(difference.mean()) < share
-
-
-def test_a_cache_helps_counted_ngrams() -> None:
-    assert math.exp((log_perplexities("mixture") - log_perplexities("counts")).mean()) < 0.98
+    if name == "mixture":  # the cache helps
+        assert math.exp((log_perplexities("mixture") - log_perplexities("counts")).mean()) < 0.98
 
 
 def share_of_neighbors(vectors: NDArray[Any], own: NDArray[Any]) -> float:

@@ -30,14 +30,15 @@ THREADED = [name for name in CASES if "n_jobs" in CASES[name].make().get_params(
 
 
 @contextmanager
-def torch_threads(number):
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
+def torch_setting(name, value):
+    get, set_ = (getattr(torch, f"{verb}_{name}") for verb in ("get", "set"))
+    before = get()
+    set_(value)
     try:
         yield
-        assert torch.get_num_threads() == number
+        assert get() == value
     finally:
-        torch.set_num_threads(before)
+        set_(before)
 
 
 def weights(model):
@@ -48,7 +49,7 @@ def weights(model):
 def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(name):
     found = []
     for number in (1, 2):
-        with torch_threads(number):
+        with torch_setting("num_threads", number):
             torch.manual_seed(number)  # the user's generators have no say
             np.random.seed(number)  # noqa: NPY002 (a user's)
             model = fit(name)
@@ -60,7 +61,7 @@ def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(name):
 def test_the_same_stream_gives_the_same_bytes_at_any_number_of_threads(name):
     found = []
     for number in (1, 2):
-        with torch_threads(number):
+        with torch_setting("num_threads", number):
             model = CASES[name].make()
             for part in (slice(0, 25), slice(25, 40)):
                 part_fit(name, model, part)
@@ -100,7 +101,7 @@ def test_a_fit_prints_nothing_runs_on_one_torch_thread_and_draws_no_number_of_th
     torch.manual_seed(5)
     np.random.seed(5)  # noqa: NPY002
     try:
-        with torch_threads(2):
+        with torch_setting("num_threads", 2):
             answers(name, fit(name))
     finally:
         hook.remove()
@@ -110,24 +111,17 @@ def test_a_fit_prints_nothing_runs_on_one_torch_thread_and_draws_no_number_of_th
 
 
 @contextmanager
-def default_dtype(dtype):
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-        assert torch.get_default_dtype() == dtype
-    finally:
-        torch.set_default_dtype(before)
-
-
-@contextmanager
 def autocast_without_gradients():
-    with default_dtype(torch.bfloat16), torch.autocast("cpu", dtype=torch.bfloat16), torch.inference_mode():
+    with (
+        torch_setting("default_dtype", torch.bfloat16),
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        torch.inference_mode(),
+    ):
         yield
 
 
 MODES = {
-    "float64": lambda: default_dtype(torch.float64),
+    "float64": lambda: torch_setting("default_dtype", torch.float64),
     "bfloat16, autocast, no gradients": autocast_without_gradients,
 }
 

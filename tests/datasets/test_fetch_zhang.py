@@ -84,17 +84,6 @@ def test_an_archive_of_the_user_is_unpacked_and_kept(server: Server, serve: Any,
     assert server.requests == []
 
 
-def test_another_archive_is_refused(server: Server, serve: Any, tmp_path: Path) -> None:
-    serve("ag")
-    server.serve(
-        write_archive(tmp_path / "other.tgz", {"x/train.csv": "", "x/test.csv": ""}).read_bytes(), "/ag_news_csv.tgz"
-    )
-    home = tmp_path / "home"
-    with pytest.raises(ValueError, match=r"ag_news_csv\.tgz is not the expected one: .*published"):
-        fetch_zhang("ag", data_home=home)
-    assert list(home.iterdir()) == []
-
-
 def test_an_incomplete_folder_is_neither_read_nor_overwritten(serve: Any, tmp_path: Path) -> None:
     serve("ag")
     (tmp_path / "ag_news_csv").mkdir()

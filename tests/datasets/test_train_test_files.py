@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.datasets._train_test_files import find_text_set, read_text_set
+from sklearn_hashnlp.datasets._fetch_zhang import find_text_set, read_text_set
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
 
 

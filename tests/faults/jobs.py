@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.persistence import load_model, load_word_vectors, save_model, save_word_vectors
+from sklearn_hashnlp.persistence import load_model, save_model
 from tests import sentence_texts
 from tests.language.hsigmoid import small_models
 
@@ -148,17 +147,6 @@ class SentenceEncoder(Job):
         return sentence_texts.make(**options, n_jobs=1).fit(sentence_texts.PARAGRAPHS)
 
 
-def hashnlp(*arguments: object) -> None:
-    """Run a command in this process."""
-    from sklearn_hashnlp.cli import app
-
-    try:
-        app([str(argument) for argument in arguments])
-    except SystemExit as end:
-        if end.code:
-            raise RuntimeError(f"hashnlp ended with exit code {end.code}") from end
-
-
 def bench(*arguments: object) -> None:
     """Run ``python -m benchmarks`` in this process."""
     from benchmarks.commands.main import main
@@ -168,38 +156,6 @@ def bench(*arguments: object) -> None:
     except SystemExit as end:
         if end.code:
             raise RuntimeError(f"benchmarks ended with exit code {end.code}") from end
-
-
-class Train(Job):
-    """``hashnlp train`` over an older model."""
-
-    name = "hashnlp train"
-
-    new = b""  # of a run that has ended
-
-    def prepare(self, folder: Path) -> None:
-        path = folder / "films.csv"
-        path.write_text("label,text\n" + "".join(f"{label},{text}\n" for label, text in FILMS), encoding="utf-8")
-        self._train(folder, 3)
-        self.old = self.result(folder)
-
-    def run(self, folder: Path) -> None:
-        self._train(folder, 4)
-
-    def check(self, folder: Path) -> None:
-        assert self.result(folder) in (self.old, self.new)
-
-    def finish(self, folder: Path) -> bytes:
-        self.new = super().finish(folder)
-        assert self.new != self.old
-        return self.new
-
-    def result(self, folder: Path) -> bytes:
-        return bytes(load_model(folder / "model").predict_proba([text for _, text in FILMS]).tobytes())
-
-    def _train(self, folder: Path, epochs: int) -> None:
-        size = ["--buckets", 100, "--set", "embedding_dim=4", "--features", "words", "--epochs", epochs, "--quiet"]
-        hashnlp("train", folder / "films.csv", "--model", folder / "model", *size)
 
 
 class Experiments(Job):
@@ -247,35 +203,10 @@ def _count(_settings: Any, run: Any) -> Iterator[dict[str, Any]]:
         yield {"value": value}
 
 
-class WordVectors(Job):
-    """A model of another class over an older one, beside the export of word vectors."""
-
-    name = "word vectors"
-
-    def prepare(self, folder: Path) -> None:
-        save_word_vectors(folder / "vectors.txt", ["old"], np.zeros((1, 2), dtype=np.float32))
-
-    def run(self, folder: Path) -> None:
-        vectors = np.random.default_rng(0).normal(size=(3000, 20)).astype(np.float32)
-        save_word_vectors(folder / "vectors.txt", [f"word{number}" for number in range(3000)], vectors)
-        save_model(HashingVectorizer(n_features=2**10), folder / "model")
-
-    def check(self, folder: Path) -> None:
-        words, vectors = load_word_vectors(folder / "vectors.txt")
-        assert len(words) == len(vectors) in (1, 3000)
-        if (folder / "model" / "weights.safetensors").exists():
-            assert load_model(folder / "model").n_features == 2**10
-
-    def result(self, folder: Path) -> bytes:
-        return (folder / "vectors.txt").read_bytes()
-
-
 JOBS: list[type[Job]] = [
     SaveModel,
     Classifier,
     LanguageModel,
     SentenceEncoder,
-    Train,
     Experiments,
-    WordVectors,
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +46,7 @@ TEXTS = ["a fine film", "dull and long. Too long!", "fine, funny acting", "too d
 LABELS = ["good", "bad", "good", "bad"] * 5
 SENTENCES = ["the cat sat", "the dog sat down", "a cat ran"] * 3
 PROBES = ["a fine cat sat.", "", "\0 x \ud7ff\U0010ffff"]
-SMALL: dict[str, Any] = {
-    "n_buckets": 40,
-    "n_embeddings": 60,
-    "embedding_dim": 2,
-    "max_epochs": 1,
-    "random_state": 0,
-}
+SMALL: dict[str, Any] = {"n_buckets": 40, "n_embeddings": 60, "embedding_dim": 2, "max_epochs": 1, "random_state": 0}
 
 
 def _text_classifier(precision: str = "float32", **parameters: Any) -> Callable[[Path], None]:
@@ -69,18 +63,11 @@ def _hash_embeddings(folder: Path) -> None:
     save_model(make_pipeline(vectorizer, classifier).fit(TEXTS, [*"abcd"] * 5), folder, training_state=True)
 
 
-def _sgnn(folder: Path) -> None:
+def _sgnn(folder: Path, *, quantized: bool = False) -> None:
     projector = SGNNProjector(n_projections=2, n_bits=4)
     classifier = SGNNClassifier(hidden_layer_sizes=(4,), max_epochs=1, random_state=0)
-    save_model(make_pipeline(CharNgramFeaturizer(), projector, classifier).fit(TEXTS, LABELS), folder)
-
-
-def _quantized(folder: Path) -> None:
-    projector = SGNNProjector(n_projections=2, n_bits=4)
-    classifier = SGNNClassifier(hidden_layer_sizes=(4,), max_epochs=1, random_state=0)
-    save_model(
-        quantize_classifier(make_pipeline(CharNgramFeaturizer(), projector, classifier).fit(TEXTS, LABELS)), folder
-    )
+    model = make_pipeline(CharNgramFeaturizer(), projector, classifier).fit(TEXTS, LABELS)
+    save_model(quantize_classifier(model) if quantized else model, folder)
 
 
 def _linear(folder: Path) -> None:
@@ -119,7 +106,7 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "TextClassifier, int8": _text_classifier("int8"),
     "HashEmbeddingClassifier": _hash_embeddings,
     "SGNNClassifier": _sgnn,
-    "QuantizedSGNNClassifier": _quantized,
+    "QuantizedSGNNClassifier": partial(_sgnn, quantized=True),
     "LogisticRegression": _linear,
     "ColumnTransformer": _columns,
     "HsigmoidLanguageModel": _hsigmoid,

@@ -21,62 +21,36 @@ from sklearn_hashnlp import (
 )
 from sklearn_hashnlp.classifiers import EmbeddingTables
 from sklearn_hashnlp.training import EarlyStopping, Schedule
-from tests.golden._features import HASHING_NGRAM_VECTORIZER
-from tests.golden._register import UNUSUAL, Arrays, golden, indicator, labels, n_jobs, texts
+from tests.golden._register import UNUSUAL, Arrays, golden, golden_table, indicator, labels, n_jobs, texts
 
 HASH_EMBEDDING_CLASSIFIER: dict[str, Any] = {
-    "variant": "improved",
     "n_buckets": 2**12,
-    "n_hashes": 2,
     "n_embeddings": 2**14,
     "embedding_dim": 8,
-    "aggregation": "sum",
-    "embedding": None,
-    "schedule": "auto",
-    "early_stopping": False,
-    "normalize": "l2",
-    "hidden_layer_sizes": (),
-    "ngram_dropout": None,
-    "loss": "softmax",
-    "tree": "two_level",
-    "class_weight": None,
     "calibrate": False,
-    "optimizer": "adagrad",
-    "learning_rate": 0.2,
     "max_epochs": 3,
     "batch_size": 32,
-    "warm_start": False,
-    "device": "cpu",
-    "callbacks": None,
     "random_state": 0,
-    "verbose": 0,
 }
 MAKE_TEXT_CLASSIFIER: dict[str, Any] = {
     "features": "words",
-    "ngram_range": (1, 2),
     "n_buckets": 2**12,
-    "n_hashes": 1,
     "n_embeddings": 2**14,
     "embedding_dim": 8,
     "loss": "softmax",
-    "class_weight": None,
-    "learning_rate": 0.2,
-    "early_stopping": False,
     "max_epochs": 2,
-    "device": "cpu",
     "random_state": 0,
-    "verbose": 0,
 }
 OF_THE_CLASSIFIER = ("calibrate", "batch_size", "schedule", "tree", "optimizer")
 
 
 def classifier(**settings: Any) -> HashEmbeddingClassifier:
-    """Return a small classifier, all settings spelled out."""
+    """Return a small classifier."""
     return HashEmbeddingClassifier(**HASH_EMBEDDING_CLASSIFIER | settings)
 
 
 def text_classifier(**settings: Any) -> Pipeline:
-    """Return a small pipeline over strings, all settings spelled out."""
+    """Return a small pipeline over strings."""
     inner = {"calibrate": False, "batch_size": 32} | {
         name: settings.pop(name) for name in OF_THE_CLASSIFIER if name in settings
     }
@@ -91,8 +65,8 @@ def text_classifier(**settings: Any) -> Pipeline:
 @cache
 def rows() -> Any:
     """Return the n-gram counts of all texts."""
-    settings = HASHING_NGRAM_VECTORIZER | {"n_features": 2**31 - 1, "norm": None, "alternate_sign": False}
-    return HashingNgramVectorizer(**settings, n_jobs=1).transform(texts() + UNUSUAL)
+    settings: dict[str, Any] = {"n_features": 2**31 - 1, "norm": None, "alternate_sign": False}
+    return HashingNgramVectorizer(ngram_range=(1, 2), **settings, n_jobs=1).transform(texts() + UNUSUAL)
 
 
 def seen() -> Any:
@@ -128,9 +102,13 @@ def weights() -> NDArray[np.float64]:
     return (np.arange(len(texts())) % 5).astype(float)
 
 
-def _fitted(**settings: Any) -> Arrays:
-    model = classifier(**settings).fit(seen(), labels())
+def _fitted(*, several: bool = False, **settings: Any) -> Arrays:
+    model = classifier(**settings).fit(seen(), indicator(labels()) if several else labels())
     return predictions(model, rows()) | losses(model)
+
+
+def _fitted_to_texts(**settings: Any) -> Arrays:
+    return predictions(text_classifier(**settings).fit(texts(), labels()), texts() + UNUSUAL)
 
 
 @golden("trained")
@@ -140,66 +118,9 @@ def classifier_improved() -> Arrays:
 
 
 @golden("trained")
-def classifier_paper() -> Arrays:
-    return _fitted(variant="paper", embedding=EmbeddingTables(importance_init="ones"), normalize="l1")
-
-
-@golden("trained")
-def classifier_standard() -> Arrays:
-    return _fitted(variant="standard", normalize=None, learning_rate=0.05)
-
-
-@golden("trained")
-def classifier_concat() -> Arrays:
-    return _fitted(aggregation="concat", embedding=EmbeddingTables(append_weight=False))
-
-
-@golden("trained")
-def classifier_median() -> Arrays:
-    return _fitted(aggregation="median", n_hashes=3, embedding=EmbeddingTables(importance_init="zeros"), schedule=None)
-
-
-@golden("trained")
-def classifier_ova() -> Arrays:
-    return _fitted(loss="ova", class_weight="balanced")
-
-
-@golden("trained")
-def classifier_several_labels() -> Arrays:
-    model = classifier(loss="ova").fit(seen(), indicator(labels()))
-    return predictions(model, rows()) | losses(model)
-
-
-@golden("trained")
-def classifier_hinge() -> Arrays:
-    return _fitted(loss="hinge")
-
-
-@golden("trained")
-def classifier_calibrated() -> Arrays:
-    return _fitted(calibrate="auto")
-
-
-@golden("trained")
-def classifier_calibrated_several_labels() -> Arrays:
-    model = classifier(loss="ova", calibrate="auto").fit(seen(), indicator(labels()))
-    return predictions(model, rows()) | losses(model)
-
-
-@golden("trained")
-def classifier_calibrated_hinge_early_stopping() -> Arrays:
-    return _fitted(loss="hinge", calibrate="auto", early_stopping=EarlyStopping(validation_fraction=0.2))
-
-
-@golden("trained")
 def classifier_hsigmoid() -> Arrays:
     model = classifier(loss="hsigmoid", tree="two_level").fit(seen(), labels())
     return predictions(model, rows()) | losses(model) | best_labels(model, rows())
-
-
-@golden("trained")
-def classifier_hsigmoid_own_tree() -> Arrays:
-    return _fitted(loss="hsigmoid", tree=trees.balanced_tree(8, arity=3), optimizer="adam", learning_rate=0.01)
 
 
 HIDDEN_LAYERS: dict[str, Any] = {
@@ -207,36 +128,6 @@ HIDDEN_LAYERS: dict[str, Any] = {
     "schedule": Schedule(plateau=(1, 0.5)),
     "early_stopping": EarlyStopping("valid_loss", patience=2, validation_fraction=0.2),
 }
-
-
-@golden("trained")
-def classifier_hidden_layer() -> Arrays:
-    return _fitted(hidden_layer_sizes=(16,), optimizer="adagrad", learning_rate=0.01, max_epochs=1, schedule=None)
-
-
-@golden("trained")
-def classifier_hidden_layers_early_stopping() -> Arrays:
-    return _fitted(**HIDDEN_LAYERS, optimizer="adagrad", learning_rate=0.03, max_epochs=3)
-
-
-@golden("trained")
-def classifier_hidden_layers_adam() -> Arrays:
-    return _fitted(**HIDDEN_LAYERS, optimizer="adam", learning_rate=0.01, max_epochs=6)
-
-
-@golden("trained")
-def classifier_early_stopping() -> Arrays:
-    return _fitted(early_stopping=EarlyStopping(patience=1, validation_fraction=0.2), max_epochs=6)
-
-
-@golden("trained")
-def classifier_adam_linear() -> Arrays:
-    return _fitted(optimizer="adam", learning_rate=0.01, schedule=Schedule("linear", average=True))
-
-
-@golden("trained")
-def classifier_ngram_dropout() -> Arrays:
-    return _fitted(ngram_dropout=(4, 20), schedule=Schedule(average=True, shuffle=False))
 
 
 @golden("trained")
@@ -276,29 +167,6 @@ def classifier_saved() -> Arrays:
 
 
 @golden("trained")
-def text_classifier_words() -> Arrays:
-    return predictions(text_classifier().fit(texts(), labels()), texts() + UNUSUAL)
-
-
-@golden("trained")
-def text_classifier_words_and_characters() -> Arrays:
-    model = text_classifier(features="words+characters").fit(texts(), labels())
-    return predictions(model, texts() + UNUSUAL)
-
-
-@golden("trained")
-def text_classifier_calibrated() -> Arrays:
-    model = text_classifier(loss="ova", calibrate="auto").fit(texts(), labels())
-    return predictions(model, texts() + UNUSUAL)
-
-
-@golden("trained")
-def text_classifier_characters() -> Arrays:
-    model = text_classifier(features="characters", ngram_range=(1, 4), loss="hinge").fit(texts(), labels())
-    return predictions(model, texts() + UNUSUAL)
-
-
-@golden("trained")
 def text_classifier_default_columns() -> Arrays:
     model = make_text_classifier(**MAKE_TEXT_CLASSIFIER | {"features": "words+characters"}, n_jobs=n_jobs())
     model.set_params(classifier__calibrate=False, classifier__batch_size=32)
@@ -311,3 +179,64 @@ def text_classifier_augmented() -> Arrays:
         text_classifier(max_epochs=1, learning_rate=0.1), distortion=0.1, n_copies=1, random_state=0
     )
     return predictions(model.fit(texts(), labels()), texts() + UNUSUAL)
+
+
+TRAINED: dict[str, dict[str, Any]] = {
+    "classifier_several_labels": {"several": True, "loss": "ova"},
+    "classifier_calibrated_several_labels": {"several": True, "loss": "ova", "calibrate": "auto"},
+    "classifier_paper": {"variant": "paper", "embedding": EmbeddingTables(importance_init="ones"), "normalize": "l1"},
+    "classifier_standard": {"variant": "standard", "normalize": None, "learning_rate": 0.05},
+    "classifier_concat": {"aggregation": "concat", "embedding": EmbeddingTables(append_weight=False)},
+    "classifier_median": {
+        "aggregation": "median",
+        "n_hashes": 3,
+        "embedding": EmbeddingTables(importance_init="zeros"),
+        "schedule": None,
+    },
+    "classifier_ova": {"loss": "ova", "class_weight": "balanced"},
+    "classifier_hinge": {"loss": "hinge"},
+    "classifier_calibrated": {"calibrate": "auto"},
+    "classifier_calibrated_hinge_early_stopping": {
+        "loss": "hinge",
+        "calibrate": "auto",
+        "early_stopping": EarlyStopping(validation_fraction=0.2),
+    },
+    "classifier_hsigmoid_own_tree": {
+        "loss": "hsigmoid",
+        "tree": trees.balanced_tree(8, arity=3),
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+    },
+    "classifier_hidden_layer": {
+        "hidden_layer_sizes": (16,),
+        "optimizer": "adagrad",
+        "learning_rate": 0.01,
+        "max_epochs": 1,
+        "schedule": None,
+    },
+    "classifier_hidden_layers_early_stopping": {
+        **HIDDEN_LAYERS,
+        "optimizer": "adagrad",
+        "learning_rate": 0.03,
+        "max_epochs": 3,
+    },
+    "classifier_hidden_layers_adam": {**HIDDEN_LAYERS, "optimizer": "adam", "learning_rate": 0.01, "max_epochs": 6},
+    "classifier_early_stopping": {
+        "early_stopping": EarlyStopping(patience=1, validation_fraction=0.2),
+        "max_epochs": 6,
+    },
+    "classifier_adam_linear": {
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+        "schedule": Schedule("linear", average=True),
+    },
+    "classifier_ngram_dropout": {"ngram_dropout": (4, 20), "schedule": Schedule(average=True, shuffle=False)},
+}
+golden_table("trained", _fitted, TRAINED)
+OF_TEXTS: dict[str, dict[str, Any]] = {
+    "text_classifier_words": {},
+    "text_classifier_words_and_characters": {"features": "words+characters"},
+    "text_classifier_calibrated": {"loss": "ova", "calibrate": "auto"},
+    "text_classifier_characters": {"features": "characters", "ngram_range": (1, 4), "loss": "hinge"},
+}
+golden_table("trained", _fitted_to_texts, OF_TEXTS)

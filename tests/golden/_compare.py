@@ -21,19 +21,9 @@ Digests: TypeAlias = dict[str, dict[str, str]]
 
 
 def compare_commits(base: str, head: str | None) -> bool:
-    """Print for each configuration whether two commits, each at one and two threads, give the same digests.
+    """Print for each configuration whether two commits give the same digests; return whether all do.
 
-    Parameters
-    ----------
-    base : str
-        A commit.
-    head : str or None
-        Another one; None is the working tree.
-
-    Returns
-    -------
-    bool
-        Whether all digests are equal.
+    None is the working tree. Each commit computes at one thread and at two.
     """
     with tempfile.TemporaryDirectory() as folder:
         before = _digests_of_commit(base, Path(folder, "base"))

@@ -20,61 +20,13 @@ from sklearn_hashnlp import (
 from sklearn_hashnlp.sentences._ngram_design import NgramDictionary
 from sklearn_hashnlp.sentences._paragraphs import read_paragraphs
 from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, WordFrequencies
-from sklearn_hashnlp.text import AutoNgramVectorizer, FastTextVectorizer, distort_texts, project_words, split_sentences
-from tests.golden._register import UNUSUAL, Arrays, golden, n_jobs, sparse_arrays, texts
-
-HASHING_NGRAM_VECTORIZER: dict[str, Any] = {
-    "input": "content",
-    "encoding": "utf-8",
-    "decode_error": "strict",
-    "strip_accents": None,
-    "lowercase": True,
-    "preprocessor": None,
-    "tokenizer": None,
-    "stop_words": None,
-    "token_pattern": r"(?u)\b\w\w+\b",
-    "ngram_range": (1, 2),
-    "analyzer": "word",
-    "n_features": 2**20,
-    "binary": False,
-    "norm": "l2",
-    "alternate_sign": True,
-    "dtype": np.float64,
-}
-CHAR_NGRAM_FEATURIZER: dict[str, Any] = {
-    "ngram_range": (1, 3),
-    "analyzer": "char",
-    "max_skip": 2,
-    "split": "whitespace",
-    "lowercase": False,
-    "n_features": 2**20,
-    "binary": False,
-    "norm": None,
-    "alternate_sign": False,
-    "dtype": np.float64,
-}
-AUTO_NGRAM_VECTORIZER: dict[str, Any] = {"lowercase": True, "ngram_range": (1, 3), "n_features": 2**30}
-FREQUENT_NGRAM_VECTORIZER: dict[str, Any] = {
-    "max_features": 1000,
-    "ngram_range": (1, 2),
-    "token_pattern": r"(?u)\b\w\w+\b",
-    "lowercase": True,
-    "dtype": np.float32,
-    "max_memory": 2**31,
-}
-SGNN_PROJECTOR: dict[str, Any] = {
-    "n_projections": 80,
-    "n_bits": 14,
-    "output": "binary",
-    "density": 1.0,
-    "hyperplanes": "normal",
-    "random_state": 0,
-    "device": "cpu",
-}
+from sklearn_hashnlp.text import AutoNgramVectorizer, distort_texts, project_words, split_sentences
+from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
+from tests.golden._register import UNUSUAL, Arrays, golden, golden_table, n_jobs, sparse_arrays, texts
 
 
 def _hashed(**settings: Any) -> Arrays:
-    vectorizer = HashingNgramVectorizer(**HASHING_NGRAM_VECTORIZER | settings, n_jobs=n_jobs())
+    vectorizer = HashingNgramVectorizer(**{"ngram_range": (1, 2)} | settings, n_jobs=n_jobs())
     return sparse_arrays(vectorizer.transform(UNUSUAL + texts()))
 
 
@@ -83,25 +35,18 @@ def _featurized(**settings: Any) -> Arrays:
 
 
 def featurizer(**settings: Any) -> CharNgramFeaturizer:
-    """Return the featurizer of the projections, all settings spelled out."""
-    return CharNgramFeaturizer(**CHAR_NGRAM_FEATURIZER | settings, n_jobs=n_jobs())
+    """Return the featurizer of the projections."""
+    return CharNgramFeaturizer(**settings, n_jobs=n_jobs())
 
 
 def projector(**settings: Any) -> SGNNProjector:
-    """Return a projector, all settings spelled out."""
-    return SGNNProjector(**SGNN_PROJECTOR | settings, n_jobs=n_jobs())
+    """Return a projector."""
+    return SGNNProjector(**settings, n_jobs=n_jobs())
 
 
 @golden("exact")
 def hashing_ngrams_of_words() -> Arrays:
     return _hashed() | {f"plain_{name}": array for name, array in _hashed(norm=None, dtype=np.float32).items()}
-
-
-@golden("exact")
-def hashing_ngrams_with_punctuation() -> Arrays:
-    return _hashed(
-        token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 3), n_features=2**31 - 1, norm="l1", strip_accents="unicode"
-    )
 
 
 @golden("exact")
@@ -114,13 +59,8 @@ def hashing_ngrams_of_characters() -> Arrays:
 
 
 @golden("exact")
-def hashing_ngrams_left_to_scikit_learn() -> Arrays:
-    return _hashed(tokenizer=str.split, token_pattern=None, stop_words="english", norm=None)
-
-
-@golden("exact")
 def auto_ngrams() -> Arrays:
-    vectorizer = AutoNgramVectorizer(**AUTO_NGRAM_VECTORIZER, n_jobs=n_jobs())
+    vectorizer = AutoNgramVectorizer(ngram_range=(1, 3), n_jobs=n_jobs())
     words = sparse_arrays(vectorizer.transform(UNUSUAL + texts()))  # before fit
     chosen = sparse_arrays(vectorizer.fit(texts()).transform(UNUSUAL + texts()))
     return {f"words_{name}": array for name, array in words.items()} | chosen
@@ -132,18 +72,8 @@ def char_ngrams() -> Arrays:
 
 
 @golden("exact")
-def char_ngrams_split_at_punctuation() -> Arrays:
-    return _featurized(ngram_range=(2, 5), split="punctuation", lowercase=True, binary=True, norm="l2")
-
-
-@golden("exact")
-def skip_grams() -> Arrays:
-    return _featurized(analyzer="skipgram", ngram_range=(1, 2), lowercase=True, n_features=2**16)
-
-
-@golden("exact")
 def frequent_ngrams() -> Arrays:
-    vectorizer = FrequentNgramVectorizer(**FREQUENT_NGRAM_VECTORIZER, n_jobs=n_jobs()).fit(texts())
+    vectorizer = FrequentNgramVectorizer(max_features=1000, ngram_range=(1, 2), n_jobs=n_jobs()).fit(texts())
     return sparse_arrays(vectorizer.transform(UNUSUAL + texts())) | {"counts": vectorizer.counts_}
 
 
@@ -158,9 +88,9 @@ def fasttext_words_and_ngrams() -> Arrays:
 def text_rows_in_chunks() -> Arrays:
     many = 10 * texts()  # more characters than one thread takes at a time
     built = {
-        "words": HashingNgramVectorizer(**HASHING_NGRAM_VECTORIZER, n_jobs=n_jobs()),
+        "words": HashingNgramVectorizer(ngram_range=(1, 2), n_jobs=n_jobs()),
         "characters": featurizer(n_features=2**12),
-        "frequent": FrequentNgramVectorizer(**FREQUENT_NGRAM_VECTORIZER, n_jobs=n_jobs()),
+        "frequent": FrequentNgramVectorizer(max_features=1000, ngram_range=(1, 2), n_jobs=n_jobs()),
     }
     rows = {name: sparse_arrays(vectorizer.fit_transform(many)) for name, vectorizer in built.items()}
     return {f"{name}_{part}": array for name, arrays in rows.items() for part, array in arrays.items()}
@@ -296,3 +226,22 @@ def sgnn_projection_module() -> Arrays:
     module = nn.SGNNProjection(20, 8, output="binary", density=1.0, hyperplanes="normal", seed=7)
     parts = (torch.from_numpy(array) for array in (rows.indices, rows.indptr, rows.data))
     return {"bits": module(*parts).numpy()}
+
+
+HASHED: dict[str, dict[str, Any]] = {
+    "hashing_ngrams_with_punctuation": {
+        "token_pattern": r"\w+|[^\w\s]", "ngram_range": (1, 3), "n_features": 2**31 - 1, "norm": "l1",
+        "strip_accents": "unicode",
+    },
+    "hashing_ngrams_left_to_scikit_learn": {
+        "tokenizer": str.split, "token_pattern": None, "stop_words": "english", "norm": None,
+    },
+}  # fmt: skip
+golden_table("exact", _hashed, HASHED)
+FEATURIZED: dict[str, dict[str, Any]] = {
+    "char_ngrams_split_at_punctuation": {
+        "ngram_range": (2, 5), "split": "punctuation", "lowercase": True, "binary": True, "norm": "l2",
+    },
+    "skip_grams": {"analyzer": "skipgram", "ngram_range": (1, 2), "lowercase": True, "n_features": 2**16},
+}  # fmt: skip
+golden_table("exact", _featurized, FEATURIZED)

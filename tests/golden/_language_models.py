@@ -23,43 +23,23 @@ from sklearn_hashnlp.language import LanguageSchedule, Regularization
 from sklearn_hashnlp.persistence import load_word_vectors
 from sklearn_hashnlp.training import EarlyStopping, Schedule, StepLog
 from tests.golden._classifiers import losses
-from tests.golden._register import Arrays, golden, sentences
+from tests.golden._register import Arrays, golden, golden_table, sentences
 
 LANGUAGE_MODEL: dict[str, Any] = {
     "order": 4,
     "embedding_dim": 12,
     "hidden_size": 24,
-    "output": "hsigmoid",
-    "tree": "huffman",
-    "direct_connections": False,
-    "hidden_layer": "tanh",
-    "init": "default",
-    "embedding": "table",
-    "far_context": 0,
-    "across_sentences": False,
-    "vocabulary": None,
-    "max_features": None,
     "min_count": 2,
-    "special_tokens": ("<s>", "</s>", "<unk>"),
-    "padding": "full",
-    "optimizer": "adagrad",
     "learning_rate": 0.3,
     "max_epochs": 2,
     "batch_size": 128,
-    "early_stopping": False,
-    "checkpoint_dir": None,
-    "resume": False,
-    "warm_start": False,
-    "device": "cpu",
-    "callbacks": None,
     "random_state": 0,
-    "verbose": 0,
 }
 CONTEXTS = ["", "return the", "return true if the", "set the", "a word that nobody knows", "this class"]
 
 
 def language_model(**settings: Any) -> HsigmoidLanguageModel:
-    """Return a small language model, all settings spelled out; they may be parameters of bundles."""
+    """Return a small language model, its settings may be parameters of bundles."""
     regularization = Regularization(0.25, 0.0, word_dropout=0.0, weight_decay=0.0, max_grad_norm=None)
     schedule = LanguageSchedule("linear", 0, plateau=None, bias_learning_rate=1.0, direct_learning_rate=1.0)
     model = HsigmoidLanguageModel(**LANGUAGE_MODEL, regularization=regularization, schedule=schedule)
@@ -108,60 +88,6 @@ def language_model_hsigmoid() -> Arrays:
         "vocabulary": np.array(list(model.vocabulary_)),
         "learned_tree": model.learned_tree(_train()).depths,
     }
-
-
-@golden("trained")
-def language_model_two_level_tree() -> Arrays:
-    settings: dict[str, Any] = {"tree": "two_level", "schedule": Schedule("linear", shuffle=False)}
-    return _fitted(**settings, max_features=200, regularization__dropout=0.0)
-
-
-@golden("trained")
-def language_model_cluster_tree() -> Arrays:
-    return _fitted(tree="cluster")
-
-
-@golden("trained")
-def language_model_direct_connections() -> Arrays:
-    return _fitted(direct_connections=True, learning_rate=0.05)
-
-
-@golden("trained")
-def language_model_hashed_direct_connections() -> Arrays:
-    settings: dict[str, Any] = {"direct_connections": ("hashed", 2**14), "schedule__direct_learning_rate": 2.0}
-    return _fitted(**settings, regularization__embedding_dropout=0.1)
-
-
-@golden("trained")
-def language_model_softmax() -> Arrays:
-    return _fitted(output="softmax", schedule__decay="constant")
-
-
-@golden("trained")
-def language_model_adaptive() -> Arrays:
-    return _fitted(output="adaptive", optimizer="adam", learning_rate=0.005)
-
-
-@golden("trained")
-def language_model_hash_embedding() -> Arrays:
-    settings: dict[str, Any] = {"embedding": ("hash", 2**14, 2**12), "hidden_layer": "sigmoid", "init": "uniform"}
-    return _fitted(**settings, optimizer="adam", learning_rate=0.005)
-
-
-@golden("trained")
-def language_model_sgnn_embedding() -> Arrays:
-    return _fitted(embedding=("sgnn", 10, 8), optimizer="adam", learning_rate=0.002)
-
-
-@golden("trained")
-def language_model_modern() -> Arrays:
-    settings: dict[str, Any] = {"hidden_layer": ("residual", 2), "far_context": 6}
-    return _fitted(**settings, regularization__word_dropout=0.1, across_sentences=True, learning_rate=0.1)
-
-
-@golden("trained")
-def language_model_warmup() -> Arrays:
-    return _fitted(schedule__warmup_steps=30)
 
 
 @golden("trained")
@@ -267,3 +193,30 @@ def language_model_kneser_ney() -> Arrays:
         "vocabulary": np.array(list(model.vocabulary_)),
         "sampled": np.array([word for words in model.sample(3, random_state=0, max_length=10) for word in words]),
     }
+
+
+TRAINED: dict[str, dict[str, Any]] = {
+    "language_model_two_level_tree": {
+        "tree": "two_level", "schedule": Schedule("linear", shuffle=False), "max_features": 200,
+        "regularization__dropout": 0.0,
+    },
+    "language_model_hashed_direct_connections": {
+        "direct_connections": ("hashed", 2**14), "schedule__direct_learning_rate": 2.0,
+        "regularization__embedding_dropout": 0.1,
+    },
+    "language_model_hash_embedding": {
+        "embedding": ("hash", 2**14, 2**12), "hidden_layer": "sigmoid", "init": "uniform", "optimizer": "adam",
+        "learning_rate": 0.005,
+    },
+    "language_model_modern": {
+        "hidden_layer": ("residual", 2), "far_context": 6, "regularization__word_dropout": 0.1,
+        "across_sentences": True, "learning_rate": 0.1,
+    },
+    "language_model_cluster_tree": {"tree": "cluster"},
+    "language_model_direct_connections": {"direct_connections": True, "learning_rate": 0.05},
+    "language_model_softmax": {"output": "softmax", "schedule__decay": "constant"},
+    "language_model_adaptive": {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.005},
+    "language_model_sgnn_embedding": {"embedding": ("sgnn", 10, 8), "optimizer": "adam", "learning_rate": 0.002},
+    "language_model_warmup": {"schedule__warmup_steps": 30},
+}  # fmt: skip
+golden_table("trained", _fitted, TRAINED)

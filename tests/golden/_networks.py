@@ -24,33 +24,20 @@ from sklearn_hashnlp import (
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 from tests.golden._classifiers import best_labels, losses, predictions, weights
 from tests.golden._features import featurizer, projector
-from tests.golden._register import UNUSUAL, Arrays, golden, indicator, labels, texts
+from tests.golden._register import UNUSUAL, Arrays, golden, golden_table, indicator, labels, texts
 
 SGNN_CLASSIFIER: dict[str, Any] = {
     "hidden_layer_sizes": (32, 16),
-    "packed": False,
-    "dropout": 0.5,
-    "input_dropout": 0.2,
-    "loss": "softmax",
-    "class_weight": None,
     "calibrate": False,
-    "optimizer": "adam",
-    "learning_rate": 0.002,
     "schedule": Schedule("linear"),
     "max_epochs": 3,
-    "batch_size": 64,
-    "early_stopping": False,
-    "warm_start": False,
-    "device": "cpu",
-    "callbacks": None,
     "random_state": 0,
-    "verbose": 0,
 }
 SIZES: dict[str, Any] = {"n_projections": 20, "n_bits": 14}
 
 
 def network(**settings: Any) -> SGNNClassifier:
-    """Return a small network, all settings spelled out."""
+    """Return a small network."""
     return SGNNClassifier(**SGNN_CLASSIFIER | settings)
 
 
@@ -66,37 +53,9 @@ def _fitted(output: str = "binary", **settings: Any) -> Arrays:
 
 
 @golden("trained")
-def network_plain() -> Arrays:
-    return _fitted(
-        hidden_layer_sizes=(),
-        optimizer="adagrad",
-        learning_rate=0.1,
-        schedule=Schedule("linear", average=True),
-        dropout=0.0,
-    )
-
-
-@golden("trained")
 def network_hidden_layers() -> Arrays:
     model = network().fit(bits("binary")[: len(texts())], labels(), sample_weight=weights())
     return predictions(model, bits("binary")) | losses(model) | best_labels(model, bits("binary"))
-
-
-@golden("trained")
-def network_calibrated() -> Arrays:
-    return _fitted(calibrate="auto", early_stopping=EarlyStopping(validation_fraction=0.2))
-
-
-@golden("trained")
-def network_packed() -> Arrays:
-    return _fitted("packed", packed=True, class_weight="balanced", loss="ova", learning_rate=0.01)
-
-
-@golden("trained")
-def network_early_stopping() -> Arrays:
-    early_stopping = EarlyStopping(patience=2, validation_fraction=0.1)
-    schedule = Schedule("linear", plateau=(1, 0.5))
-    return _fitted("float", early_stopping=early_stopping, schedule=schedule, max_epochs=5)
 
 
 @golden("trained")
@@ -149,3 +108,23 @@ def exported_predictor() -> Arrays:
             arrays[f"{level}_labels"] = np.asarray(module["predict"](texts()[:80]))
             arrays[f"{level}_probabilities"] = module["predict_proba"](texts()[:80])
     return arrays
+
+
+TRAINED: dict[str, dict[str, Any]] = {
+    "network_packed": {
+        "output": "packed", "packed": True, "class_weight": "balanced", "loss": "ova", "learning_rate": 0.01,
+    },
+    "network_early_stopping": {
+        "output": "float", "schedule": Schedule("linear", plateau=(1, 0.5)), "max_epochs": 5,
+        "early_stopping": EarlyStopping(patience=2, validation_fraction=0.1),
+    },
+    "network_plain": {
+        "hidden_layer_sizes": (),
+        "optimizer": "adagrad",
+        "learning_rate": 0.1,
+        "schedule": Schedule("linear", average=True),
+        "dropout": 0.0,
+    },
+    "network_calibrated": {"calibrate": "auto", "early_stopping": EarlyStopping(validation_fraction=0.2)},
+}  # fmt: skip
+golden_table("trained", _fitted, TRAINED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -48,6 +48,13 @@ def golden(kind: Kind) -> Callable[[Callable[[], Arrays]], Callable[[], Arrays]]
         return compute
 
     return enter
+
+
+def golden_table(kind: Kind, compute: Callable[..., Arrays], table: dict[str, dict[str, Any]]) -> None:
+    """Enter one function with several settings, by name."""
+    for name, settings in table.items():
+        assert name not in CONFIGURATIONS
+        CONFIGURATIONS[name] = Configuration(kind, partial(compute, **settings))
 
 
 def n_jobs() -> int:

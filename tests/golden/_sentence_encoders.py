@@ -16,33 +16,21 @@ from sklearn_hashnlp.sentences import DistilledSentenceEncoder, Network, Objecti
 from tests.golden._classifiers import losses
 from tests.golden._features import featurizer, projector
 from tests.golden._language_models import InterruptionError, StopAfter
-from tests.golden._register import UNUSUAL, Arrays, golden, n_jobs, texts
+from tests.golden._register import UNUSUAL, Arrays, golden, golden_table, n_jobs, texts
 
 SENTENCE_ENCODER: dict[str, Any] = {
     "n_projections": 20,
     "n_bits": 10,
-    "ngram_range": (2, 5),
     "projection_dim": 48,
     "context_weight": 0.1,
     "n_components_removed": 4,
     "n_tables": 4,
     "table_bits": 8,
-    "init": "identity",
     "word_steps": 3,
-    "sentence_splitter": None,
-    "max_sentences": 8,
     "max_words": 256,
-    "max_epochs": 1,
     "batch_size": 64,
     "learning_rate": 0.001,
-    "scoring": None,
-    "checkpoint_dir": None,
-    "checkpoint_every": 240.0,
-    "resume": False,
-    "device": "cpu",
-    "callbacks": None,
     "random_state": 0,
-    "verbose": 0,
 }
 NETWORK = {"embedding_dim": 32, "n_layers": 0, "n_heads": 4, "feedforward_size": 48, "pooling": "weighted", "depths": 1}
 OBJECTIVES = {"loss": "infonce", "temperature": 0.05, "sentence_weight": 1.0, "word_weight": 0.0, "masked_weight": 0.0}
@@ -58,7 +46,7 @@ TRANSFORMER: dict[str, Any] = {
 
 
 def encoder(**settings: Any) -> SGNNSentenceEncoder:
-    """Return a small encoder, all settings spelled out."""
+    """Return a small encoder."""
     bundles = {"network": Network(**NETWORK), "objectives": Objectives(**OBJECTIVES)}
     return SGNNSentenceEncoder(**SENTENCE_ENCODER | bundles, n_jobs=n_jobs()).set_params(**settings)
 
@@ -89,11 +77,6 @@ def sentence_encoder_words_alone() -> Arrays:
 
 
 @golden("trained")
-def sentence_encoder_weights_by_length() -> Arrays:
-    return _fitted(context_weight="auto", n_components_removed="auto")
-
-
-@golden("trained")
 def sentence_encoder_of_given_vectors() -> Arrays:
     given = projector(n_projections=1, output="float").transform(featurizer().transform(texts()))
     options: dict[str, Any] = {"max_words": 256, "n_jobs": n_jobs()}
@@ -112,25 +95,6 @@ def sentence_encoder_transformer() -> Arrays:
 
 
 @golden("trained")
-def sentence_encoder_heads() -> Arrays:
-    return _fitted(
-        network__n_layers=1,
-        network__pooling="attention",
-        objectives__loss="vmf",
-        objectives__sentence_weight=(0.2, 1.0),
-        objectives__word_weight=(1.0, 0.0),
-        objectives__masked_weight=0.5,
-        learning_rate=0.0005,
-    )
-
-
-@golden("trained")
-def sentence_encoder_two_depths() -> Arrays:
-    network = {"network__n_layers": 2, "network__depths": 2, "network__pooling": "mean"}
-    return _fitted(**network, objectives__loss="proximity", learning_rate=0.0005)
-
-
-@golden("trained")
 def sentence_encoder_partial_fit() -> Arrays:
     model = encoder().partial_fit(texts()[:160])
     first = model.transform(texts()[:10])
@@ -146,3 +110,22 @@ def sentence_encoder_resumed() -> Arrays:
         n_epochs = len(load_model(folder).history_)
         resumed = _vectors(encoder(**settings, resume=True).fit(texts()[:80]))
     return resumed | {"n_epochs": np.array([n_epochs])}
+
+
+TRAINED: dict[str, dict[str, Any]] = {
+    "sentence_encoder_two_depths": {
+        "network__n_layers": 2, "network__depths": 2, "network__pooling": "mean", "objectives__loss": "proximity",
+        "learning_rate": 0.0005,
+    },
+    "sentence_encoder_weights_by_length": {"context_weight": "auto", "n_components_removed": "auto"},
+    "sentence_encoder_heads": {
+        "network__n_layers": 1,
+        "network__pooling": "attention",
+        "objectives__loss": "vmf",
+        "objectives__sentence_weight": (0.2, 1.0),
+        "objectives__word_weight": (1.0, 0.0),
+        "objectives__masked_weight": 0.5,
+        "learning_rate": 0.0005,
+    },
+}  # fmt: skip
+golden_table("trained", _fitted, TRAINED)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -13,15 +15,15 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.inspection import _collision_counts
 from sklearn_hashnlp.inspection._collision_counts import (
-    KINDS,
     N_COLUMNS,
+    TableSizes,
     count_collisions,
-    count_in_columns,
-    count_in_embedding,
-    embedding_ids,
-    trials_needed,
+    expected_pairs,
+    ids_by_constants,
+    pair_probability,
+    seeded_constants,
+    sharing_probability,
 )
-from sklearn_hashnlp.inspection._collision_statistics import TableSizes, expected_pairs, pair_probability
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
 
@@ -30,7 +32,7 @@ def test_colliding_pairs_and_words_are_counted(collision_ids: list[int]) -> None
     counted = count_collisions(np.array(collision_ids, dtype=np.int64))
     pairs = sum(one == other for one, other in combinations(collision_ids, 2))
     sharing = sum(count for count in Counter(collision_ids).values() if count > 1)
-    assert counted == (1, pairs, pairs**2, sharing, sharing**2)
+    assert counted == (pairs, sharing)
 
 
 @pytest.mark.parametrize("variant", ["improved", "paper"])
@@ -44,15 +46,12 @@ def test_words_collide_as_in_the_layer(variant: str, sizes: TableSizes) -> None:
     found = [(row, tuple(slot)) for row, slot in zip(rows.tolist(), slots.tolist(), strict=True)]
     expected = {
         "embedding": found,
-        "any order": [(row, tuple(sorted(slot))) for row, slot in found],
         "components": [slot for _, slot in found],
     }
-    collision_ids = embedding_ids(variant, sizes, ids, seed=9)
-    assert tuple(collision_ids) == KINDS[variant]
+    collision_ids = ids_by_constants(variant, sizes, ids, seeded_constants(sizes, 9))
+    assert tuple(collision_ids) == ("embedding", "components")
     for kind, numbers in collision_ids.items():
         assert _same(numbers.tolist()) == _same(expected[kind])
-    if variant == "paper":
-        assert _same(expected["any order"]) == _same(expected["embedding"])
 
 
 def _same(values: list[object]) -> list[int]:
@@ -64,33 +63,45 @@ def _same(values: list[object]) -> list[int]:
 def test_ids_beyond_int64_are_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = np.arange(2000)
     sizes = TableSizes(2**31 - 1, 2**31 - 1, 3)
-    assert len(set(embedding_ids("improved", sizes, ids, seed=0)["embedding"].tolist())) == 2000
+    assert len(set(ids_by_constants("improved", sizes, ids, seeded_constants(sizes, 0))["embedding"].tolist())) == 2000
     columns, combined = [np.array([5, 5, 6, 5]), np.array([1, 1, 1, 2]), np.array([3, 3, 3, 3])], [0, 0, 2, 3]
     for limit in (2**63, 1):
         monkeypatch.setattr(_collision_counts, "_LIMIT", limit)
         assert _same(_collision_counts._combine(columns, [7, 7, 7]).tolist()) == combined
 
 
-@pytest.mark.parametrize("variant", ["improved", "paper"])
-def test_counts_are_those_expected(variant: str) -> None:
-    sizes = TableSizes(20, 6, 2)
-    found = count_in_embedding(variant, sizes, 200, 300, np.random.SeedSequence(0))
-    for kind, counts in found.items():
-        # A tolerance of 5 % detects a missing order or factor.
-        expected = expected_pairs(200, pair_probability(variant, kind, sizes))
-        assert counts.pairs / 300 == pytest.approx(expected, rel=0.05)
-        assert counts.n_trials == 300
+KINDS = [(variant, kind) for variant in ("improved", "paper") for kind in ("embedding", "components")]
 
 
-def test_columns_equal_the_columns_of_the_vectorizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_collision_counts, "N_COLUMNS", 5000)
-    counts = count_in_columns(1000, 10, np.random.SeedSequence(2))
-    assert counts.pairs / 10 == pytest.approx(expected_pairs(1000, 1 / 5000), rel=0.15)
-    assert counts == count_in_columns(1000, 10, np.random.SeedSequence(2))
+def embeddings(variant: str, sizes: TableSizes, n_words: int) -> Iterator[list[tuple[int, tuple[int, ...]]]]:
+    """Yield the rows and slots of all words, for all hash functions."""
+    n, buckets, hashes = sizes
+    choices = list(product(range(buckets), repeat=hashes))
+    for rows in product(range(n), repeat=n_words):
+        for slots in product(choices, repeat=n_words if variant == "improved" else n):
+            yield [(row, slots[word] if variant == "improved" else slots[row]) for word, row in enumerate(rows)]
 
 
-def test_the_number_of_trials_depends_on_pairs_and_words_and_is_at_least_two() -> None:
-    assert trials_needed(100, 2.0, pairs=100, max_words=10**6, min_trials=3) == 50
-    assert trials_needed(100, 2.0, pairs=100, max_words=1000, min_trials=3) == 10
-    assert trials_needed(100, 2.0, pairs=1, max_words=1000, min_trials=3) == 3
-    assert trials_needed(100, 2.0, pairs=1, max_words=1000, min_trials=0) == 2
+def shared_pairs(kind: str, words: list[tuple[int, tuple[int, ...]]]) -> int:
+    key = {
+        "embedding": lambda word: word,
+        "components": lambda word: word[1],
+    }[kind]
+    return sum(key(one) == key(other) for one, other in combinations(words, 2))
+
+
+@pytest.mark.parametrize(("variant", "kind"), KINDS)
+@pytest.mark.parametrize(
+    ("sizes", "n_words"), [(TableSizes(2, 2, 2), 2), (TableSizes(3, 2, 1), 3), (TableSizes(2, 3, 1), 4)]
+)
+def test_the_mean_equals_the_enumeration_of_all_hash_functions(
+    variant: str, kind: str, sizes: TableSizes, n_words: int
+) -> None:
+    counts = [shared_pairs(kind, words) for words in embeddings(variant, sizes, n_words)]
+    mean = Fraction(sum(counts), len(counts))
+    assert expected_pairs(n_words, pair_probability(variant, kind, sizes)) == pytest.approx(float(mean))
+
+
+def test_one_word_collides_with_none_and_certain_collisions_are_certain() -> None:
+    assert (expected_pairs(1, 0.5), sharing_probability(1, 0.5), sharing_probability(1, 1.0)) == (0, 0, 0)
+    assert sharing_probability(2, 1.0) == 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn_hashnlp.classifiers import load_fasttext
 from sklearn_hashnlp.inspection import NgramInverter, collision_report, explain
 from sklearn_hashnlp.inspection._text_columns import TextColumns
-from sklearn_hashnlp.text import FastTextVectorizer
+from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from tests.persistence.fasttext_models import DATA, TEXTS, kept_buckets, random_model, save
 
 FILES = sorted(path.name for path in DATA.iterdir() if path.suffix in (".bin", ".ftz"))

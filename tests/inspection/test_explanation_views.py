@@ -98,21 +98,22 @@ def test_html_escapes_hostile_texts_labels_and_ngrams() -> None:
     assert "alert(1)" in "".join(page.shown)
 
 
+def printed(explanation: Explanation, **options: Any) -> str:
+    stream = StringIO()
+    Console(file=stream, width=100, **options or {"no_color": True}).print(explanation)
+    return stream.getvalue()
+
+
 def test_terminal() -> None:
-    stream = StringIO()
-    Console(file=stream, width=100, force_terminal=True, color_system="256").print(make(HOSTILE[:40]))
-    shown = stream.getvalue()
+    shown = printed(make(HOSTILE[:40]), force_terminal=True, color_system="256")
     assert "38;5;" in shown or "48;5;" in shown
-    stream = StringIO()
-    Console(file=stream, width=100, no_color=True).print(make())
-    shown = stream.getvalue()
+    shown = printed(make())
     assert "good  score +1.500  probability 0.700" in shown
     assert "+1.200  ████████████  fine" in shown
     assert "in one column with film" in shown
-    stream = StringIO()
-    Console(file=stream, width=100, no_color=True).print(make(HOSTILE, label="[bold]x[/bold]"))
-    assert "[bold]x[/bold]" in stream.getvalue()
-    assert not set(stream.getvalue()) & {"\x00", "\x1b", "\u202e"}
+    shown = printed(make(HOSTILE, label="[bold]x[/bold]"))
+    assert "[bold]x[/bold]" in shown
+    assert not set(shown) & {"\x00", "\x1b", "\u202e"}
 
 
 def test_print_and_repr() -> None:
@@ -125,14 +126,8 @@ def test_print_and_repr() -> None:
         "   +1.5000  score of 'good'",
     ]
     assert repr(make()) == "<Explanation of 'a fine, fine film': 'good', 4 n-grams>"
-    assert (
-        len(
-            str(
-                make(features=[Feature(str(i), "", i, 1.0, []) for i in range(30)], contributions=np.ones((30, 3)))
-            ).splitlines()
-        )
-        == 13
-    )
+    many = make(features=[Feature(str(i), "", i, 1.0, []) for i in range(30)], contributions=np.ones((30, 3)))
+    assert len(str(many).splitlines()) == 13
 
 
 def test_two_classes() -> None:
@@ -148,9 +143,7 @@ def test_two_classes() -> None:
     assert binary.shown_labels() == ["bad"]
     assert binary.top(1) == [("fine", 1.0)]
     assert "score +1.000, probability 0.750" in "".join(Page(binary.to_html()).shown)
-    stream = StringIO()
-    Console(file=stream, width=100, no_color=True).print(binary)
-    for view in (binary.to_html(), str(binary), stream.getvalue()):
+    for view in (binary.to_html(), str(binary), printed(binary)):
         assert "+0.000" in view
         assert "-0.000" not in view  # the zeros with the opposite sign
     with pytest.raises(ValueError, match="labels 'bad', 'good'; got 'so so'"):

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,14 @@ from sklearn_hashnlp import _clock
 from sklearn_hashnlp.kernels._cache import KernelCache
 from sklearn_hashnlp.kernels._compile import compilations, compiled
 
-WHAT_WAS_CACHED = """
+FIRST_USE = """
 import json
 import numpy as np
 from sklearn_hashnlp.kernels import _rows
-_rows._sum_groups(np.ones((3, 2)), np.arange(3, dtype=np.int32), np.array([0, 1]), np.zeros((2, 2)))
+out = np.zeros((2, 2))
+_rows._sum_groups(np.ones((3, 2)), np.arange(3, dtype=np.int32), np.array([0, 1]), out)
 stats = _rows._sum_groups.stats
-print(json.dumps([sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
+print(json.dumps([out.tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
 """
 FULL_DISK = """
 import resource, signal
@@ -44,7 +44,7 @@ def run(code, cache_folder):
 
 
 def test_on_a_full_disk_it_works_uncached(tmp_path):
-    assert run(FULL_DISK + WHAT_WAS_CACHED, tmp_path) == [0, 1]  # nothing loaded, all compiled
+    assert run(FULL_DISK + FIRST_USE, tmp_path)[1:] == [0, 1]  # nothing loaded, all compiled
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
@@ -134,14 +134,6 @@ def test_the_clock_stands_still_while_functions_are_compiled(monkeypatch):
     assert after(2) == 103
     assert _clock.compile_seconds() == 20
     assert _clock._Compiling.depth == 0
-
-
-def test_compiling_takes_no_time_of_the_clock(fresh):
-    before, started, compiling = _clock.clock(), time.perf_counter(), _clock.compile_seconds()
-    fresh()
-    measured, passed = _clock.clock() - before, time.perf_counter() - started
-    assert _clock.compile_seconds() - compiling > 0.01
-    assert measured == pytest.approx(passed - (_clock.compile_seconds() - compiling), abs=1e-3)
 
 
 def test_the_clock_goes_on_when_a_function_cannot_be_compiled():

@@ -104,6 +104,7 @@ def test_samples_follow_the_probabilities(model):
 
 def test_samples_begin_and_end_as_asked(model):
     assert all(words[:2] == ["b", "a"] for words in model.sample(9, 0, start="b a"))
+    assert model.sample(9, 0, start="<s> b a </s>") == model.sample(9, 0, start="b a")
     assert max(map(len, model.sample(50, 0, max_length=3))) == 3
     assert model.sample(2, 0, start="a b", max_length=1) == [["a", "b"]] * 2
     assert model.sample(0) == []
@@ -119,16 +120,6 @@ def test_the_maximum_length_of_samples_is_an_integer(model, wrong):
     for start in ("a", ["a b"]):
         with pytest.raises(TypeError, match=r"n must be an integer; pass the words as start="):
             model.sample(start)
-
-
-def test_samples_within_sentences_begin_without_the_special_tokens_around_the_start(model):
-    assert model.sample(9, 0, start="<s> b a </s>") == model.sample(9, 0, start="b a")
-
-
-def test_words_that_never_follow_are_never_sampled():
-    model = BigramModel(alpha=1e-300).fit(["a b", "a b"])
-    model.table_ = np.where(model.table_ < -100, -np.inf, model.table_)
-    assert model.sample(BATCH_SIZE + 5, 0) == [["a", "b"]] * (BATCH_SIZE + 5)
 
 
 def test_columns_are_drawn_by_their_probabilities():

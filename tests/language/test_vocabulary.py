@@ -2,8 +2,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sklearn_hashnlp.language._vocabulary import SpecialTokens, Vocabulary, build_vocabulary, vocabulary_from_dict
+from sklearn_hashnlp.language._vocabulary import (
+    DEFAULT_TOKENS,
+    HashEncoder,
+    ProjectionEncoder,
+    SpecialTokens,
+    Vocabulary,
+    build_vocabulary,
+    encode_with_special_tokens,
+    hash_words,
+    vocabulary_from_dict,
+)
+from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 WORDS, COUNTS = ["b", "a", "<unk>", "d", "c", "zero"], np.array([5, 5, 2, 1, 3, 0])
 
@@ -30,8 +43,9 @@ def test_special_tokens_within_sentences_are_unknown():
     assert vocabulary.encode(["a", "<s>", "</s>", "q", "<unk>"]).tolist() == [2, 0, 0, 0, 0]
 
 
-def test_a_corpus_without_words():
+def test_no_words():
     assert learned(words=[], counts=np.array([], dtype=int)).words == ["</s>", "<unk>", "<s>"]
+    assert Vocabulary(["</s>", "<unk>"]).encode([]).shape == (0,)
 
 
 def test_a_dict_fixes_the_order():
@@ -40,20 +54,15 @@ def test_a_dict_fixes_the_order():
     assert id_map.tolist() == [0, 1, 4, 2]
 
 
-@pytest.mark.parametrize("wrong", [["a"], {"a": 0.0}, {1: 0}, {"a": True}])
+NO_DICTS = [["a"], {"a": 0.0}, {1: 0}, {"a": False}]
+GAPS = [{}, {"a": 1}, {"a": 0, "b": 0}, {"a": 0, "b": 2}]
+
+
+@pytest.mark.parametrize("wrong", [*NO_DICTS, *GAPS], ids=str)
 def test_what_is_no_dict_of_ids(wrong):
-    with pytest.raises(TypeError, match="Model: vocabulary must be a dict of words"):
+    message = f"must give its {len(wrong)} words the ids 0, 1, 2" if wrong in GAPS else "must be a dict of words"
+    with pytest.raises(ValueError if wrong in GAPS else TypeError, match=f"Model: vocabulary {message}"):
         vocabulary_from_dict(wrong, caller="Model")
-
-
-@pytest.mark.parametrize("wrong", [{}, {"a": 1}, {"a": 0, "b": 0}, {"a": 0, "b": 2}])
-def test_ids_with_gaps(wrong):
-    with pytest.raises(ValueError, match=f"must give its {len(wrong)} words the ids 0, 1, 2"):
-        vocabulary_from_dict(wrong, caller="Model")
-
-
-def test_ids_of_no_words():
-    assert Vocabulary(["</s>", "<unk>"]).encode([]).shape == (0,)
 
 
 def test_special_tokens_of_the_user():
@@ -66,3 +75,39 @@ def test_special_tokens_of_the_user():
     vocabulary, id_map = vocabulary_from_dict({"<s>": 0, "[": 1, "]": 2}, special_tokens=tokens, caller="Model")
     assert vocabulary.words == ["<s>", "]", "?", "["]
     assert id_map.tolist() == [0, 3, 1]
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=5),
+    st.integers(1, 12),
+    st.integers(1, 20),
+    st.integers(0, 2**31 - 1),
+)
+def test_a_code_is_the_hash_and_the_packed_bits(words, n_projections, n_bits, seed):
+    codes = ProjectionEncoder(n_projections, n_bits, seed).encode(words)
+    n = n_projections * n_bits
+    assert codes.shape == (len(words), 1 + -(-n // 64))
+    assert codes[:, 0].tolist() == hash_words(words).tolist()
+    if words:
+        projector = SGNNProjector(n_projections=n_projections, n_bits=n_bits, random_state=seed)
+        bits = np.unpackbits(np.ascontiguousarray(codes[:, 1:]).view(np.uint8), axis=1)
+        np.testing.assert_array_equal(bits[:, :n], projector.transform(CharNgramFeaturizer().transform(words)))
+        assert not bits[:, n:].any()
+
+
+def test_special_tokens_within_are_unknown_words():
+    for words in (HashEncoder(), ProjectionEncoder(2, 5, 0)):
+        codes = encode_with_special_tokens(words, ["a", "<s>", "</s>"], DEFAULT_TOKENS)
+        expected = words.encode(["<s>", "</s>", "a", "<unk>", "<unk>"])
+        np.testing.assert_array_equal(codes, expected)
+        assert not np.array_equal(codes[0], codes[3])
+
+
+def test_lone_surrogates_are_refused():
+    with pytest.raises(ValueError, match=r"embedding='sgnn'.*'a\\ud800' holds the lone surrogate '\\ud800'"):
+        ProjectionEncoder(2, 5, 0).encode(["b", "a\ud800"])
+
+
+def test_hashes_are_the_same_everywhere():
+    assert hash_words(["hash", "trick"]).tolist() == [1455707387, 553385734]
+    assert HashEncoder().encode(["hash", "trick"]).tolist() == [1455707387, 553385734]

@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._vocabulary import HashEncoder, ProjectionEncoder, Vocabulary
-from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._windows import FarContext, WordWindows
 
 WORDS = ["I", "have", "a", "dream", "that", "one", "day", "</s>", "<unk>"]
 SENTENCE = "I have a dream that one day"
@@ -14,8 +14,9 @@ PROJECTION_ENCODER = ProjectionEncoder(5, 14, seed=3)
 ENCODERS = [HashEncoder(), PROJECTION_ENCODER]
 
 
-def make_tokenizer(order=5, padding="full", word_encoder=None, id_map=None, vocabulary=None):
-    return Tokenizer(vocabulary or Vocabulary(WORDS), id_map, order, padding, word_encoder, "Model")
+def make_tokenizer(order=5, padding="full", word_encoder=None, id_map=None, vocabulary=None, far=None):
+    vocabulary, far = vocabulary or Vocabulary(WORDS), far or FarContext()
+    return Tokenizer(vocabulary, id_map, order, padding, word_encoder, "Model", far)
 
 
 def contexts_of(windows: WordWindows):

@@ -10,11 +10,9 @@ from sklearn_hashnlp.nn._tree_torch import path_log_probs
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, two_level_tree
 
-from ..random_trees import chain, random_shape
+from ..random_trees import TREES, chain
 from .tree_layers import MIXED, make
 from .tree_layers import batch_for as random_batch
-
-TREES = st.builds(random_shape, st.integers(2, 30), st.sampled_from([2, 3, 7, 30]), st.integers(0, 99))
 
 
 def batch_for(layer, n_rows, n_features=2, seed=0):
@@ -51,7 +49,7 @@ def assert_the_same(layer, batch, rtol=1e-9, atol=1e-11):
 
 
 @given(
-    tree=TREES,
+    tree=TREES.filter(lambda tree: tree.n_classes > 1),
     in_features=st.sampled_from([1, 3, 16, 17]),
     n_rows=st.integers(0, 40),
     n_direct=st.sampled_from([0, 1, 5, 500]),
@@ -80,9 +78,10 @@ def test_single_precision_is_close_to_plain_torch(tree, sparse, n_direct):
     assert_the_same(layer, batch_for(layer, 700), rtol=2e-4, atol=2e-3)
 
 
+@pytest.mark.parametrize("n_direct", [0, 11])
 @pytest.mark.parametrize("tree", [MIXED, balanced_tree(9)], ids=["mixed", "binary"])
-def test_gradients_are_those_of_finite_differences(tree):
-    layer = make(tree, n_direct=11)
+def test_gradients_are_those_of_finite_differences(tree, n_direct):
+    layer = make(tree, n_direct=n_direct)
     inputs, target, features = batch_for(layer, 6)
 
     def compiled(inputs, *_):
@@ -93,9 +92,9 @@ def test_gradients_are_those_of_finite_differences(tree):
 
     sources = (inputs, *layer.parameters())
     assert is_compiled(compiled(inputs))
-    assert torch.autograd.gradcheck(compiled, sources)
-    assert torch.autograd.gradcheck(plain, sources)
-    assert torch.autograd.gradgradcheck(plain, sources)
+    for function in (compiled, plain):
+        assert torch.autograd.gradcheck(function, sources)
+        assert torch.autograd.gradgradcheck(function, sources)
 
 
 def test_gradients_that_are_not_needed_are_not_computed():
@@ -118,32 +117,8 @@ def test_gradients_that_are_not_needed_are_not_computed():
         assert not layer(inputs, target, features)[0].requires_grad
 
 
-def test_grad_can_run_twice():
-    layer = make(MIXED, n_direct=11, sparse=True)
-    inputs, target, features = batch_for(layer, 6)
-    loss = layer(inputs, target, features)[0].square().sum()
-    sources = (inputs, *layer.parameters())
-    twice = [torch.autograd.grad(loss, sources, retain_graph=True) for _ in range(2)]
-    for ours, theirs in zip(*twice, strict=True):
-        assert torch.equal(ours.to_dense(), theirs.to_dense())
-
-
-@pytest.mark.parametrize("n_direct", [0, 11])
-@pytest.mark.parametrize("tree", [MIXED, balanced_tree(9)], ids=["mixed", "binary"])
-def test_second_derivatives(tree, n_direct):
-    layer = make(tree, n_direct=n_direct)
-    inputs, target, features = batch_for(layer, 6)
-
-    def compiled(inputs, *_):
-        return layer(inputs, target, features)[0]
-
-    assert is_compiled(compiled(inputs))
-    assert torch.autograd.gradgradcheck(compiled, (inputs, *layer.parameters()))
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_a_gradient_penalty_has_gradients(sparse):
-    layer = make(MIXED, sparse=sparse)
+def test_a_gradient_penalty_has_gradients():
+    layer = make(MIXED, sparse=True)
     inputs, target, _ = batch_for(layer, 6)
     penalties = []
     for loss in (layer(inputs, target)[1], -plainly(layer, inputs, target, None).mean()):

@@ -1,12 +1,15 @@
-"""The dense network against numpy, its dropout, and its standardization."""
+"""The dense network against numpy, its dropout and standardization; heads over documents of hash embeddings."""
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
-from sklearn_hashnlp.nn._dense_network import DenseNetwork, Standardize
+from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead, TreeHead
+from sklearn_hashnlp.nn._layers import DenseNetwork, Standardize
+from sklearn_hashnlp.trees import balanced_tree, two_level_tree
 
 RNG = np.random.default_rng(0)
 BITS = RNG.integers(0, 2, (9, 24), dtype=np.uint8)
@@ -111,3 +114,48 @@ def test_rows_without_variance_are_not_scaled(rows):
 
 def test_before_the_first_update_rows_are_unchanged():
     assert Standardize(2)(torch.tensor([[3.0, 4.0]])).tolist() == [[3.0, 4.0]]
+
+
+DOCUMENTS = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("hidden", [[], [7, 5]])
+def test_a_score_head_computes_scores(hidden):
+    head = ScoreHead(9, hidden, 4).eval()
+    assert torch.equal(head.scores(DOCUMENTS), head(DOCUMENTS))
+    assert next(iter(head.state_dict())) == "0.weight"
+
+
+@pytest.mark.parametrize("hidden", [[], [7, 5]])
+@pytest.mark.parametrize("tree", [balanced_tree(11), two_level_tree(11)])
+def test_a_tree_head_computes_the_input_of_its_softmax(hidden, tree):
+    head = TreeHead(9, hidden, tree).eval()
+    hidden_layer = head(DOCUMENTS)
+    assert torch.equal(hidden_layer, nn.Sequential(*list(head)[:-1])(DOCUMENTS))
+    assert torch.equal(head.scores(DOCUMENTS), head.softmax.log_prob(hidden_layer))
+    torch.testing.assert_close(head.scores(DOCUMENTS).exp().sum(dim=1), torch.ones(6))
+
+
+def test_a_copy_in_float64_shares_the_tree_only():
+    head = TreeHead(9, [7], balanced_tree(11))
+    double = head.in_double()
+    assert double.softmax.tree is head.softmax.tree
+    assert {parameter.dtype for parameter in double.parameters()} == {torch.float64}
+    assert not double.training
+    assert {parameter.dtype for parameter in head.parameters()} == {torch.float32}
+    assert head.training
+    torch.testing.assert_close(double.scores(DOCUMENTS.double()).float(), head.eval().scores(DOCUMENTS))
+
+
+def test_initial_weights_of_a_tree_are_long_without_hidden_layers():
+    torch.manual_seed(0)
+    lengths = TreeHead(32, [], balanced_tree(1000)).softmax.weight.detach().norm(dim=1)
+    assert 2.9 < lengths.mean() < 3.1
+    below = TreeHead(32, [32], balanced_tree(1000)).softmax.weight.detach()
+    assert below.norm(dim=1).mean() < 0.1  # the output of a hidden layer is not zero
+
+
+def test_the_last_layer_is_initialized_orthogonal_and_without_bias():
+    last = ScoreHead(22, [], 4)[0]
+    torch.testing.assert_close(last.weight @ last.weight.T, torch.eye(4), atol=1e-5, rtol=0)
+    assert not last.bias.any()

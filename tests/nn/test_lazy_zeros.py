@@ -7,11 +7,12 @@ import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+from sklearn_hashnlp.nn._tensors import lazy_zeros
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.bool]
 
@@ -69,20 +70,15 @@ def test_a_table_that_does_not_fit_is_a_memory_error():
         lazy_zeros((2**31, 2**31), dtype=torch.float32)
 
 
+ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import json
 import os
-import sys
-from pathlib import Path
 
 import torch
 
-from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
-
-
-def resident():
-    lines = Path("/proc/self/status").read_text().splitlines() if sys.platform == "linux" else ["VmRSS: 0 kB"]
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))  # in kB
+from sklearn_hashnlp.nn._tensors import lazy_zeros
+from tests.resident_memory import resident
 
 
 table = lazy_zeros((10,))
@@ -108,7 +104,7 @@ print(json.dumps({"sum": table.sum().item(), "touched": touched, "filled": fille
 @pytest.fixture(scope="module")
 def fresh_process():
     """Return what a new process reports: the sum of a table that its child filled, and resident memory in kB."""
-    return json.loads(subprocess.check_output([sys.executable, "-c", PROGRAM]))
+    return json.loads(subprocess.check_output([sys.executable, "-c", PROGRAM], cwd=ROOT))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")

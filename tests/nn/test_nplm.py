@@ -9,6 +9,7 @@ import torch
 
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._hashing import history_hashes
+from sklearn_hashnlp.nn._word_embeddings import WordTable
 from sklearn_hashnlp.trees import huffman_tree, random_tree, tree_from_nested
 
 approx = pytest.approx
@@ -191,15 +192,6 @@ def test_device_and_dtype(output, options):
     assert {tensor.device.type for tensor in [*meta.parameters(), *meta.buffers()]} == {"meta"}
 
 
-def test_autocast():
-    model = make("hsigmoid")
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        log_probs, loss = model(CONTEXTS, TARGETS)
-        loss.backward()
-    assert log_probs.dtype == torch.float32
-    torch.testing.assert_close(log_probs, model(CONTEXTS, TARGETS)[0], atol=0.05, rtol=0.05)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -214,6 +206,14 @@ def test_autocast():
         ({"direct_connections": ("hashed", 0)}, r"such as \('hashed', 4194304\). Got \('hashed', 0\)"),
         ({"output": "hsigmoid"}, "output must be one of"),
         ({"output": random_tree(9)}, "the tree must have num_classes=10 classes, got 9"),
+        (
+            {"embedding": HashEmbedding(9, 4, num_buckets=5)},
+            "embedding_dim must be 6, the output_dim of the HashEmbedd",
+        ),
+        ({"hidden_layer": ("residual", 0)}, r"Got \('residual', 0\) instead"),
+        ({"far_context": -1}, "far_context must be 0 or more, got -1"),
+        ({"output": "tied_softmax", "embedding": WordTable(10, 64)}, "output='tied_softmax' needs a table"),
+        ({"output": "tied_softmax", "direct_connections": True}, "output='tied_softmax' needs a table"),
     ],
 )
 def test_wrong_options_are_refused(options, message):
@@ -224,6 +224,8 @@ def test_wrong_options_are_refused(options, message):
 def test_contexts_of_another_length_are_refused():
     with pytest.raises(ValueError, match=r"context must have shape \(rows, 3\).*got \(2, 4\)"):
         make().log_prob(torch.zeros(2, 4, dtype=torch.int64))
+    with pytest.raises(ValueError, match=r"must have shape \(rows, 8\)"):
+        make(far_context=5).hidden(CONTEXTS)
 
 
 @pytest.mark.gpu

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
@@ -95,10 +95,26 @@ def test_cuda_agrees_with_the_cpu(loss):
     torch.testing.assert_close(result, loss(rows, blocks), rtol=1e-4, atol=1e-5)
 
 
-@given(blocks_of_vectors(), st.booleans())
-def test_bxent_follows_the_formula(drawn, balance):
-    loss = SimilarityBXENT(balance=balance)(*tensors(*drawn))
-    assert loss.item() == pytest.approx(oracle.similarity_bxent(*drawn, balance))
+FORMULAS = [
+    *((SimilarityBXENT, (balance,), oracle.similarity_bxent) for balance in (False, True)),
+    (CosineProximityLoss, (), oracle.cosine_proximity),
+    *((InfoNCELoss, (temperature,), oracle.info_nce) for temperature in (0.05, 0.4, 3.0)),
+    *(
+        (VonMisesFisherLoss, (concentration, contrast), oracle.von_mises_fisher)
+        for concentration, contrast in ((0.5, 0.5), (20.0, 0.0), (20.0, 1.0), (300.0, 0.5))
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "formula"), FORMULAS, ids=lambda part: getattr(part, "__name__", str(part))
+)
+@settings(max_examples=40)
+@given(drawn=blocks_of_vectors())
+def test_losses_follow_their_formulas(kind, options, formula, drawn):
+    names = {SimilarityBXENT: ("balance",), VonMisesFisherLoss: ("concentration", "contrast")}
+    loss = kind(**dict(zip(names[kind], options, strict=True))) if kind in names else kind(*options)
+    assert loss(*tensors(*drawn)).item() == pytest.approx(formula(*drawn, *options), rel=1e-9, abs=1e-9)
 
 
 def test_bxent_of_the_reports_example():
@@ -108,23 +124,6 @@ def test_bxent_of_the_reports_example():
     torch.testing.assert_close(rows.norm(dim=1), torch.ones(3, dtype=torch.float64))
     assert SimilarityBXENT()(rows, torch.tensor([0, 0, 1])).item() == pytest.approx(0.24237, abs=1e-5)
     assert SimilarityBXENT()(rows.float(), torch.tensor([0, 0, 1])).item() == pytest.approx(0.24237, abs=1e-5)
-
-
-@given(blocks_of_vectors())
-def test_cosine_proximity_follows_the_formula(drawn):
-    assert CosineProximityLoss()(*tensors(*drawn)).item() == pytest.approx(oracle.cosine_proximity(*drawn))
-
-
-@given(blocks_of_vectors(), st.sampled_from([0.05, 0.4, 3.0]))
-def test_info_nce_follows_the_formula(drawn, temperature):
-    assert InfoNCELoss(temperature)(*tensors(*drawn)).item() == pytest.approx(oracle.info_nce(*drawn, temperature))
-
-
-@given(blocks_of_vectors(), st.sampled_from([0.5, 20.0, 300.0]), st.sampled_from([0.0, 0.5, 1.0]))
-def test_von_mises_fisher_follows_the_formula(drawn, concentration, contrast):
-    loss = VonMisesFisherLoss(concentration, contrast=contrast)(*tensors(*drawn))
-    expected = oracle.von_mises_fisher(*drawn, concentration, contrast)
-    assert loss.item() == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize(("d", "concentration"), [(1, 40.0), (2, 1000.0), (512, 1.0), (2000, 1000.0)])

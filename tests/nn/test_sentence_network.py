@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn import MaskedWordHead, SentenceNetwork, SGNNTransformer, WordBatch
+from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
+from sklearn_hashnlp.nn._sentence_network import MaskedWordHead, SentenceNetwork
 
 from ..oracles import sentence_network as oracle
 
@@ -40,11 +41,7 @@ def batch_of(sentences, seed=0, weights=None, dtype=torch.float32):
 
 
 SENTENCES = st.lists(st.lists(st.integers(0, 7), max_size=5), min_size=1, max_size=5)
-
-
 SHARES = st.sampled_from([0.0, 0.2, 0.7, 1.0, "auto"])
-
-
 POOLINGS = st.sampled_from(["max", "weighted"])
 
 
@@ -80,6 +77,16 @@ def test_common_components_are_removed():
     assert not make(0.0, 6)(batch).any()  # and no normalized rounding errors
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_it_runs_in_half_precision(dtype):
+    network, batch = make(0.5, 1, pooling="mean"), batch_of([[0, 1, 2], [2]])
+    expected = network(batch)
+    vectors = network.to(dtype)(batch)
+    assert vectors.dtype == torch.float32
+    assert network.transformer.encode_words(batch).dtype == dtype
+    torch.testing.assert_close(vectors, expected, atol=0.05, rtol=0)
+
+
 def test_words_without_weight_weigh_the_same():
     batch = batch_of([[0, 1, 2]], weights=[0.0] * 8)
     alike = batch_of([[0, 1, 2]], weights=[1.0] * 8)
@@ -106,16 +113,6 @@ def test_a_network_of_one_part():
     assert "context_weight=0.3, n_components_removed=2, dim=14" in repr(make(0.3, 2))
     with pytest.raises(RuntimeError, match="with context_weight=1 the network has no spelling part"):
         use.spell(batch)
-
-
-def test_wrong_weights_and_sizes_are_refused():
-    transformer = SGNNTransformer(N_FEATURES, 8, 0, 2, 16)
-    for weight in (-0.1, 1.1, math.nan):
-        with pytest.raises(ValueError, match=f"context_weight must be between 0 and 1, or 'auto', got {weight}"):
-            SentenceNetwork(transformer, 6, weight)
-    with pytest.raises(ValueError, match="projection_dim must be 1 or more, got 0"):
-        SentenceNetwork(transformer, 0, 0.5)
-    assert SentenceNetwork(transformer, 0, 1.0).dim == 8
 
 
 WORDS = torch.tensor([[0, 1, 2, 1], [3, 0, -1, -1], [-1, -1, -1, -1]])
@@ -158,10 +155,18 @@ def test_the_masked_word_loss_under_autocast():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [((0,), "embedding_dim must be 1 or more, got 0"), ((4, 0.0), "temperature must be positive, got 0.0")],
+    ("call", "message"),
+    [
+        *(
+            (lambda w=w: make(w), f"context_weight must be between 0 and 1, or 'auto', got {w}")
+            for w in (-1, 1.1, math.nan)
+        ),
+        (lambda: SentenceNetwork(SGNNTransformer(9, 8, 0, 2, 16), 0, 0.5), "projection_dim must be 1 or more, got 0"),
+        (lambda: MaskedWordHead(0), "MaskedWordHead: embedding_dim must be 1 or more, got 0"),
+        (lambda: MaskedWordHead(4, 0.0), "MaskedWordHead: temperature must be positive, got 0.0"),
+    ],
 )
-def test_wrong_parameters_of_the_head_are_refused(arguments, message):
-    assert "temperature=0.05" in repr(MaskedWordHead(4))
-    with pytest.raises(ValueError, match=f"MaskedWordHead: {message}"):
-        MaskedWordHead(*arguments)
+def test_wrong_parameters_are_refused(call, message):
+    assert SentenceNetwork(SGNNTransformer(9, 8, 0, 2, 16), 0, 1.0).dim == 8
+    with pytest.raises(ValueError, match=message):
+        call()

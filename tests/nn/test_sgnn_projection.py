@@ -9,37 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels.projections._hyperplanes import Hyperplanes
-from sklearn_hashnlp.kernels.projections._project_rows import project_rows
 from sklearn_hashnlp.nn import SGNNProjection, _sgnn_projection
 
-FORMS = {
-    "binary": ("bits", np.uint8),
-    "sign": ("signs", np.int8),
-    "packed": ("packed", np.uint8),
-    "float": ("sums", np.float32),
-}
-KINDS = ["normal", "sign", "google"]
-VALUES = st.integers(-300, 300).map(float) | st.floats(-1e6, 1e6) | st.just(0.0)
+from ..kernels.projections.test_project_rows import KINDS, as_arrays, project, sparse_rows
+
+FORMS = {"binary": "bits", "sign": "signs", "packed": "packed", "float": "sums"}
 
 
-@st.composite
-def sparse_rows(draw):
-    """Draw ids, offsets and weights of a few rows."""
-    columns = st.sets(st.integers(0, 30) | st.integers(0, 2**63 - 1), max_size=9)
-    rows = [sorted(draw(columns)) for _ in range(draw(st.integers(0, 7)))]
-    ids = np.array([column for row in rows for column in row], dtype=np.int64)
-    weights = draw(st.lists(VALUES, min_size=len(ids), max_size=len(ids)))
-    return ids, np.cumsum([0, *map(len, rows)], dtype=np.int64), np.array(weights, dtype=np.float64)
+def tensors(rows):
+    """Return ids, offsets and weights of a few rows."""
+    offsets, ids, weights = as_arrays(rows)
+    return tuple(map(torch.from_numpy, (ids, offsets, weights)))
 
 
 def compiled(rows, output, **hyperplanes):
-    ids, offsets, weights = rows
-    drawn = Hyperplanes.of(**hyperplanes)
-    form, dtype = FORMS[output]
-    width = -(-drawn.n // 8) if output == "packed" else drawn.n
-    out = np.empty((len(offsets) - 1, width), dtype=dtype)
-    project_rows(offsets, ids, weights, drawn, form, out)
-    return out
+    return project(rows, Hyperplanes.of(**hyperplanes), FORMS[output])
 
 
 def assert_same(projections, expected):
@@ -59,15 +43,14 @@ def test_projections_are_those_of_the_kernels_bit_for_bit(rows, kind, output, si
     density = 1.0 if kind == "google" else density
     projection = SGNNProjection(*sizes, output=output, hyperplanes=kind, density=density, seed=seed)
     expected = compiled(rows, output, kind=kind, n=sizes[0] * sizes[1], density=density, seed=seed)
-    assert_same(projection(*map(torch.from_numpy, rows)), expected)
+    assert_same(projection(*tensors(rows)), expected)
     assert projection.output_dim == expected.shape[1]
 
 
 def many_rows(seed=0):
     rng = np.random.default_rng(seed)
-    lengths = rng.integers(0, 30, 50)
-    ids = np.concatenate([np.sort(rng.choice(2**40, length, replace=False)) for length in lengths])
-    return ids, np.concatenate([[0], np.cumsum(lengths)]), rng.normal(size=len(ids))
+    columns = (np.sort(rng.choice(2**40, length, replace=False)) for length in rng.integers(0, 30, 50))
+    return [[(int(column), rng.normal()) for column in row] for row in columns]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,10 +58,10 @@ def test_blocks_change_nothing(monkeypatch, kind):
     rows = many_rows()
     expected = compiled(rows, "float", kind=kind, n=1120)
     projection = SGNNProjection(output="float", hyperplanes=kind)
-    assert_same(projection(*map(torch.from_numpy, rows)), expected)
+    assert_same(projection(*tensors(rows)), expected)
     monkeypatch.setattr(_sgnn_projection, "_MAX_ROWS", 7)
     monkeypatch.setattr(_sgnn_projection, "_MAX_COEFFICIENTS", 7 * 96)
-    assert_same(projection(*map(torch.from_numpy, rows)), expected)
+    assert_same(projection(*tensors(rows)), expected)
 
 
 @pytest.mark.gpu
@@ -89,7 +72,7 @@ def test_cuda_gives_the_same_bits(kind, output, density):
     density = 1.0 if kind == "google" else density
     rows = many_rows()
     projection = SGNNProjection(output=output, hyperplanes=kind, density=density).to("cuda")
-    projections = projection(*(torch.from_numpy(array).to("cuda") for array in rows))
+    projections = projection(*(tensor.to("cuda") for tensor in tensors(rows)))
     assert projections.is_cuda
     assert_same(projections, compiled(rows, output, kind=kind, n=1120, density=density))
 
@@ -129,6 +112,19 @@ def test_it_is_a_module_without_parameters():
 def test_wrong_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         SGNNProjection(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [({"seed": 1}, "seed"), ({"hyperplanes": "sign"}, "hyperplanes"), ({"density": 0.5}, "density"),
+     ({"output": "sign"}, "output")],
+)  # fmt: skip
+def test_a_checkpoint_is_not_loaded_above_other_random_projections(options, name):
+    with pytest.raises(ValueError, match=f"differs in {name} from this one"):
+        SGNNProjection(2, 4, **options).load_state_dict(SGNNProjection(2, 4).state_dict())
+    SGNNProjection(2, 4, seed=2**64 - 1).load_state_dict(SGNNProjection(2, 4, seed=-1).state_dict())
+    with pytest.raises(RuntimeError, match=r'Missing key.*"_extra_state"'):
+        SGNNProjection(2, 4).load_state_dict({})
 
 
 def test_wrong_rows_are_refused():

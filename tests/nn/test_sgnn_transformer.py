@@ -1,4 +1,4 @@
-"""The Transformer against its formulas, one sentence and one word at a time."""
+"""The Transformer against its formulas, one sentence and one word at a time; batches of words and their pooling."""
 
 import math
 
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
 from sklearn_hashnlp.nn._sgnn_transformer import sinusoids
+from sklearn_hashnlp.nn._word_batch import WordPooling
 
 from ..oracles import sentence_network as oracle
 
@@ -204,16 +205,6 @@ def test_it_works_under_autocast():
         vectors.sum().backward()
 
 
-def test_the_reports_configuration_is_the_default():
-    with torch.device("meta"):
-        network = SGNNTransformer()
-    assert (network.n_features, network.embedding_dim, network.dim, len(network.layers)) == (1120, 512, 512, 6)
-    assert network.pooling.pooling == "max"
-    assert [type(norm) for norm in network.norms] == [torch.nn.LayerNorm]
-    assert network.position_gain is not None
-    assert all(layer.norm_first and layer.dropout.p == 0 for layer in network.layers)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -246,10 +237,6 @@ def test_wrong_batches_are_refused(changes, message):
         make()(batch_of(SENTENCES)._replace(**changes))
 
 
-def test_repr():
-    assert "depths=2, init='random', dim=16" in repr(make(depths=2))
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_cuda_agrees_with_the_cpu(pooling):
@@ -264,3 +251,35 @@ def test_sinusoids_follow_the_formula(length, width):
     waves = sinusoids(length, width)
     assert waves.dtype == torch.float32
     torch.testing.assert_close(waves, torch.tensor(expected).reshape(length, width), rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_moves_to_a_device():
+    words = torch.tensor([[0, 1], [1, -1]])
+    batch = WordBatch(torch.zeros(2, 5, dtype=torch.uint8), words, (words >= 0).float())
+    moved = batch.to("meta", non_blocking=True)
+    assert isinstance(moved, WordBatch)
+    assert [tensor.device.type for tensor in moved] == ["meta"] * 3
+    assert [(tensor.shape, tensor.dtype) for tensor in moved] == [(tensor.shape, tensor.dtype) for tensor in batch]
+    assert torch.equal(batch.to("cpu").words, words)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_pooling_ignores_the_scale_of_weights(scale):
+    vectors, weights = torch.randn(2, 4, 3), torch.rand(2, 4)
+    mask = torch.ones(2, 4, dtype=torch.bool)
+    for pooling in ("attention", "weighted"):
+        layer = WordPooling(3, pooling)
+        torch.testing.assert_close(layer(vectors, mask, weights * scale), layer(vectors, mask, weights))
+
+
+def test_initial_attention_is_the_weighted_mean():
+    words = torch.randn(2, 4, 3), torch.ones(2, 4, dtype=torch.bool), torch.rand(2, 4)
+    torch.testing.assert_close(WordPooling(3, "attention")(*words), WordPooling(3, "weighted")(*words))
+
+
+def test_attention_scores_of_any_size_leave_a_unit_vector():
+    layer = WordPooling(3, "attention")
+    layer.score.weight.data.fill_(1e3)
+    mask = torch.tensor([[True, True, False]])
+    vectors = torch.tensor([[[-1.0, -2, -3], [-2.0, -2, -3], [9.0, 9, 9]]])  # padding would win, and must not
+    torch.testing.assert_close(layer(vectors, mask, mask.float()), vectors[:, 0] / vectors[:, 0].norm())

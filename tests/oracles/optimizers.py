@@ -3,20 +3,15 @@
 import math
 
 
-def adagrad_rows(table, sums, average_offset, rows, gradients, lr, eps, steps_averaged) -> None:
+def adagrad_rows(table, sums, rows, gradients, lr, eps) -> None:
     """Take a step of row-wise AdaGrad."""
     for row, gradient in zip(rows.tolist(), gradients.tolist(), strict=True):
         sums[row, 0] += sum(g * g for g in gradient) / len(gradient)
         for column, g in enumerate(gradient):
-            step = lr * g / (math.sqrt(sums[row, 0]) + eps)
-            table[row, column] -= step
-            if len(average_offset):
-                average_offset[row, column] += steps_averaged * step
+            table[row, column] -= lr * g / (math.sqrt(sums[row, 0]) + eps)
 
 
-def adam_rows(
-    table, means, squares, steps, average_offset, rows, gradients, lr, beta_1, beta_2, eps, steps_averaged
-) -> None:
+def adam_rows(table, means, squares, steps, rows, gradients, lr, beta_1, beta_2, eps) -> None:
     """Take a step of row-wise Adam."""
     for row, gradient in zip(rows.tolist(), gradients.tolist(), strict=True):
         steps[row, 0] += 1
@@ -25,17 +20,12 @@ def adam_rows(
         for column, g in enumerate(gradient):
             means[row, column] = beta_1 * means[row, column] + (1 - beta_1) * g
             size = math.sqrt(squares[row, 0] / (1 - beta_2**t)) + eps
-            step = lr * (means[row, column] / (1 - beta_1**t)) / size
-            table[row, column] -= step
-            if len(average_offset):
-                average_offset[row, column] += steps_averaged * step
+            table[row, column] -= lr * (means[row, column] / (1 - beta_1**t)) / size
 
 
-def sgd_rows(table, steps, average_offset, rows, gradients, lr, steps_averaged) -> None:
+def sgd_rows(table, steps, rows, gradients, lr) -> None:
     """Take a step of stochastic gradient descent, and count the steps of each row."""
     for row, gradient in zip(rows.tolist(), gradients.tolist(), strict=True):
         steps[row, 0] += 1
         for column, g in enumerate(gradient):
             table[row, column] -= lr * g
-            if len(average_offset):
-                average_offset[row, column] += steps_averaged * lr * g

@@ -1,4 +1,4 @@
-"""Trees over classes, as nested lists, by recursion and by trying everything."""
+"""Trees over classes, as nested lists, by recursion."""
 
 import heapq
 from collections.abc import Iterator
@@ -48,23 +48,6 @@ def huffman_cost(counts: list[int], arity: int) -> int:
         cost += weight
         heapq.heappush(heap, weight)
     return cost
-
-
-def least_cost(counts: tuple[int, ...], arity: int) -> int:
-    """Return the least cost of any tree by trying every merge, without Huffman's idea."""
-    if len(counts) == 1:
-        return 0
-    best = None
-    for mask in range(1, 2 ** len(counts)):
-        size = mask.bit_count()
-        if not 2 <= size <= arity:
-            continue
-        weight = sum(c for i, c in enumerate(counts) if mask >> i & 1)
-        rest = tuple(sorted([c for i, c in enumerate(counts) if not mask >> i & 1] + [weight]))
-        cost = weight + least_cost(rest, arity)
-        best = cost if best is None else min(best, cost)
-    assert best is not None
-    return best
 
 
 def subtrees(nested: Any) -> Iterator[list[Any]]:

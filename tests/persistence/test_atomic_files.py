@@ -64,6 +64,15 @@ def test_folders_of_others_stay(tmp_path: Path) -> None:
     assert names(tmp_path) == [".unfinished-note", ".unfinished-work"]
 
 
+@needs_locks
+def test_an_abandoned_folder_is_deleted_without_a_look_at_its_age(tmp_path: Path) -> None:
+    folder = tmp_path / ".unfinished-killed"
+    folder.mkdir()
+    (folder / "sklearn-hashnlp.lock").touch()
+    _atomic_files._remove_if_abandoned(folder)
+    assert not folder.exists()
+
+
 def test_without_locks_only_what_is_old_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_posix, "fcntl", None)
     for name in ("old", "growing", "young"):

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sklearn_hashnlp.plotting import SoftmaxTreeDisplay, TrainingHistoryDisplay
 from sklearn_hashnlp.trees import complete_tree, huffman_tree
 from tests.plotting.readable import assert_readable
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
 
 HISTORY = [
     {"train_loss": 2 / epoch, "valid_loss": 2 / epoch + 0.2, "valid_acc": 1 - 0.4 / epoch, "epoch": epoch}
@@ -39,10 +48,6 @@ def test_the_plot_of_a_training_has_its_legend_when_it_is_saved_plainly(
             pixels = each.transData.transform(line.get_xydata())
             assert not any(legend.contains(*pixel) for pixel in pixels)
     assert [tick for tick in display.ax_.get_xticks() if tick != round(tick)] == []
-    if own_axes is False:
-        from matplotlib import pyplot
-
-        pyplot.close(display.figure_)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,3 @@ def test_the_picture_of_a_tree_cuts_no_name(tree: Any, names: list[str] | None, 
     assert all(box.x0 <= one.x0 and one.x1 <= box.x1 and box.y0 <= one.y0 and one.y1 <= box.y1 for one in boxes)
     labels = boxes[-tree.n_classes :]
     assert not any(one.overlaps(other) for one, other in combinations(labels, 2))
-    if own_axes is False:
-        from matplotlib import pyplot
-
-        pyplot.close(display.figure_)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from sklearn_hashnlp import TextClassifier
 from sklearn_hashnlp.plotting import RobustnessDisplay
 from sklearn_hashnlp.text import distort_texts
 
@@ -38,6 +40,17 @@ def test_a_classifier_is_measured_on_texts_with_errors():
     np.testing.assert_allclose(line.get_ydata(), [1, np.mean(intact), 0])
     display.figure_.canvas.draw()
     assert ax.yaxis.get_major_formatter()(0.5) == "50%"
+
+
+def test_a_frame_of_one_column_is_measured_as_its_texts():
+    model = TextClassifier(n_buckets=500, n_embeddings=500, embedding_dim=4, max_epochs=2, random_state=0)
+    texts, labels = ["funny film", "boring film"] * 10, ["good", "bad"] * 10
+    model.fit(texts, labels)
+    options = {"rates": [0, 0.2], "n_repeats": 1, "ax": Figure().subplots()}
+    frame, plain = (
+        RobustnessDisplay.from_estimator(model, X, labels, **options) for X in (pd.DataFrame({"text": texts}), texts)
+    )
+    assert frame.accuracies.tolist() == plain.accuracies.tolist()
 
 
 def test_several_curves_share_axes_and_a_band_shows_the_deviation():

@@ -7,8 +7,6 @@ import tomllib
 from pathlib import Path
 
 import sklearn_hashnlp
-from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
-from sklearn_hashnlp.persistence._folder_files import FORMAT_VERSION
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -42,12 +40,6 @@ def test_the_version_stands_in_one_place() -> None:
 def test_the_changelog_begins_with_this_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.findall(r"^## (\S+)", changelog, re.MULTILINE)[0] == sklearn_hashnlp.__version__
-
-
-def test_the_page_on_releases_has_the_stored_versions() -> None:
-    page = (ROOT / "RELEASING.md").read_text(encoding="utf-8")
-    assert f"| hash specification | `HASH_SPECIFICATION` in `_hash_specification.py` | {HASH_SPECIFICATION} |" in page
-    assert f"| model folders | `FORMAT_VERSION` in `persistence/_folder_files.py` | {FORMAT_VERSION} |" in page
 
 
 def test_the_lowest_versions_that_are_tested_are_those_that_are_allowed() -> None:

@@ -1,5 +1,7 @@
 """Callbacks that record the steps of a training, or stop it."""
 
+import signal
+
 from skorch.callbacks import Callback
 
 
@@ -36,6 +38,15 @@ class StopAfter(Callback):
         self.n_steps -= 1
         if self.n_steps == 0:
             raise StopError
+
+
+class InterruptAfter(StopAfter):
+    """Press Ctrl-C after a number of steps."""
+
+    def on_batch_end(self, net, **kwargs):
+        self.n_steps -= 1
+        if self.n_steps == 0:
+            signal.raise_signal(signal.SIGINT)
 
 
 class StopAtEnd(Callback):

@@ -2,7 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
@@ -31,6 +31,9 @@ def paragraphs_of(sentences, n_words=10):
     st.sampled_from([0.75, 1.0]),
     st.sampled_from([0.0, 0.25, 1.0]),
 )
+@example([], 1, 1, 2, 1.0, 0.0)
+@example([[3], [4], [3]], 1, 1, 2, 1.0, 0.0)
+@example([[1, 2]], 1, 2, 2, 1.0, 0.0)
 def test_similarities_are_those_of_the_definition(sentences, window, min_count, n_contexts, smoothing, power):
     options = {"window": window, "min_count": min_count, "n_contexts": n_contexts, "smoothing": smoothing}
     word_ids, vectors, counts = ppmi_vectors(paragraphs_of(sentences), n_components=12, power=power, **options)
@@ -69,22 +72,6 @@ def test_fewer_components_have_the_largest_singular_values():
     expected = left[:, :6] * singular_values[:6] ** 0.5
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(vectors @ vectors.T, expected @ expected.T, atol=0.005)
-
-
-@pytest.mark.parametrize("sentences", [[], [[3]], [[3], [4], [3]], [[1, 2]]], ids=["none", "one", "alone", "two rare"])
-def test_without_cooccurrences_no_word_has_a_vector(sentences):
-    min_count = 2 if sentences == [[1, 2]] else 1
-    word_ids, vectors, counts = ppmi_vectors(paragraphs_of(sentences), n_components=5, min_count=min_count)
-    assert word_ids.shape == counts.shape == (0,)
-    assert vectors.shape == (0, 5)
-
-
-def test_components_beyond_the_number_of_words_are_zero():
-    word_ids, vectors, _ = ppmi_vectors(paragraphs_of([[0, 1], [2, 3]] * 3), n_components=9)
-    assert word_ids.tolist() == [0, 1, 2, 3]
-    assert vectors.shape == (4, 9)
-    assert not vectors[:, 4:].any()
-    np.testing.assert_allclose(vectors @ vectors.T, np.eye(4), atol=1e-6)
 
 
 def test_same_seed_same_bytes_at_any_number_of_threads():

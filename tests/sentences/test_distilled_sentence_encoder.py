@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-import math
 from functools import cache
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import Normalizer
 
@@ -44,18 +42,12 @@ def test_vectors_are_reproduced():
     encoder = fit(n_components=None)
     vectors = encoder.transform(TEXTS)
     assert vectors.shape == VECTORS.shape
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     lengths = np.linalg.norm(VECTORS, axis=1)
     assert np.einsum("ij,ij->i", vectors, VECTORS / lengths[:, np.newaxis]).mean() > 0.97
     unseen = encoder.transform(["Fopu cop"])[0]
     assert unseen @ TOPIC_VECTORS[3] / np.linalg.norm(TOPIC_VECTORS[3]) > 0.8
     assert encoder.transform([""]).tolist() == [[0.0] * 12]
-
-
-def test_rows_are_unit_vectors():
-    vectors = fitted().transform(QUERIES)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1)[[0, 1, 5]], 1, atol=1e-6)
-    assert not vectors[3].any()
-    assert np.isfinite(vectors).all()
 
 
 def test_components():
@@ -95,28 +87,11 @@ def test_only_directions_are_learned_and_threads_change_no_bit():
         assert bytes_of(DistilledSentenceEncoder(alpha=0.1).fit(texts, vectors)) == expected
 
 
-@pytest.mark.parametrize(("precision", "error"), [("float16", 1e-3), ("int8", 0.03)])
-def test_lower_precision(tmp_path, precision, error):
-    save_model(fitted(), tmp_path / "whole")
-    save_model(fitted(), tmp_path / "small", precision=precision)
-    loaded = load_model(tmp_path / "small")
-    np.testing.assert_allclose(loaded.transform(TEXTS), fitted().transform(TEXTS), atol=error)
-    assert bytes_of(loaded) != bytes_of(fitted())
-    sizes = [(tmp_path / name / "weights.safetensors").stat().st_size for name in ("small", "whole")]
-    assert sizes[0] < 0.8 * sizes[1]
-
-
 def test_damaged_folders_are_refused():
     values, arrays = fitted()._get_model_state()
     arrays["counts"] = arrays["counts"][1:]
     with pytest.raises(ValueError, match="n-grams, got"):
         DistilledSentenceEncoder()._set_model_state(values, arrays)
-
-
-def test_search():
-    indices, similarities = fitted().most_similar(["cop dopu"], ["bar carn", "gop bop", ""], k=3)
-    assert indices.tolist()[0][0] == 1
-    assert (np.abs(similarities) <= 1).all()
 
 
 @pytest.mark.parametrize(
@@ -143,8 +118,6 @@ def test_bad_vectors(y, message):
 def test_binary_vectors_are_learned():
     bits = np.eye(len(TOPICS), dtype=np.int64)[np.arange(len(TEXTS)) % 4]
     assert DistilledSentenceEncoder().fit(TEXTS, bits).transform(TEXTS).shape == (len(TEXTS), 4)
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
-        DistilledSentenceEncoder().fit(TEXTS)
 
 
 def test_bad_texts():
@@ -184,36 +157,12 @@ def test_progress(capsys):
     assert "of the variance is left" in printed
 
 
-def whole(text):
-    return [text]
-
-
 def test_a_union_with_an_encoder_that_needs_no_teacher(tmp_path):
-    words = make(network__n_layers=0, max_epochs=0, sentence_splitter=whole)
-    weights = {"distilled": math.sqrt(0.75), "words": math.sqrt(0.25)}
-    parts = [("distilled", DistilledSentenceEncoder(alpha=0.1)), ("words", words)]
+    parts = [("distilled", DistilledSentenceEncoder(alpha=0.1)), ("words", make(network__n_layers=0, max_epochs=0))]
+    weights = {"distilled": 0.8, "words": 0.6}
     union = make_pipeline(FeatureUnion(parts, transformer_weights=weights), Normalizer()).fit(TEXTS, VECTORS)
     vectors = union.transform(QUERIES)
-    assert (vectors.shape, vectors.dtype) == ((6, 12 + 24), np.float32)
-    # As earlier versions computed it: weighted parts, each of unit length, at unit length together.
-    alone = make(network__n_layers=0, max_epochs=0).fit([[text] for text in TEXTS])
-    expected = np.hstack(
-        [
-            np.float32(math.sqrt(0.75)) * fitted().transform(QUERIES),
-            np.float32(math.sqrt(0.25)) * alone.transform(QUERIES),
-        ]
-    )
-    lengths = np.sqrt(np.einsum("ij,ij->i", expected, expected))
-    expected /= np.where(lengths > 0, lengths, 1)[:, np.newaxis]
-    assert vectors.tobytes() == expected.tobytes()
-    union[0].transformer_list[1][1].sentence_splitter = None
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors[0, :12], 0.8 * fitted().transform(QUERIES[:1])[0], atol=1e-6)
     save_model(union, tmp_path / "folder")
     assert load_model(tmp_path / "folder").transform(QUERIES).tobytes() == vectors.tobytes()
-
-
-def test_a_search_over_alpha():
-    def score(encoder, X, y):
-        return float(np.einsum("ij,ij->i", encoder.transform(X), y).mean())
-
-    search = GridSearchCV(DistilledSentenceEncoder(n_components=None), {"alpha": [0.1, 1e6]}, scoring=score, cv=2)
-    assert search.fit(TEXTS, VECTORS).best_params_ == {"alpha": 0.1}

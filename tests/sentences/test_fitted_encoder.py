@@ -67,10 +67,3 @@ def test_batches_hold_each_sentence_once_and_few_words(monkeypatch):
         if len(following):  # one sentence more would have been too many
             assert (len(batch) + 1) * lengths[following[0]] > 20
     assert _fitted_encoder._split_batches(order[:0], lengths) == []
-
-
-def test_texts_without_words_are_zero():
-    words, rows = ENCODER._reader.word_ids(["", " ", "\n"], first=0, caller="Me")
-    assert encode(words=words, rows=rows).tolist() == [[0.0] * 24] * 3
-    words, rows = ENCODER._reader.word_ids([], first=0, caller="Me")
-    assert encode(words=words, rows=rows).shape == (0, 24)

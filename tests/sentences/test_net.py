@@ -1,7 +1,11 @@
 import time
 
+import torch
+
 from sklearn_hashnlp.sentences._batches import ParagraphBatch
 from sklearn_hashnlp.sentences._net import EpochsOfParagraphs
+from sklearn_hashnlp.sentences._training import TrainingState, load_trained_weights, trained_weights
+from tests.sentence_texts import PARAGRAPHS, make
 
 
 class FakeBatches:
@@ -49,3 +53,18 @@ def test_a_finished_epoch_has_no_batches_left():
     epochs = EpochsOfParagraphs(lambda epoch, first: FakeBatches(first), 7, n_epochs=None, epoch=0, first=3)
     assert list(epochs) == []
     assert (epochs.epoch, epochs.n_batches) == (1, 3)
+
+
+def test_the_training_state_keeps_the_weights_that_training_changes():
+    net = make().fit(PARAGRAPHS).net_
+    weights = trained_weights(net)
+    assert set(weights) == {name for name, value in net.module_.named_parameters() if value.requires_grad}
+    assert {"network.spelling.weight", "network.transformer.tables.tables.weight"}.isdisjoint(weights)
+    state = TrainingState()
+    state.note(0.5, net)
+    with torch.no_grad():
+        for parameter in net.module_.parameters():
+            parameter += 1
+    state.note(0.5, net)
+    load_trained_weights(net, state.best_weights)
+    assert all(torch.equal(value, weights[name]) for name, value in trained_weights(net).items())

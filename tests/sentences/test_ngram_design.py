@@ -112,14 +112,6 @@ def test_only_the_most_frequent(max_columns):
     assert kept == [count for count in counts if count > counts[max_columns]]
 
 
-def test_a_row_does_not_depend_on_the_other_texts():
-    dictionary = NgramDictionary.learn(*read(TEXTS), 10_000)
-    together = dictionary.design(*read(TEXTS))
-    dense = (together.outer @ together.inner + together.direct).toarray()
-    alone = dictionary.design(*read(TEXTS[3:4]))
-    np.testing.assert_allclose((alone.outer @ alone.inner + alone.direct).toarray()[0], dense[3], rtol=1e-6)
-
-
 def test_no_words():
     assert character_fingerprints([]).offsets.tolist() == [0]
     dictionary = NgramDictionary.learn([], Ragged(np.empty(0, np.int64), np.zeros(3, np.int64)), 10)

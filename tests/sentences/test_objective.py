@@ -5,15 +5,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from sklearn_hashnlp.nn import (
-    CosineProximityLoss,
-    InfoNCELoss,
-    SentenceNetwork,
-    SGNNTransformer,
-    SimilarityBXENT,
-    VonMisesFisherLoss,
-)
-from sklearn_hashnlp.nn._sentence_network import SentenceModule
+from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SGNNTransformer, SimilarityBXENT, VonMisesFisherLoss
+from sklearn_hashnlp.nn._sentence_network import SentenceModule, SentenceNetwork
 from sklearn_hashnlp.sentences import Objectives
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._bundles import SentenceLoss, first_and_last

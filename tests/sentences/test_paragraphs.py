@@ -1,17 +1,15 @@
 import warnings
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator
-from sklearn.pipeline import make_pipeline
 
-from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences import _paragraphs
-from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, truncate_words
+from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer
 from tests.oracles import sentences as oracle
 from tests.strategies import TEXT
@@ -54,14 +52,6 @@ def test_reading_agrees_with_a_slow_reader(paragraphs, max_sentences, max_words,
     assert [array.dtype for array in (*result.sentences, result.offsets)] == [np.int32, np.int64, np.int64]
 
 
-def test_word_ids_are_in_the_order_of_first_occurrence():
-    assert read(["b a|b c", ["d a"]]).words == ["b", "a", "c", "d"]
-
-
-def test_the_featurizer_splits_sentences_into_words():
-    assert read(["A b,c"], featurizer=CharNgramFeaturizer()).words == ["A", "b,c"]
-
-
 @pytest.mark.parametrize("X", [[], ["", " |\t"], [[]], [[""]], iter([]), np.array([], dtype=object)])
 def test_empty_input_has_no_paragraphs(X):
     result = read(X)
@@ -83,6 +73,8 @@ def test_input_types(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("\n\n".join(texts), encoding="utf-8")
     expected = as_lists(read(texts))
+    assert read(["b a|b c", ["d a"]], max_words=2).words == ["b", "a", "c", "d"]
+    assert read(["A b,c"], featurizer=CharNgramFeaturizer()).words == ["A", "b,c"]
     assert expected == [[["one", "a"], ["two", "b"]], [["three", "c"], ["four"]]]
     for X in (
         tuple(texts),
@@ -106,32 +98,10 @@ def test_long_sentences_are_truncated_with_one_warning():
     assert caught[0].filename == __file__
 
 
-def test_sentences_of_the_largest_length_give_no_warning():
-    assert as_lists(read(["a b c"], max_words=3)) == [[["a", "b", "c"]]]
-
-
-def test_the_warning_names_the_line_of_the_user():
-    code = """
-class Encoder(BaseEstimator):
-    def fit(self, X, y=None):
-        self._read(X)
-        return self
-
-    def _read(self, X):
-        read_paragraphs(X, **arguments)
-"""
-    arguments = {"split": split_at_bars, "featurizer": FEATURIZER, "max_sentences": 8, "max_words": 1, "caller": "Me"}
-    names = {"BaseEstimator": BaseEstimator, "read_paragraphs": read_paragraphs, "arguments": arguments}
-    namespace = {"__name__": "sklearn_hashnlp.sentences._encoder", **names}
-    exec(code, namespace)
-    with pytest.warns(UserWarning, match="max_words") as caught:
-        make_pipeline(namespace["Encoder"]()).fit(["a b"])
-    assert caught[0].filename == __file__
-
-
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
+        (Path("no.txt"), FileNotFoundError, r"no\.txt"),
         ("a text", ValueError, r"Reader: .* got a single str. Wrap a paragraph in a list, \['a text'\], and the name"),
         (b"a text", ValueError, r"Reader: .* got a single bytes"),
         (3, TypeError, "Reader expects an iterable over documents"),
@@ -157,23 +127,9 @@ def test_a_splitter_must_return_a_list_of_strings(sentences):
         read([["a"], "b"], split=lambda text: sentences)
 
 
-def test_an_error_names_a_missing_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no\.txt"):
-        read(tmp_path / "no.txt")
-
-
 def test_other_paragraphs_have_another_digest():
     texts = ["a b|c", "d", "a b|c d"]
     others = (["a b|c", "d", "a b|c e"], ["a b", "c", "d", "a b|c d"], texts[::-1], ["a b c", "d", "a b|c d"])
     digests = {read(X).digest() for X in (texts, *others)}
     assert len(digests) == 5
     assert read(iter(texts)).digest() == read(texts).digest()
-
-
-@given(st.lists(st.lists(st.integers(), max_size=6), max_size=6), st.integers(0, 7))
-def test_truncating_keeps_the_first_words(rows, max_words):
-    lengths = [len(row) for row in rows]
-    values = np.array([value for row in rows for value in row], dtype=object)
-    truncated = truncate_words(Ragged(values, np.cumsum([0, *lengths])), max_words)
-    result = [part.tolist() for part in np.split(truncated.values, truncated.offsets[1:-1])] if rows else []
-    assert result == [row[:max_words] for row in rows]

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction import FeatureHasher
 
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import CharNgramFeaturizer
 
 from ..oracles.ngrams import char_ngrams
@@ -28,13 +27,6 @@ def test_counts_of_any_text(texts, ngram_range, n_features):
     X = CharNgramFeaturizer(ngram_range=ngram_range, n_features=n_features).transform(texts)
     expected = hashed([char_ngrams(text, ngram_range) for text in texts], n_features=n_features)
     assert_same_values(X, expected)
-
-
-def test_counts_of_real_texts():
-    texts = load_stdlib_docstrings().data[::60]
-    expected = hashed([char_ngrams(text) for text in texts])
-    for n_jobs in (None, 2):
-        assert_same_values(CharNgramFeaturizer(n_jobs=n_jobs).transform(texts), expected)
 
 
 def test_punctuation_can_be_words_of_their_own():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import _distort_texts, distort_texts
 
-from ..strategies import TEXT, TEXTS
+from ..strategies import TEXTS
 
 SOME = ["what is the capital of France ?", "", "日本語 🙂", "a\ud800b", "x"]
 
@@ -20,13 +20,6 @@ def test_a_text_has_the_same_errors_alone_and_among_others(texts, rate, seed):
     result = distort_texts(texts, rate, random_state=seed)
     assert result == [distort_texts([text], rate, random_state=seed)[0] for text in texts]
     assert all(type(text) is str for text in result)
-
-
-@given(TEXT, st.floats(0, 1))
-def test_characters_are_those_of_the_text(text, rate):
-    (result,) = distort_texts([text], rate)
-    assert set(result) <= set(text)
-    assert abs(len(result) - len(text)) <= np.ceil(rate * len(text))
 
 
 def test_chunks_and_threads_do_not_show(monkeypatch):
@@ -39,13 +32,6 @@ def test_chunks_and_threads_do_not_show(monkeypatch):
     assert distort_texts(iter(texts), 0.1, random_state=3) == expected
     with pytest.raises(TypeError, match="distort_texts expects documents of type str, but document 300 is None"):
         distort_texts([*texts, None])
-
-
-def test_the_rate_is_the_share_of_edits_on_average():
-    texts = [text[:37] for text in load_stdlib_docstrings().data if len(text) > 37]
-    gone = [37 - len(text) for text in distort_texts(texts, 0.05, edits=["deletion"])]
-    assert set(gone) == {1, 2}
-    assert np.mean(gone) == pytest.approx(0.05 * 37, abs=0.05)
 
 
 def test_columns_of_all_kinds_are_read():
@@ -71,13 +57,8 @@ def test_a_hundred_thousand_short_texts_take_no_time():
     [
         ({"rate": 5}, ValueError, r"The 'rate' parameter of distort_texts must be a float in the range \[0.0, 1.0\]"),
         ({"rate": float("nan")}, ValueError, "Got nan"),
-        ({"rate": "much"}, ValueError, "Got 'much'"),
         ({"random_state": None}, ValueError, "The 'random_state' parameter of distort_texts must be .* Got None"),
-        (
-            {"edits": []},
-            ValueError,
-            r"edits must be a list of one or more of 'deletion', 'swap', 'insertion'\. Got \[\]",
-        ),
+        ({"edits": []}, ValueError, r"edits must be a list of one or more of 'deletion', .*\. Got \[\]"),
         ({"edits": "swap"}, ValueError, "Got 'swap'"),
         ({"edits": ["swap", "typo"]}, ValueError, r"Got \['swap', 'typo'\]"),
         ({"texts": "a text"}, ValueError, "Iterable over raw text documents expected"),

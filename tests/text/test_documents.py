@@ -8,58 +8,42 @@ import polars as pl
 import pytest
 from scipy.sparse import coo_array, csr_array
 
+from sklearn_hashnlp import HashEmbeddingClassifier, make_text_classifier
+from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.text._documents import refuse_texts
 
 TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        TEXTS,
-        tuple(TEXTS),
-        deque(TEXTS),
-        np.array(TEXTS),
-        np.array(TEXTS, dtype=object),
-        pd.Series(TEXTS, index=[5, 4]),
-        pl.Series(TEXTS),
-    ],
-    ids=lambda column: type(column).__name__,
-)
-def test_texts_are_refused(column):
+def test_texts_in_any_column_are_refused():
     message = (
         r"^X takes rows of numbers, got texts, the first of them 'a fine, funny film, and longer than fort'\.\.\.\. "
     )
-    with pytest.raises(ValueError, match=message + r"Put a transformer of texts before it, as in Y\(\)\.$"):
-        refuse_texts(column, caller="X", makes_rows="Y()")
+    series = pd.Series(TEXTS, index=[5, 4]), pl.Series(TEXTS)
+    for column in (TEXTS, tuple(TEXTS), deque(TEXTS), np.array(TEXTS), np.array(TEXTS, dtype=object), *series):
+        with pytest.raises(ValueError, match=message + r"Put a transformer of texts before it, as in Y\(\)\.$"):
+            refuse_texts(column, caller="X", makes_rows="Y()")
 
 
 def test_a_short_text_is_shown_whole():
     with pytest.raises(ValueError, match=r"the first of them 'dull'\. Put"):
         refuse_texts(TEXTS[1:], caller="X", makes_rows="Y()")
+    with pytest.raises(ValueError, match="got the text 'one text'"):
+        HashEmbeddingClassifier().fit("one text", [0])
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        3.0,
-        None,
-        np.array(3.0),
-        np.array("text"),
-        [],
-        [1.0, 2.0],
-        [["1", "x"]],
-        np.array([TEXTS]),
-        pd.DataFrame({"number": ["1.5", "2"]}),
-        pl.DataFrame({"number": [1.5, 2.0]}),
-        csr_array(np.ones((2, 4))),
-        coo_array(np.ones(4)),
-        iter(TEXTS),
-    ],
-    ids=lambda rows: type(rows).__name__,
-)
-def test_everything_else_is_accepted(rows):
-    refuse_texts(rows, caller="X", makes_rows="Y()")
+def test_a_single_text_is_refused_with_advice_that_exists():
+    model = make_text_classifier(random_state=0).fit(["fine film", "dull film"], ["good", "bad"])
+    for call in (model.predict, distort_texts):  # a classifier's user calls predict, a function has no methods
+        with pytest.raises(ValueError, match=r"(?s)^(?!.*transform\().*in a list, \[text\]"):
+            call("one text")
+
+
+def test_everything_else_is_accepted():
+    others = [3.0, None, np.array(3.0), np.array("text"), [], [1.0, 2.0], [["1", "x"]], np.array([TEXTS]), iter(TEXTS)]
+    frames = [pd.DataFrame({"number": ["1.5", "2"]}), pl.DataFrame({"number": [1.5, 2.0]})]
+    for rows in (*others, *frames, csr_array(np.ones((2, 4))), coo_array(np.ones(4))):
+        refuse_texts(rows, caller="X", makes_rows="Y()")
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import load_model, save_model
-from sklearn_hashnlp.text import FastTextVectorizer
+from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from tests.oracles import fasttext as oracle
 from tests.persistence.fasttext_models import TEXTS
 

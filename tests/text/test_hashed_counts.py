@@ -63,20 +63,16 @@ def test_the_first_error_comes_out_and_nobody_waits_for_ever(n_jobs, failing, ma
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_an_error_of_the_documents_themselves_comes_out(n_jobs):
+def test_errors_of_documents_and_of_memory_are_no_end_of_waiting(n_jobs, monkeypatch):
     def chunks():
         yield from ((first, [5, 6]) for first in range(10))
         raise OSError("the file has ended early")
 
-    with pytest.raises(OSError, match="ended early"):
-        stacked(chunks(), rows_of, n_jobs, None)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_too_little_memory_is_an_error_and_no_end_of_waiting(n_jobs, monkeypatch):
     def refuse(array, size, capacity):
         raise MemoryError
 
+    with pytest.raises(OSError, match="ended early"):
+        stacked(chunks(), rows_of, n_jobs, None)
     monkeypatch.setattr(_count_ngrams, "_grow", refuse)
     with pytest.raises(MemoryError):
         stacked([(first, [5, 6]) for first in range(10)], rows_of, n_jobs, None)

@@ -89,7 +89,6 @@ def test_a_buffer_of_more_than_two_gigabytes(pattern: str) -> None:
         np.testing.assert_array_equal(indices[span], part.indices)
         np.testing.assert_array_equal(data[span], part.data)
         np.testing.assert_array_equal(indptr[number * 500 : (number + 1) * 500 + 1] - span.start, part.indptr)
-    print(f"buffer of {len(values):,} bytes, {len(offsets) - 1:,} documents, {len(indices):,} values")
 
 
 @pytest.mark.slow  # a minute
@@ -107,7 +106,6 @@ def test_documents_of_more_than_two_gigabytes_are_the_rows_of_their_parts(n_jobs
         np.testing.assert_array_equal(rows.indices, part.indices)
         np.testing.assert_array_equal(rows.data, part.data)
     assert X.nnz == n_blocks * part.nnz
-    print(f"{sum(len(text.encode()) for text in texts) * n_blocks:,} bytes, {X.shape[0]:,} documents, {X.nnz:,} values")
 
 
 @pytest.mark.slow  # a minute, and 12 GB of memory
@@ -122,4 +120,3 @@ def test_one_document_of_more_than_two_gigabytes() -> None:
     X, part = vectorizer.transform([document]), vectorizer.transform([block])
     np.testing.assert_array_equal(X.indices, part.indices)
     np.testing.assert_array_equal(X.data, part.data * n_blocks)
-    print(f"one document of {len(document):,} bytes, {int(X.sum()):,} words")

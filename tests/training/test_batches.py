@@ -47,17 +47,11 @@ def test_every_row_is_on_one_side_with_its_target():
         assert set(drawn.tolist()) == {0, 1, 2, 3}
 
 
-def test_the_seed_decides():
+def test_the_seed_decides_and_nothing_is_split_off_where_nothing_is_asked_for():
     rows = dataset(np.arange(200) % 4)
     drawn = [validation_split(rows, 0.2, seed=seed, caller="Model")[1].indices.tolist() for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
-
-
-def test_nothing_is_split_off_where_nothing_is_asked_for():
-    rows = dataset(np.arange(200) % 4)
-    train, valid = validation_split(rows, 0.0, seed=0, caller="Model")
-    assert train is rows
-    assert valid is None
+    assert validation_split(rows, 0.0, seed=0, caller="Model") == (rows, None)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import GridSearchCV
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HsigmoidLanguageModel, SGNNClassifier, TextClassifier
 from sklearn_hashnlp.language import Regularization
@@ -54,20 +53,6 @@ def test_a_metric_stands_for_early_stopping_with_it() -> None:
     assert [epoch["valid_loss"] for epoch in by_metric.history_] == [
         epoch["valid_loss"] for epoch in by_fields.history_
     ]
-
-
-@pytest.mark.parametrize(
-    ("model", "grid"),
-    [
-        (TextClassifier(random_state=0), {"n_buckets": [64, 128]}),
-        (TextClassifier(classifier=HashEmbeddingClassifier(random_state=0)), {"classifier__n_buckets": [64, 128]}),
-    ],
-    ids=["n_buckets", "classifier__n_buckets"],
-)
-def test_a_grid_searches_buckets(model: TextClassifier, grid: dict[str, list[int]]) -> None:
-    search = GridSearchCV(model, grid, cv=2).fit(TEXTS, LABELS)
-    assert search.best_estimator_.predict(["fine and funny"]) == ["good"]
-    assert search.best_estimator_.get_params()[next(iter(grid))] in (64, 128)
 
 
 def test_flat_parameters_and_a_classifier_exclude_each_other() -> None:

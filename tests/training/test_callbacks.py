@@ -1,4 +1,4 @@
-"""Reports of the callbacks of progress while a model trains."""
+"""Callbacks: reports of progress, limits, and those of skorch."""
 
 from pathlib import Path
 from typing import Any
@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from skorch.callbacks import EarlyStopping as SkorchEarlyStopping
+from skorch.callbacks import EpochScoring, LRScheduler
 
 from sklearn_hashnlp import HsigmoidLanguageModel, load_model, save_model
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, SGNNClassifier
 from sklearn_hashnlp.training import EarlyStopping, StepLog, TimeLimit
 from sklearn_hashnlp.training._callbacks import EpochProgress, LanguageProgress
 
@@ -116,3 +118,43 @@ def test_wrong_numbers_of_callbacks(callback):
     model = HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, callbacks=[callback])
     with pytest.raises(ValueError, match=f"{type(callback).__name__} needs a"):
         model.fit(["a b c"])
+
+
+def with_callback(callback, estimator=HsigmoidLanguageModel, **options):
+    if estimator is SGNNClassifier:
+        return SGNNClassifier(hidden_layer_sizes=(2,), max_epochs=2, callbacks=[callback], random_state=0, **options)
+    sizes = {"order": 2, "embedding_dim": 2, "hidden_size": 2, "max_epochs": 2}
+    return HsigmoidLanguageModel(**sizes, callbacks=[callback], random_state=0, **options)
+
+
+def data_of(estimator):
+    return (np.eye(4, dtype=np.float32), [0, 1, 0, 1]) if estimator is SGNNClassifier else (SENTENCES,)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "advice"),
+    [
+        (HsigmoidLanguageModel, "Pass X_valid to fit, or set early_stopping='valid_loss'"),
+        (SGNNClassifier, "Set early_stopping"),
+    ],
+)
+def test_a_callback_without_its_validation_set_says_how_to_get_one(estimator, advice):
+    with pytest.raises(ValueError, match=rf"The callback EarlyStopping needs a validation set: .*{advice}"):
+        with_callback(SkorchEarlyStopping(), estimator).fit(*data_of(estimator))
+
+
+@pytest.mark.parametrize("estimator", [HsigmoidLanguageModel, SGNNClassifier])
+def test_two_schedules_of_the_learning_rate_are_not_multiplied_silently(estimator):
+    schedule = LRScheduler("StepLR", step_size=1)
+    with pytest.warns(UserWarning, match="Set a schedule with decay='constant'"):
+        with_callback(schedule, estimator).fit(*data_of(estimator))
+    with_callback(schedule, estimator, schedule=None).fit(*data_of(estimator))
+
+
+def test_the_history_holds_what_callbacks_measured():
+    scoring = EpochScoring(lambda net, X, y: np.float32(0.5), name="foo", on_train=True)
+    plain = HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, max_epochs=1, random_state=0).fit(SENTENCES)
+    assert list(plain.history_[0]) == ["epoch", "train_loss", "train_perplexity", "dur"]
+    model = with_callback(scoring).fit(SENTENCES)
+    assert [entry["foo"] for entry in model.history_] == [0.5, 0.5]
+    assert {type(value) for entry in model.history_ for value in entry.values()} == {int, float}

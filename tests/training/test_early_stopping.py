@@ -1,15 +1,16 @@
-"""Early stopping returns to the best epoch, bit for bit, and copies touched rows only."""
+"""Early stopping returns to the best epoch, bit for bit, copies touched rows only, and says where it has no effect."""
 
 import copy
 
 import numpy as np
+import pytest
 import torch
 from scipy.sparse import csr_array
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, TextClassifier
 from sklearn_hashnlp.training import EarlyStopping
-from sklearn_hashnlp.training._early_stopping import UndoLog
+from sklearn_hashnlp.training._fit import UndoLog
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((600, 300)) < 0.03) * RNG.random((600, 300)))
@@ -67,24 +68,31 @@ def test_trainings_at_the_same_time_share_no_weights():
     assert not torch.equal(model.net_.module_.bag.pool, other.net_.module_.bag.pool)
 
 
-def test_a_journal_undoes_what_was_written_since():
-    table = torch.arange(10.0).reshape(5, 2)
-    journal = UndoLog(table)
-    journal.note(torch.tensor([1, 3]))
-    table[[1, 3]] = -1
-    journal.clear()  # this is now the state to return to
-    for rows in ([3, 4], [0, 3]):
-        journal.note(torch.tensor(rows))
-        table[rows] -= 100
-    journal.undo()
-    assert table.tolist() == [[0, 1], [-1, -1], [4, 5], [-1, -1], [8, 9]]
-    table[2] = 50
-    journal.undo()  # nothing noted: nothing undone
-    assert table[2].tolist() == [50, 50]
-
-
 def test_a_journal_keeps_the_rows_it_was_told_of_and_no_more():
     journal = UndoLog(torch.zeros(1000, 4))
     for _ in range(3):
         journal.note(torch.tensor([5, 7]))
     assert sum(values.numel() for _, values in journal._entries) == 8
+
+
+TINY = {"n_buckets": 500, "n_embeddings": 500, "embedding_dim": 4, "random_state": 0, "max_epochs": 1}
+ROWS = np.eye(4, dtype=np.float32)[np.arange(100) % 4]
+
+
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [
+        (TextClassifier(**TINY), [f"word{row % 2} filler{row % 7}" for row in range(100)]),
+        (HashEmbeddingClassifier(**TINY), ROWS),
+        (SGNNClassifier(hidden_layer_sizes=(4,), random_state=0, max_epochs=1), ROWS),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_early_stopping_without_a_validation_set_is_said(model, rows):
+    labels = np.resize(["even", "odd"], 100)
+    with pytest.warns(UserWarning, match="early_stopping has no effect, because 100 rows are too few") as caught:
+        model.set_params(early_stopping="valid_acc").fit(rows, labels)
+    assert "EarlyStopping(validation_fraction=...)" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert "valid_acc" not in model.history_[0]
+    model.set_params(early_stopping=False).fit(rows, labels)  # without a warning, which would be an error here

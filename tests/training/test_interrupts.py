@@ -46,44 +46,43 @@ def test_one_fit_within_another():
     assert reached == [1]
 
 
+@pytest.fixture
+def set_handler():
+    """Return a function that sets a handler of SIGINT for a test."""
+    previous = signal.getsignal(signal.SIGINT)
+    yield lambda handler: signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGINT, previous)
+
+
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None], ids=["ignored", "a function"])
-def test_a_handler_that_does_not_raise_is_left_to_decide(handler):
-    previous = signal.signal(signal.SIGINT, handler)
-    try:
-        with deferred_interrupt():
-            current_interrupt().deferred = True
-            press_ctrl_c()
-            assert not current_interrupt().pending
-        assert signal.getsignal(signal.SIGINT) is handler
-    finally:
-        signal.signal(signal.SIGINT, previous)
+def test_a_handler_that_does_not_raise_is_left_to_decide(handler, set_handler):
+    set_handler(handler)
+    with deferred_interrupt():
+        current_interrupt().deferred = True
+        press_ctrl_c()
+        assert not current_interrupt().pending
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_a_handler_of_ones_own_is_called_each_time():
+def test_a_handler_of_ones_own_is_called_each_time(set_handler):
     class Press(Callback):
         def on_epoch_end(self, net, **kwargs):
             press_ctrl_c()
 
     calls, case = [], CASES["SGNNClassifier"]
-    previous = signal.signal(signal.SIGINT, lambda number, _: calls.append(number))
-    try:
-        model = case.make(max_epochs=3, callbacks=[Press()]).fit(case.X, case.y)
-    finally:
-        signal.signal(signal.SIGINT, previous)
+    set_handler(lambda number, _: calls.append(number))
+    model = case.make(max_epochs=3, callbacks=[Press()]).fit(case.X, case.y)
     assert calls == [signal.SIGINT] * 3
     assert len(model.history_) == 3
 
 
-def test_an_error_of_a_handler_is_raised_as_it_is():
+def test_an_error_of_a_handler_is_raised_as_it_is(set_handler):
     def handler(*_):
         raise RuntimeError("enough")
 
-    previous = signal.signal(signal.SIGINT, handler)
-    try:
-        with pytest.raises(RuntimeError, match="enough"):
-            presses(1, training=True, reached=[])
-    finally:
-        signal.signal(signal.SIGINT, previous)
+    set_handler(handler)
+    with pytest.raises(RuntimeError, match="enough"):
+        presses(1, training=True, reached=[])
 
 
 def test_no_handler_is_installed_in_another_thread():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sklearn_hashnlp.training._settings import resolve_device
-from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
+from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch
 
 
 @pytest.fixture
@@ -66,23 +66,6 @@ def test_python_threads_that_overlap_each_get_their_number_back(first_leaves_fir
         assert pool.submit(torch.get_num_threads).result() == (own or 3)
 
 
-@pytest.mark.usefixtures("three_threads")
-def test_the_users_modes_do_not_reach_inside_and_are_put_back():
-    def modes():
-        return (torch.is_inference_mode_enabled(), torch.is_grad_enabled(), torch.is_autocast_enabled("cpu"))
-
-    with torch.no_grad(), plain_torch():
-        assert modes() == (False, True, False)
-    with torch.inference_mode(), torch.autocast("cpu"):
-        before = modes()
-        with plain_torch():
-            assert modes() == (False, True, False)
-            assert torch.get_num_threads() == 1
-            assert (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).requires_grad
-        assert modes() == before == (True, False, True)
-    assert torch.get_num_threads() == 3
-
-
 def test_the_users_default_dtype_and_device_are_put_back_when_the_last_thread_leaves():
     torch.set_default_dtype(torch.float64)
     torch.set_default_device("meta")
@@ -98,20 +81,6 @@ def test_the_users_default_dtype_and_device_are_put_back_when_the_last_thread_le
     finally:
         torch.set_default_dtype(torch.float32)
         torch.set_default_device(None)
-
-
-def test_seeded_random_numbers_leave_the_global_generator_alone():
-    torch.manual_seed(7)
-    expected = torch.rand(4)
-    torch.manual_seed(7)
-    first = torch.rand(2)
-    with torch_seed(1):
-        inside = torch.rand(3)
-    assert torch.equal(torch.cat([first, torch.rand(2)]), expected)
-    with torch_seed(1):
-        assert torch.equal(torch.rand(3), inside)
-    with torch_seed(2):
-        assert not torch.equal(torch.rand(3), inside)
 
 
 def test_devices(monkeypatch):

@@ -21,8 +21,8 @@ from sklearn_hashnlp.trees import (
 )
 from sklearn_hashnlp.trees._tree_builders import ClassTree, class_tree
 
-from ..oracles.trees import balanced_lists, complete_path, huffman_cost, least_cost, merged_neighbors
-from .strategies import COUNTS
+from ..oracles.trees import balanced_lists, complete_path, huffman_cost, merged_neighbors
+from ..random_trees import COUNTS
 
 BUILDERS: dict[str, Callable[[Any], SoftmaxTree]] = {
     "balanced_tree": balanced_tree,
@@ -124,12 +124,6 @@ def test_a_huffman_tree_has_the_least_expected_length(counts: list[int], arity: 
     assert (np.array(counts) * tree.depths).sum() == huffman_cost(counts, arity)
     assert tree.arities.max(initial=0) <= arity
     assert (tree.arities < arity).sum() <= 1
-
-
-@pytest.mark.parametrize("arity", [2, 3])
-@pytest.mark.parametrize("counts", [(1, 2, 3, 4, 5), (0, 0, 1, 7), (3, 3, 3, 3, 3), (1, 1, 2, 9)])
-def test_no_tree_is_better_than_huffmans(counts: tuple[int, ...], arity: int) -> None:
-    assert (counts * huffman_tree(counts, arity).depths).sum() == least_cost(counts, arity)
 
 
 @given(COUNTS)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.trees import cluster_tree, huffman_tree
+from sklearn_hashnlp.trees._balanced_kmeans import balanced_k_means
 
-from .strategies import COUNTS
+from ..random_trees import COUNTS
 
 
 def blobs(n_blobs: int, size: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -26,6 +27,18 @@ def groups_below_root(tree: Any) -> list[list[int]]:
         return [c for child in item for c in leaves(child)] if isinstance(item, list) else [item]
 
     return [leaves(item) for item in tree.to_nested()]
+
+
+@given(st.integers(2, 8), st.integers(1, 6), st.integers(0, 99))
+def test_no_cluster_outgrows_its_capacity(n_clusters: int, size: int, seed: int) -> None:
+    generator, ones = np.random.default_rng(seed), np.ones(n_clusters * size)
+    vectors = np.exp(generator.normal(size=(len(ones), 3))).astype(np.float32)
+    labels = generator.permutation(np.repeat(np.arange(n_clusters), size))
+    labels = balanced_k_means(vectors, ones.astype(np.float32), ones, labels, size + 1.0)
+    sizes = np.bincount(labels, minlength=n_clusters)
+    assert len(sizes) == n_clusters
+    assert sizes.sum() == len(ones)
+    assert sizes.max() <= size + 1
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.1, 0.5])
@@ -78,16 +91,8 @@ def test_any_tree_is_a_tree(counts: list[int], arity: Any, balance: Any, data: s
     vectors = np.array(
         data.draw(st.lists(st.sampled_from([0, 0, 1, 2, -5, 1e30, -1e-30]), min_size=n_classes, max_size=n_classes))
     )
-    tree = cluster_tree(
-        counts,
-        vectors[:, None],
-        arity=arity,
-        n_direct=n_direct,
-        leaf_size=leaf_size,
-        balance=balance,
-        slack=slack,
-        random_state=0,
-    )
+    options = {"arity": arity, "n_direct": n_direct, "leaf_size": leaf_size, "balance": balance, "slack": slack}
+    tree = cluster_tree(counts, vectors[:, None], **options, random_state=0)
     assert tree.n_classes == n_classes
     if n_classes == 1:
         return
@@ -152,11 +157,10 @@ def test_depths() -> None:
 def test_same_seed_same_tree() -> None:
     vectors = np.random.default_rng(0).normal(size=(300, 4))
     for arity in (2, 5, "sqrt"):
-        trees = [
+        first, same, other = (
             cluster_tree(300, vectors, arity=arity, random_state=seed) for seed in (7, np.random.default_rng(7), 8)
-        ]  # type: ignore[arg-type]
-        assert trees[0] == trees[1]
-        assert trees[0] != trees[2]
+        )
+        assert first == same != other
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
@@ -168,11 +172,7 @@ def test_the_scale_of_vectors_does_not_matter(scale: float) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (
-            {"vectors": np.zeros((3, 2))},
-            r"shape \(4, d\), one vector for each class, got an array of float64 with shape \(3, 2\)",
-        ),
-        ({"vectors": np.zeros(4)}, r"shape \(4,\)\."),
+        ({"vectors": np.zeros((3, 2))}, r"shape \(4, d\), one vector for each class, got .* with shape \(3, 2\)"),
         ({"vectors": [["a"]] * 4}, r"array of <U1"),
         ({"vectors": [[0], [1], [np.nan], [2]]}, "got NaN or an infinity for class 2"),
         ({"arity": 1}, "arity .* got 1"),
@@ -182,9 +182,7 @@ def test_the_scale_of_vectors_does_not_matter(scale: float) -> None:
         ({"n_direct": (1, 5), "arity": (2, 2)}, r"n_direct must be in 0\.\.4, the number of classes, got 5"),
         ({"n_direct": (1, 1)}, r"for each of the 1 levels of arity=2 at most, got \(1, 1\)"),
         ({"n_direct": 5}, r"n_direct must be in 0\.\.4, the number of classes, got 5"),
-        ({"n_direct": 1.5}, r"the number of classes, got 1\.5"),
         ({"leaf_size": 0}, "leaf_size must be an integer of at least 1, got 0"),
-        ({"leaf_size": 2.5}, r"leaf_size must be an integer of at least 1, got 2\.5"),
         ({"balance": "depth"}, "balance must be .* got 'depth'"),
         ({"slack": 1}, "slack must be .* less than 1, got 1"),
     ],

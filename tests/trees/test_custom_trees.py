@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.trees import SoftmaxTree, tree_from_nested, tree_from_paths
 
-from .strategies import nested_trees
+from ..random_trees import nested_trees
 
 
 def test_nodes_are_numbered_in_pre_order() -> None:
@@ -31,10 +31,7 @@ def test_tuples_and_numpy_integers() -> None:
         ([0, 1.0], TypeError, r"1\.0 \(float\)"),
         (1, ValueError, "tree_from_nested: the class of a tree of one class must be 0, got 1"),
         ([0], ValueError, "got 1 for node 0"),
-        ([], ValueError, "got 0 for node 0"),
         ([0, [1, []]], ValueError, "got 0 for node 2"),
-        ([0, [1, 3]], ValueError, "class 2 is missing, and the largest class is 3"),
-        ([0, [1, 0]], ValueError, "class 0 occurs twice, below the nodes 0 and 1"),
     ],
 )
 def test_lists_that_are_no_tree(nested: Any, error: type[Exception], message: str) -> None:
@@ -102,7 +99,6 @@ def test_the_path_of_one_class() -> None:
         ([(0,), (1,), (0, 1)], ValueError, r"got \(0\) of class 0, which is the path of class 2 or its prefix"),
         ([(0,), (2,), (2, 1)], ValueError, r"the node at \(\), on the path of class 1, has no branch 1"),
         ([(0,), (1, 1), (1, 2)], ValueError, r"the node at \(1\), on the path of class 1, has no branch 0"),
-        ([(0,), (1, 0)], ValueError, "got 1 for node 1"),
     ],
 )
 def test_paths_that_are_no_tree(paths: Any, error: type[Exception], message: str) -> None:

@@ -13,7 +13,7 @@ from sklearn_hashnlp.trees import SoftmaxTree, complete_tree, huffman_tree, tree
 from sklearn_hashnlp.trees._softmax_tree import DepthStatistics
 
 from ..oracles.trees import leaf_paths, subtrees
-from .strategies import nested_trees
+from ..random_trees import nested_trees
 
 
 def test_the_tree_of_the_reference_implementation() -> None:

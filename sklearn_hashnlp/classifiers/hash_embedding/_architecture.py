@@ -14,7 +14,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import Embeddi
 from sklearn_hashnlp.classifiers.hash_embedding._idf import enough_evidence, initialize_importance
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.training._settings import Seeds
-from sklearn_hashnlp.trees._counts import is_integer
+from sklearn_hashnlp.trees._arrays import is_integer
 from sklearn_hashnlp.trees._tree_builders import class_tree
 
 if TYPE_CHECKING:  # torch is imported where a net is made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from sklearn_hashnlp._sklearn import literal_options
-from sklearn_hashnlp.training._bundles import Bundle
+from sklearn_hashnlp.training._settings import Bundle
 
 ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 

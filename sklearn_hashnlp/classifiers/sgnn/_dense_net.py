@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,7 @@ from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
-from sklearn_hashnlp.nn._dense_network import DenseNetwork
+from sklearn_hashnlp.nn._layers import DenseNetwork
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 
@@ -89,11 +88,6 @@ class DenseNet(ClassifierNet):
         "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate, or scale "
         "X down."
     )
-
-    def seeded(self, seed: int) -> AbstractContextManager[None]:
-        """Return a context in which the dropout of the module is seeded."""
-        context: AbstractContextManager[None] = self.module_.seeded(seed)
-        return context
 
     def update_standardization(self, rows: DenseDataset) -> None:
         """Update the mean and variance by which rows are standardized."""

@@ -49,9 +49,8 @@ def open_labelled(
     multilabel: bool | None = None,
 ) -> RowReader:
     """Open a labeled file; ``on_error`` is called with the errors of rows that are skipped."""
-    from sklearn_hashnlp.datasets._columns import Columns
     from sklearn_hashnlp.datasets._labelled import find_format, open_rows
-    from sklearn_hashnlp.datasets._row_formats import RowFormat
+    from sklearn_hashnlp.datasets._row_formats import Columns, RowFormat
 
     row_format = RowFormat(
         find_format(path, options.file_format),

@@ -60,8 +60,7 @@ class TextSource:
     @contextmanager
     def open(self, screen: Screen, *, action: str, bar: bool | None) -> Iterator[OpenedTexts]:
         """Open the file; ``action`` and ``bar`` as in :func:`open_lines`."""
-        from sklearn_hashnlp.datasets._columns import Columns
-        from sklearn_hashnlp.datasets._row_formats import RowFormat
+        from sklearn_hashnlp.datasets._row_formats import Columns, RowFormat
 
         options = self._options
         decoding = "surrogateescape" if self._skips else options.errors.value
@@ -97,8 +96,7 @@ def find_text_format(file: Path | None, file_format: str | None, *, table_option
 
 def plain_texts(screen: Screen, opened: Lines, label_prefix: str, *, text_format: str, check: bool) -> Iterator[Text]:
     """Yield the text of each line; ``check`` refuses a first line that is a header or a JSON object."""
-    from sklearn_hashnlp.datasets._columns import TEXT_NAMES
-    from sklearn_hashnlp.datasets._row_formats import fasttext_splitter
+    from sklearn_hashnlp.datasets._row_formats import TEXT_NAMES, fasttext_splitter
 
     lines: Iterable[str] = opened.lines
     if check:
@@ -124,7 +122,7 @@ def plain_texts(screen: Screen, opened: Lines, label_prefix: str, *, text_format
 
 def _refuse_table(first_line: str, source: str) -> None:
     """Raise an error if the first of some lines is a JSON object, or a header with a usual name of a text column."""
-    from sklearn_hashnlp.datasets._columns import TEXT_NAMES
+    from sklearn_hashnlp.datasets._row_formats import TEXT_NAMES
 
     kind, file_format = "", ""
     if first_line.lstrip().startswith("{"):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._rows import group_rows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import mix_id, slot_of
-from sklearn_hashnlp.kernels.trees._forward import PathNodes
+from sklearn_hashnlp.kernels.trees._paths import PathNodes
 
 NODE_STEP = 0x9E3779B1  # odd, near 2**32 over the golden ratio: neighboring nodes have distant keys
 _STEP = np.uint64(NODE_STEP)

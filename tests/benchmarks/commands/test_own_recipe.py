@@ -44,7 +44,6 @@ def test_a_custom_experiment_is_run_resumed_and_reported(bench: Any, folder: Pat
     [
         (2, ["run"], "the following arguments are required: NAME"),
         (1, ["run", "counting_recipe"], "Recipes of your own are named as MODULE:NAME."),
-        (1, ["run", "counting_recipe.py:COUNTING"], "Expected MODULE:NAME, such as"),
         (1, ["run", "no_such_module:X"], "There is no module 'no_such_module'"),
         (1, ["list", "counting_recipe:Counting"], "it is the class Counting."),
         (1, ["report", "r.jsonl", "--recipe", "counting_recipe:X"], "has no name 'X'."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,23 +48,13 @@ def test_embeddings_differ_in_the_settings_that_their_names_say() -> None:
     }
 
 
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("sets")
-    write_text_set(folder / "words")
-    return replace(ACCURACY_DISTRIBUTION.quick, dataset="words", data=str(folder), max_epochs=1)
-
-
-@pytest.fixture(scope="module")
-def whole(settings: Any) -> list[dict[str, Any]]:
-    return list(run_recipe(ACCURACY_DISTRIBUTION, settings=settings, seed=3))
-
-
-@pytest.mark.parametrize("n_previous", [4])
-def test_a_run_resumes_after_any_embedding(settings: Any, whole: list[dict[str, Any]], n_previous: int) -> None:
-    rest = list(run_recipe(ACCURACY_DISTRIBUTION, settings=settings, seed=3, previous=whole[:n_previous]))
+def test_a_run_resumes_after_an_embedding(tmp_path: Path) -> None:
+    write_text_set(tmp_path / "words")
+    settings = replace(ACCURACY_DISTRIBUTION.quick, dataset="words", data=str(tmp_path), max_epochs=1)
+    whole = list(run_recipe(ACCURACY_DISTRIBUTION, settings=settings, seed=3))
+    rest = list(run_recipe(ACCURACY_DISTRIBUTION, settings=settings, seed=3, previous=whole[:4]))
     assert [{key: value for key, value in result.items() if key not in TIMES} for result in rest] == [
-        {key: value for key, value in result.items() if key not in TIMES} for result in whole[n_previous:]
+        {key: value for key, value in result.items() if key not in TIMES} for result in whole[4:]
     ]
 
 

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from benchmarks.commands.registry import get_recipe
 from benchmarks.runner import run_recipe
 from sklearn_hashnlp import make_text_classifier
-from sklearn_hashnlp.datasets._train_test_files import read_text_set
+from sklearn_hashnlp.datasets._fetch_zhang import read_text_set
 
 from ...labelled_words import write_text_set
 
 RECIPE = get_recipe("fewer-parameters")
 
 
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("sets")
-    write_text_set(folder / "words")
-    return replace(RECIPE.quick, dataset="words", data=str(folder), n_train=0, n_test=0)
-
-
-@pytest.fixture(scope="module")
-def whole(settings: Any) -> list[dict[str, Any]]:
-    return list(run_recipe(RECIPE, settings=settings, seed=4))
-
-
-def test_both_are_the_default_pipeline_with_other_tables(settings: Any, whole: list[dict[str, Any]]) -> None:
-    hashed, standard = whole
-    texts = read_text_set(Path(settings.data) / "words")
+def test_both_are_the_default_pipeline_with_other_tables(tmp_path: Path) -> None:
+    write_text_set(tmp_path / "words")
+    settings = replace(RECIPE.quick, dataset="words", data=str(tmp_path), n_train=0, n_test=0)
+    hashed, standard = run_recipe(RECIPE, settings=settings, seed=4)
+    texts = read_text_set(tmp_path / "words")
     for result, variant, n_tables in ((hashed, "improved", 2000 * 2 + 200 * 20), (standard, "standard", 2000 * 20)):
         model = make_text_classifier(
             n_embeddings=2000, n_buckets=200, n_hashes=2, embedding_dim=20, random_state=4

@@ -49,16 +49,15 @@ def test_a_smaller_loss_is_better() -> None:
 
 
 def test_a_real_training_ends_at_one() -> None:
-    monitor = "valid_loss"
     shares: list[float] = []
     rows = np.random.RandomState(0).random_sample((100, 8))
     classifier = HashEmbeddingClassifier(
         n_buckets=20,
         n_embeddings=20,
-        early_stopping=EarlyStopping(monitor, patience=3, validation_fraction=0.3),
         max_epochs=50,
-        callbacks=[FitProgress(shares.append, 50, 3, monitor)],
         random_state=0,
+        early_stopping=EarlyStopping("valid_loss", patience=3, validation_fraction=0.3),
+        callbacks=[FitProgress(shares.append, 50, 3, "valid_loss")],
     )
     clone(classifier).fit(rows, np.arange(100) % 2)
     assert len(shares) < 51  # it was stopped

@@ -1,4 +1,4 @@
-"""The recipes ``brown``, ``ptb-table`` and ``nplm`` on tiny texts: rows are models and mixtures fitted by hand."""
+"""The recipes ``brown`` and ``ptb-table`` on tiny texts: rows are models and mixtures fitted by hand."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.commands.registry import get_recipe
-from benchmarks.recipes import nplm
 from benchmarks.runner import run_recipe
 from sklearn_hashnlp import (
     CacheLanguageModel,
-    HsigmoidLanguageModel,
     InterpolatedLanguageModel,
     KneserNeyLanguageModel,
 )
@@ -119,28 +117,3 @@ def test_rows_of_the_table_are_models_and_mixtures_weighted_on_the_validation_te
     assert [row[-1] for row in table.rows] == ["141.2", "140.2", "125.7", "", "116.7", "106.6"]
     [table] = get_recipe("ptb-table").report(results)
     assert table.header[-1] == "test"
-
-
-def test_the_first_of_four_networks_is_that_of_the_post(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    models: list[HsigmoidLanguageModel] = []
-    make = nplm._model
-    monkeypatch.setattr(nplm, "_model", lambda *args: models.append(make(*args)) or models[-1])
-    results, settings = run("nplm", data, log_every=5), get_recipe("nplm").quick
-    assert [result["network"] for result in results] == list(nplm._NETWORKS)
-    n, m, h, k = 11, settings.embed_dim, settings.hidden_dim, settings.num_steps  # words, sizes and context of the post
-    first, with_w, small, tree = models
-    assert results[0]["n_vocabulary"] == n
-    # embed_matrix has a row for <s>, too; then H and d, U and b, and W.
-    assert results[0]["n_parameters"] == (n + 1) * m + (k * m + 1) * h + (h + 1) * n == results[2]["n_parameters"]
-    assert results[1]["n_parameters"] == results[0]["n_parameters"] + k * m * n
-    expected = {"output": "softmax", "init": "uniform", "optimizer": "sgd", "hidden_layer": "tanh"}
-    expected |= {"schedule": None, "regularization": None, "direct_connections": False, "learning_rate": settings.lr}
-    assert {name: first.get_params()[name] for name in expected} == expected
-    assert with_w.direct_connections is True
-    assert (small.init, small.optimizer, small.output) == ("default", "sgd", "softmax")
-    assert (tree.output, tree.optimizer) == ("hsigmoid", "adagrad")
-    for model, result in zip(models, results, strict=True):
-        assert result["test_perplexity"] == model.perplexity(TEST)
-        assert result["valid_perplexity"] == pytest.approx(model.perplexity(VALID), rel=1e-6)
-        assert [epoch["epoch"] for epoch in result["epochs"]] == [1, 2]
-        assert result["log"][0][:2] == [1, 5]

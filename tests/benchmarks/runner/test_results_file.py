@@ -72,6 +72,8 @@ def test_a_file_without_json_lines_is_refused_and_kept(tmp_path: Path, text: byt
         with pytest.raises(ValueError, match=r"notes\.txt, line \d is not JSON. The file must hold JSON lines"):
             read(path)
     assert path.read_bytes() == text
+    with pytest.raises(ValueError, match="must be a file"):
+        ResultsFile(tmp_path)
 
 
 def test_a_file_is_locked_while_it_is_open(tmp_path: Path) -> None:
@@ -118,8 +120,3 @@ def test_completed_steps_end_before_a_missing_step() -> None:
 def test_the_identity_does_not_depend_on_the_order_of_settings() -> None:
     assert run_identity("a", {"x": 1, "y": 2}, 0) == run_identity("a", {"y": 2, "x": 1}, 0)
     assert len({run_identity("a", {"x": 1}, 0), run_identity("a", {"x": 2}, 0), run_identity("b", {"x": 1}, 0)}) == 3
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="must be a file"):
-        ResultsFile(tmp_path)

@@ -14,7 +14,8 @@ from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledSt
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from tests.training.test_fit import ARCHITECTURE, PLAN, SEVERAL, WEIGHTS, X, Y, train
+from tests.training.nets import ARCHITECTURE
+from tests.training.test_fit import PLAN, SEVERAL, WEIGHTS, X, Y, train
 
 ROWS = SparseDataset(X, Y)
 

@@ -138,32 +138,12 @@ def test_history_holds_plain_numbers():
     assert set(HashEmbeddingClassifier(**SMALL).fit(X, LABELS).history_[0]) == {"epoch", "train_loss", "dur"}
 
 
-@pytest.mark.parametrize(
-    "y",
-    [
-        [0, 1] * 30,  # three rows to hold out
-        [0, 1],
-        ["a", "b", "c"],
-    ],
-    ids=["few rows", "two rows", "three rows"],
-)
+@pytest.mark.parametrize("y", [[0, 1] * 30, [0, 1], ["a", "b", "c"]], ids=["three to hold out", "two", "three"])
 def test_tiny_data_trains_without_a_split(y):
     model = HashEmbeddingClassifier(**SMALL, early_stopping="valid_acc", max_epochs=3)
     with pytest.warns(UserWarning, match=f"early_stopping has no effect, because {len(y)} rows are too few"):
         model.fit(X[: len(y)], y)
     assert [set(entry) for entry in model.history_] == [{"epoch", "train_loss", "dur"}] * 3
-
-
-def test_ignored_parameters_are_ignored_by_the_standard_variant():
-    plain = HashEmbeddingClassifier(**SMALL, variant="standard").fit(X, LABELS).predict_proba(X)
-    other = HashEmbeddingClassifier(
-        **SMALL | {"n_buckets": 7},
-        variant="standard",
-        n_hashes=5,
-        aggregation="median",
-        embedding=EmbeddingTables(append_weight=False),
-    ).fit(X, LABELS)
-    assert other.predict_proba(X).tobytes() == plain.tobytes()
 
 
 def test_importance_that_starts_at_zero_starts_with_a_pool_that_does_not():
@@ -197,3 +177,16 @@ def test_a_model_that_asks_for_cuda_loads_where_there_is_none(monkeypatch, fitte
     copy = HashEmbeddingClassifier(**SMALL, device="cuda")
     copy._set_model_state(*fitted._get_model_state())
     assert copy.predict_proba(X[TEST]).tobytes() == fitted.predict_proba(X[TEST]).tobytes()
+
+
+def test_columns_beyond_31_bits_are_columns_of_their_own():
+    last = 2**31 - 1 + 2**16
+    rows = csr_array((np.ones(40, np.float32), np.array([last - 1, 2**31 - 2**16] * 20), range(41)), shape=(40, last))
+    model = HashEmbeddingClassifier(**SMALL).fit(rows, [0, 1] * 20)
+    assert model.score(rows, [0, 1] * 20) == 1
+
+
+def test_too_many_columns_are_refused_with_advice_that_helps():
+    rows = csr_array((2, 2**31 + 2**16), dtype=np.float32)
+    with pytest.raises(ValueError, match=r"at most 2\*\*31 - 1 \+ 2\*\*16 are supported.*n_features=2\*\*28"):
+        HashEmbeddingClassifier().fit(rows, ["a", "b"])

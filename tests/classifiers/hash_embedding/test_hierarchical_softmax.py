@@ -11,7 +11,6 @@ import torch
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
-from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested
 from sklearn_hashnlp.trees._tree_builders import ClassTree
@@ -94,7 +93,7 @@ def test_labels_and_rankings_come_from_the_search_and_agree_with_all_probabiliti
 
 
 def test_ties_are_broken_by_the_order_of_the_labels():
-    model = make(tree="balanced", learning_rate=1e-30).fit(np.eye(16), np.arange(16))
+    model = make(tree="balanced", max_epochs=1).fit(np.eye(16), np.arange(16))
     layer = model.net_.module_.head[-1]
     with torch.no_grad():
         layer.weight.zero_()
@@ -116,12 +115,9 @@ def test_a_tree_that_was_given_is_saved(tmp_path):
 def test_a_warm_start_wants_the_same_tree():
     model = make(warm_start=True, tree="huffman", max_epochs=2).fit(X, Y)
     model.fit(X, Y)
-    assert len(model.history_) == 4
     for other in ("two_level", balanced_tree(N_CLASSES)):
         with pytest.raises(ValueError, match="made with another 'tree' than"):
             model.set_params(tree=other).fit(X, Y)
-    with pytest.raises(ValueError, match="made with another 'loss' than 'softmax'"):
-        model.set_params(loss="softmax").fit(X, Y)
     model = make(loss="softmax", warm_start=True, tree="huffman", max_epochs=1)
     assert model.fit(X, Y).set_params(tree="random").fit(X, Y)
 
@@ -139,9 +135,7 @@ def test_partial_fit_builds_a_tree_without_label_counts():
 
 def test_no_step_is_compiled_and_only_visited_decisions_learn(monkeypatch):
     monkeypatch.setattr(CompiledStep, "_step", None)
-    model = make(tree="huffman", max_epochs=1, schedule=None).fit(X, Y)
-    net = model.net_
-    assert isinstance(net.module_.head[-1], HierarchicalSoftmax)
+    net = make(tree="huffman", max_epochs=1, schedule=None).fit(X, Y).net_
     assert not supports_compiled_step(net.module_, net.optimizer_)
     rare = make(tree="balanced").partial_fit(X[:1], LABELS[:1], classes=LABELS)
     assert np.count_nonzero(rare.net_.module_.head[-1].bias.detach().numpy()) == tree_of(rare).depths[0]

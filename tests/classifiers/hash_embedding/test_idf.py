@@ -10,7 +10,6 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
 from sklearn_hashnlp.nn import HashEmbeddingBag
-from tests.oracles.idf import inverse_document_frequency
 
 COUNTS = csr_array(np.array([[1, 2, 0, 0, 0], [3, 0, 1, 0, 0], [1, 0, 0, 0, 0]]))
 LATER = csr_array(np.array([[1, 0, 0, 1, 0], [0, 0, 5, 2, 0]]))
@@ -30,7 +29,9 @@ def test_it_is_scikit_learns_idf():
     idf = TfidfTransformer().fit(COUNTS).idf_[:3]  # columns 3 and 4 do not occur
     started = bag.importance[[place(bag, column) for column in range(3)]].detach().numpy()
     np.testing.assert_allclose(started, np.repeat(idf[:, np.newaxis], 3, axis=1) / divisor, rtol=1e-6)
+    assert divisor == pytest.approx(idf.mean())
     assert bag.importance.any(dim=1).sum() == 3
+    assert initialize_importance(fresh_bag(), np.array([], dtype=np.int32), 3) == 1.0
 
 
 def test_columns_that_share_a_row_are_counted_together_and_never_more_than_the_documents():
@@ -38,16 +39,6 @@ def test_columns_that_share_a_row_are_counted_together_and_never_more_than_the_d
     bag = HashEmbeddingBag(2, 4, num_buckets=50, importance_init=0.0)
     assert initialize_importance(bag, columns, 3) == 1.0
     assert (bag.importance == 1).all()
-
-
-def test_a_bag_starts_with_it_divided_by_its_mean():
-    bag = fresh_bag()
-    divisor = initialize_importance(bag, COUNTS.indices, 3)
-    rows, weights = inverse_document_frequency(bag, COUNTS.indices, 3)
-    assert divisor == pytest.approx(weights.mean(), rel=1e-12)
-    start = torch.from_numpy((weights / divisor).astype(np.float32))
-    assert torch.equal(bag.importance[torch.from_numpy(rows)], start.unsqueeze(1).expand(3, 3))
-    assert bag.importance.any(dim=1).sum() == 3
 
 
 def test_later_documents_initialize_new_columns_only():
@@ -59,10 +50,3 @@ def test_later_documents_initialize_new_columns_only():
     assert changed == [place(bag, 3)]  # columns 0 and 2 were there before
     idf = TfidfTransformer().fit(np.vstack([COUNTS.toarray(), LATER.toarray()])).idf_[3]
     np.testing.assert_allclose(bag.importance[changed].detach().numpy(), np.full((1, 3), idf / divisor), rtol=1e-6)
-
-
-def test_no_columns_at_all():
-    nothing = np.array([], dtype=np.int32)
-    bag = fresh_bag()
-    assert initialize_importance(bag, nothing, 3) == 1.0
-    assert not bag.importance.any()

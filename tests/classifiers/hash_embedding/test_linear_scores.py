@@ -123,12 +123,3 @@ def unsorted() -> Any:
 )
 def test_other_rows_need_the_full_checks(X):
     assert plain_rows(X, N_COLUMNS) is None
-
-
-def test_scores_that_are_not_finite_are_an_error():
-    model = trained()
-    with torch.no_grad():
-        model.net_.module_.head[0].bias[1] = np.inf
-    for predict in (model.predict, model.decision_function, model.predict_proba):
-        with pytest.raises(ValueError, match="a score is infinite or not a number"):
-            predict(rows())

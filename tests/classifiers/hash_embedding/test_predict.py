@@ -65,10 +65,12 @@ def test_the_best_labels():
 
 
 def test_ties_are_broken_by_the_order_of_the_classes():
-    model = HashEmbeddingClassifier(**SMALL).fit(np.eye(4), ["b", "a", "d", "c"])
+    labels = [f"{number:02}" for number in range(40)]
+    model = HashEmbeddingClassifier(**SMALL).fit(np.tile(np.eye(40), (3, 1)), 3 * labels[::-1])
     for parameter in model.net_.module_.head.parameters():
         parameter.detach().zero_()
-    assert model.predict_topk(np.eye(4)[:1]) == [[("a", 0.25), ("b", 0.25), ("c", 0.25), ("d", 0.25)]]
+    model.net_.module_.head[-1].bias.detach()[1::2] = 1.0
+    assert [label for label, _ in model.predict_topk(np.eye(40)[:1], k=40)[0]] == labels[1::2] + labels[::2]
 
 
 class Rows(Callback):

@@ -222,14 +222,10 @@ def test_data_that_differ_are_refused_by_name():
     models = [make_pipeline(one, HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS) for one in vectorizers]
     with pytest.raises(ValueError, match="norm is 'l1' in model 0 and 'l2' in model 1"):
         merge_classifiers(models)
-
-
-def test_features_that_the_texts_decided_are_refused_by_name():
-    models = [TextClassifier(**SMALL_TEXT, loss="softmax") for _ in range(2)]
-    models[0].fit(TEXTS, KINDS)
-    models[1].partial_fit(TEXTS, KINDS, classes=["bad", "good"])
+    fitted = TextClassifier(**SMALL_TEXT, loss="softmax").fit(TEXTS, KINDS)
+    streamed = TextClassifier(**SMALL_TEXT, loss="softmax").partial_fit(TEXTS, KINDS, classes=["bad", "good"])
     with pytest.raises(ValueError, match="features_ of AutoNgramVectorizer, which depends on the training texts, is"):
-        merge_classifiers(models)
+        merge_classifiers([fitted, streamed])
 
 
 def test_models_without_accumulated_squares_are_refused(tmp_path):
@@ -249,18 +245,25 @@ def test_models_without_accumulated_squares_are_refused(tmp_path):
         merge_classifiers([loaded.partial_fit(X, Y)])
 
 
-class Locked(Callback):
-    """It can be neither copied nor pickled, like one that writes a file."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-
-
-def test_callbacks_that_cannot_be_copied_are_shared():
-    callbacks = [Locked()]
-    merged = merge_classifiers([trained(part, callbacks=callbacks) for part in PARTS])
-    assert merged.callbacks is callbacks
+def test_labels_of_other_widths_and_callbacks_that_cannot_be_copied():
+    callback = Callback()
+    callback.lock = threading.Lock()  # as one that writes a file
+    models = [
+        HashEmbeddingClassifier(**SMALL, callbacks=[callback]).fit(X[part], Y[part].astype(dtype))
+        for part, dtype in zip(PARTS, ("U1", "U7", "U1"), strict=True)
+    ]
+    merged = merge_classifiers(models)
+    assert merged.callbacks[0] is callback
     same(merged, merge_classifiers(shards()))
+
+
+def test_models_that_were_loaded_and_trained_further_are_merged_by_their_step_sizes(tmp_path):
+    parts = [trained(part, embedding=EmbeddingTables(importance_init="ones")) for part in PARTS]
+    exact = merge_classifiers(parts)
+    for number, part in enumerate(parts):
+        save_model(part, tmp_path / str(number))
+        parts[number] = load_model(tmp_path / str(number)).partial_fit(X[:1], Y[:1])
+    assert (merge_classifiers(parts).predict(X) == exact.predict(X)).mean() > 0.9
 
 
 def test_wrong_arguments():
@@ -279,20 +282,3 @@ def test_wrong_arguments():
     pipeline = make_pipeline(HashingVectorizer(), HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS)
     with pytest.raises(TypeError, match="model 0 is a HashEmbeddingClassifier, model 1 a Pipeline"):
         merge_classifiers([model, pipeline])
-
-
-def test_the_same_labels_in_arrays_of_other_widths():
-    models = [
-        HashEmbeddingClassifier(**SMALL).partial_fit(X, Y.astype(dtype), classes=np.array(["a", "b", "c"], dtype=dtype))
-        for dtype in ("U1", "U7")
-    ]
-    assert merge_classifiers(models).score(X, Y) == pytest.approx(models[0].score(X, Y), abs=0.01)
-
-
-def test_models_that_were_loaded_and_trained_further_are_merged_by_their_step_sizes(tmp_path):
-    parts = [trained(part, embedding=EmbeddingTables(importance_init="ones")) for part in PARTS]
-    exact = merge_classifiers(parts)
-    for number, part in enumerate(parts):
-        save_model(part, tmp_path / str(number))
-        parts[number] = load_model(tmp_path / str(number)).partial_fit(X[:1], Y[:1])
-    assert (merge_classifiers(parts).predict(X) == exact.predict(X)).mean() > 0.9

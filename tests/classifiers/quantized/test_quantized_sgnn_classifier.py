@@ -36,7 +36,8 @@ def test_labels_and_probabilities_are_nearly_those_before(trained):
     assert model.predict_proba(BITS).sum(axis=1) == pytest.approx(1)
     assert model.score(BITS, LABELS) > 0.6
     assert model.classes_.tolist() == trained.classes_.tolist()
-    assert model.n_features_in_ == 96
+    many = np.tile(BITS, (7, 1))  # more rows than are scored at once
+    assert np.array_equal(model.decision_function(many)[-600:], model.decision_function(BITS))
 
 
 def test_fit_is_to_train_and_to_quantise(trained):
@@ -81,20 +82,13 @@ def test_one_against_all_and_any_number_of_labels():
     assert get_tags(model).classifier_tags.multi_label
 
 
-def test_more_rows_than_are_scored_at_once(trained):
-    model = quantize_classifier(trained)
-    many = np.tile(BITS, (7, 1))
-    assert np.array_equal(model.decision_function(many)[-600:], model.decision_function(BITS))
-
-
 def test_size_report(trained):
     report = quantize_classifier(trained).size_report()
     sizes = {part.part: (part.before, part.after) for part in report}
     assert sizes["layer 1 weights"] == (4 * 96 * 32, 96 * 32)
     assert sizes["layer 3 weights"] == (4 * 16 * 3, 16 * 3)
-    assert report[-1].part == "total"
-    assert report[-1].before == sum(part.before for part in report[:-1])
-    assert report[-1].after == sum(part.after for part in report[:-1])
+    totals = [sum(values) for values in zip(*[(part.before, part.after) for part in report[:-1]], strict=True)]
+    assert (report[-1].part, [report[-1].before, report[-1].after]) == ("total", totals)
     # What is counted before is what was learned, in four bytes each, and eight for each of standardising.
     assert report[-1].before == 4 * trained.n_parameters_ + 8 * 97
 

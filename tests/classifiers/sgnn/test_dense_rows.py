@@ -25,14 +25,6 @@ def test_rows_are_gathered_as_they_are(dtype, rows, targets):
     assert np.array_equal(batch.row_weights.numpy(), WEIGHTS[rows])
 
 
-def test_a_slice_is_not_copied():
-    rows = DenseDataset(MATRIX)
-    batch, targets = rows.take(slice(5, 9))
-    assert np.shares_memory(batch.values.numpy(), MATRIX)
-    assert targets.tolist() == [0] * 4
-    assert batch.row_weights is None
-
-
 @pytest.mark.filterwarnings("error")
 def test_read_only_and_strided_rows_are_gathered():
     locked = MATRIX.copy()
@@ -42,7 +34,10 @@ def test_read_only_and_strided_rows_are_gathered():
             assert np.array_equal(DenseDataset(matrix).take(part)[0].values.numpy(), matrix[part])
 
 
-def test_a_selection_is_a_copy():
+def test_a_slice_is_a_view_and_a_selection_a_copy():
+    batch, targets = DenseDataset(MATRIX).take(slice(5, 9))
+    assert np.shares_memory(batch.values.numpy(), MATRIX)
+    assert (targets.tolist(), batch.row_weights) == ([0] * 4, None)
     rows = DenseDataset(MATRIX, np.arange(37), WEIGHTS)
     part = rows.select(np.array([4, 2]))
     assert np.array_equal(part.matrix, MATRIX[[4, 2]])

@@ -42,8 +42,8 @@ SPACE = {
 
 
 def _tune(**options):
-    options = {"estimator": SMALL, "param_distributions": SPACE, "random_state": 0, "max_time": None} | options
-    return tune_text_classifier(TEXTS, LABELS, **options)
+    defaults = {"X": TEXTS, "y": LABELS, "estimator": SMALL, "param_distributions": SPACE, "random_state": 0}
+    return tune_text_classifier(**defaults | {"max_time": None} | options)
 
 
 @pytest.fixture(scope="module", name="whole")
@@ -161,17 +161,13 @@ def test_a_search_ends_when_the_first_trials_fail():
     assert len(tried) == 5
 
 
-def test_a_trial_whose_score_is_not_finite_has_failed():
-    scores = iter([0.5] * 10 + [float("nan")] * 10)
-    result = _tune(scoring=lambda *_: next(scores), max_trials=2)
-    assert "nan" in result.study.trials[1].user_attrs["error"]
-
-
-def test_trials_below_the_median_are_pruned(whole):
+def test_trials_below_the_median_are_pruned_and_scores_that_are_not_finite_fail():
     scores = iter([0.9] * 50 + [0.1] * 10 + [0.95] * 10)
     trials = _tune(scoring=lambda *_: next(scores), max_trials=6).study.trials
     assert [len(trial.intermediate_values) for trial in trials] == [5] * 5 + [1]
     assert trials[5].state == optuna.trial.TrialState.PRUNED
+    scores = iter([0.5] * 10 + [float("nan")] * 10)
+    assert "nan" in _tune(scoring=lambda *_: next(scores), max_trials=2).study.trials[1].user_attrs["error"]
 
 
 def test_models_above_the_limit_are_pruned_and_tried_again_with_a_larger_limit(whole, tmp_path):
@@ -278,20 +274,14 @@ def test_validation_data_is_scored_once_and_not_trained_on():
         ({"validation_data": (["a"], [["x"]])}, "in both y and validation_data"),
         ({"validation_data": (["a"], ["x", "y"])}, "inconsistent numbers of samples"),
         ({"scoring": "nonsense"}, "nonsense"),
+        ({"estimator": "words"}, "a TextClassifier as estimator, got str"),
+        ({"X": ["a", "b"], "y": ["x", "y"]}, "n_splits=5 greater than the number of samples"),
+        ({"X": ["a"] * 6, "y": np.zeros((6, 2), dtype=int)}, "multilabel-indicator"),
     ],
 )
 def test_wrong_arguments(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         _tune(**options)
-
-
-def test_wrong_data_and_estimators():
-    with pytest.raises(TypeError, match="a TextClassifier as estimator, got str"):
-        _tune(estimator="words")
-    with pytest.raises(ValueError, match="n_splits=5 greater than the number of samples"):
-        tune_text_classifier(["a", "b"], ["x", "y"])
-    with pytest.raises(ValueError, match="multilabel-indicator"):
-        tune_text_classifier(["a"] * 6, np.zeros((6, 2), dtype=int))
 
 
 def test_without_optuna_the_error_has_the_install_command(monkeypatch):

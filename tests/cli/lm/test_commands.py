@@ -130,6 +130,40 @@ def test_an_unknown_word_of_the_start_is_reported(hashnlp: Any, lm: Path) -> Non
     assert result.out.startswith("the zebra")
 
 
+def test_capitals_of_lowercase_and_of_cased_models(hashnlp: Any, lm: Path, tmp_path: Path) -> None:
+    line = "the cat sat on the mat"
+    result = hashnlp("lm", "score", "-m", lm, stdin=line.capitalize())
+    assert result.out == f"{load_model(lm).score_samples([line])[0]:.4f}\t{line.capitalize()}\n"
+    assert result.err == "The training text was lowercase, and so words are lowercased.\n"
+    cased = HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, max_epochs=1)
+    save_model(cased.fit(["I saw the cat", "Anna saw the dog"]), tmp_path / "m")
+    result = hashnlp("lm", "score", "-m", tmp_path / "m", stdin="The cat\nThe dog\nI saw\nZebra\n")
+    assert result.err == "'The' is unknown to the model, but 'the' is not: check the capitals.\n"
+
+
+def test_a_text_with_its_own_tokens_is_sampled_and_scored_without_them(hashnlp: Any, tmp_path: Path) -> None:
+    plain = ["i have a dream OOV", "you have a dream OOV"]
+    own = [f"BOS {line} EOS" for line in plain]
+    model = HsigmoidLanguageModel(order=3, embedding_dim=2, hidden_size=2, special_tokens=("BOS", "EOS", "OOV"))
+    save_model(model.fit(own * 9), tmp_path / "m")
+    sampled = hashnlp("lm", "sample", "-m", tmp_path / "m", "-n", 5, "--seed", 0).out
+    assert len(sampled.splitlines()) == 5
+    assert not {"BOS", "EOS", "<s>", "</s>", "<unk>"} & set(sampled.split())
+    outputs = [hashnlp("lm", "score", "-m", tmp_path / "m", stdin="\n".join(lines)).out for lines in (own, plain)]
+    scores, other = ([line.split("\t")[0] for line in out.splitlines()] for out in outputs)
+    assert scores == other
+    assert len(set(scores)) == 2
+
+
+def test_a_model_without_padding_names_what_it_needs_to_sample(hashnlp: Any, tmp_path: Path) -> None:
+    model = HsigmoidLanguageModel(order=4, embedding_dim=2, hidden_size=2, max_epochs=1, padding="reference")
+    save_model(model.fit(["i have a dream"] * 9), tmp_path / "m")
+    for start in ([], ["--start", "i"]):
+        result = hashnlp("lm", "sample", "-m", tmp_path / "m", *start)
+        assert (result.code, "after 2 others or more" in result.err, "start=" in result.err) == (1, True, True)
+    assert hashnlp("lm", "sample", "-m", tmp_path / "m", "--start", "i have").out.startswith("i have")
+
+
 def test_similar_words_and_analogies(hashnlp: Any, lm: Path) -> None:
     model = load_model(lm)
     for arguments, expected in (

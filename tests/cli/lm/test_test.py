@@ -122,18 +122,21 @@ def test_every_word_reads_the_earlier_lines_where_the_model_does(
     assert top.split("\t")[:2] == [word for word, _ in model.predict_topk([words[:-1]], 2)[0]]
 
 
-def test_contexts_of_every_word_hold_no_more_words_than_the_model_reads(
+def test_contexts_hold_no_more_words_than_the_model_reads_and_batches_no_more_lines(
     hashnlp: Any, lm: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lengths: list[int] = []
+    lengths: list[list[int]] = []
 
     def predict(self: Any, contexts: Any, search: str) -> Any:
-        lengths.extend(map(len, contexts))
+        lengths.append([*map(len, contexts)])
         return np.array(["the"] * len(contexts))
 
     monkeypatch.setattr(HsigmoidLanguageModel, "predict", predict)
     assert hashnlp("lm", "test", "-m", lm, "--every-word", stdin="the cat sat on the mat\nthe\n").code == 0
-    assert lengths == [0, 1, 2, 2, 2, 2, 2, 0, 1]
+    assert [length for batch in lengths for length in batch] == [0, 1, 2, 2, 2, 2, 2, 0, 1]
+    lengths.clear()
+    out = hashnlp("lm", "test", "-m", lm, "--batch-size", 2, "--quiet", stdin="\n".join(LINES)).out
+    assert ([*map(len, lengths)], len(out.splitlines())) == ([2, 2, 1], 6)
 
 
 def test_top_and_json(hashnlp: Any, lm: Path) -> None:
@@ -167,31 +170,6 @@ def test_blank_lines_and_empty_input(hashnlp: Any, lm: Path) -> None:
         result = hashnlp("lm", "test", "-m", lm, stdin=stdin)
         assert (result.code, result.out, result.err) == (0, expected, "No words to predict.\n")
     assert hashnlp("lm", "test", "-m", lm, "--json", stdin="").json == {"hit_rate": None, "n_hits": 0, "n_words": 0}
-
-
-def test_every_saved_epoch_predicts(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    arguments = ["--order", 3, "--epochs", 2, "--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')"]
-    assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments).code == 0
-    for number in (1, 2):
-        folder = tmp_path / "p" / f"epoch-{number:05d}"
-        expected = load_model(folder).predict(["the cat"])[0]
-        out = hashnlp("lm", "test", "-m", folder, "-q", stdin="the cat sat").out
-        assert out.splitlines()[0] == f"{expected}\tsat"
-
-
-def test_batch_size_is_the_number_of_lines_at_once(
-    hashnlp: Any, lm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes = []
-
-    def predict(self: Any, contexts: Any, search: str) -> Any:
-        sizes.append(len(contexts))
-        return np.array(["the"] * len(contexts))
-
-    monkeypatch.setattr(HsigmoidLanguageModel, "predict", predict)
-    (tmp_path / "lines.txt").write_text("\n".join(LINES))
-    out = hashnlp("lm", "test", "-m", lm, tmp_path / "lines.txt", "--batch-size", 2, "--quiet").out
-    assert (sizes, len(out.splitlines())) == ([2, 2, 1], 6)
 
 
 def test_greedy_search_without_a_tree_is_an_error_of_one_line(hashnlp: Any, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import signal
 import sys
 import threading
@@ -138,22 +139,33 @@ def test_an_interrupt_leaves_finished_epochs_and_no_model(
     assert [path.name for path in (tmp_path / "p").iterdir()] == ["epoch-00001"]
 
 
-def test_a_compressed_file_is_read(hashnlp: Any, corpus: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "text.gz"
-    path.write_bytes(gzip.compress("\n".join(corpus).encode()))
+def test_a_training_that_diverges_is_an_error_and_the_old_model_stays(
+    hashnlp: Any, sentences: Path, tmp_path: Path
+) -> None:
+    command = ("lm", "train", sentences, "--model", tmp_path / "m", *SMALL, "--epochs", 1, "--set", "batch_size=8")
+    result = hashnlp(*command)
+    assert "Trained 1 epoch with" in result.out
+    before = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
+    result = hashnlp(*command, "--learning-rate", 1e5, "--log-every", 1, "--valid", sentences)
+    assert result.code == 1
+    assert "diverged" in result.err
+    assert "learning_rate" in result.err
+    assert {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()} == before
+    assert max(map(len, re.findall(r"\d+", result.out + result.err))) < 20
+
+
+@pytest.mark.parametrize("compressed", [True, False], ids=["gzip", "pipe"])
+def test_a_compressed_file_and_a_pipe_are_read(hashnlp: Any, sentences: Path, tmp_path: Path, compressed: bool) -> None:
+    path, content = tmp_path / ("text.gz" if compressed else "pipe"), sentences.read_bytes()
+    if compressed:
+        path.write_bytes(gzip.compress(content))
+    elif hasattr(os, "mkfifo"):
+        os.mkfifo(path)
+        threading.Thread(target=path.write_bytes, args=[content]).start()
+    else:
+        pytest.skip("the system has no pipes with names")
     result = hashnlp("lm", "train", path, "-m", tmp_path / "m", *SMALL)
-    assert "vocabulary of 12 words" in result.out
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
-def test_the_sentences_can_be_a_pipe(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=[sentences.read_bytes()])
-    writer.start()
-    result = hashnlp("lm", "train", pipe, "-m", tmp_path / "m", *SMALL)
     assert "vocabulary of 12 words" in result.out, result.err
-    writer.join()
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,15 @@ def test_converges_to_the_optimum_of_liblinear(weighted):
     matrix, rows, rng = draw()
     row_weights = rng.random(matrix.shape[0]).astype(np.float32) + 0.5 if weighted else np.ones(60, dtype=np.float32)
     weights, bias, dual = solve(rows, 2 * row_weights, matrix.shape[1], 3, rng, 300)
-    oracle = LinearSVC(C=2, tol=1e-9, max_iter=100_000, random_state=0)
-    oracle.fit(matrix.astype(np.float64), rows.labels, sample_weight=row_weights)
-    np.testing.assert_allclose(weights.T, oracle.coef_, atol=2e-4)
-    np.testing.assert_allclose(bias, oracle.intercept_, atol=2e-4)
+    assert_optimal(weights, bias, matrix, rows.labels, sample_weight=row_weights)
     signs = np.where(rows.labels[:, None] == np.arange(3), 1, -1)
     np.testing.assert_allclose(weights, matrix.T @ (signs * dual), atol=2e-4)
+
+
+def assert_optimal(weights, bias, matrix, labels, *, C=2, atol=2e-4, **fit):
+    oracle = LinearSVC(C=C, tol=1e-9, max_iter=100_000, random_state=0).fit(matrix.astype(np.float64), labels, **fit)
+    np.testing.assert_allclose(weights.T, oracle.coef_, atol=atol)
+    np.testing.assert_allclose(bias, oracle.intercept_, atol=atol)
 
 
 def epoch_in_double(matrix, labels, costs, order, weights, bias, dual):
@@ -78,9 +81,7 @@ def test_columns_that_occur_several_times_in_a_row():
     sums = np.stack([matrix[:, column::5].sum(axis=1).A1 for column in range(5)], axis=1).astype(np.float64)
     np.testing.assert_allclose(squared_norms(folded, 5), 1 + (sums**2).sum(axis=1), rtol=1e-5)
     weights, bias, _ = solve(folded, np.full(60, 2, dtype=np.float32), 5, 3, rng, 300)
-    oracle = LinearSVC(C=2, tol=1e-9, max_iter=100_000, random_state=0).fit(sums, rows.labels)
-    np.testing.assert_allclose(weights.T, oracle.coef_, atol=2e-3)
-    np.testing.assert_allclose(bias, oracle.intercept_, atol=2e-3)
+    assert_optimal(weights, bias, sums, rows.labels, atol=2e-3)
 
 
 def test_a_row_that_is_positive_for_no_output():
@@ -88,9 +89,7 @@ def test_a_row_that_is_positive_for_no_output():
     matrix, rows, rng = draw(n_classes=2)
     rows = rows._replace(labels=rows.labels - 1)
     weights, bias, _ = solve(rows, np.ones(60, dtype=np.float32), matrix.shape[1], 1, rng, 300)
-    oracle = LinearSVC(C=1, tol=1e-9, max_iter=100_000, random_state=0).fit(matrix.astype(np.float64), rows.labels)
-    np.testing.assert_allclose(weights[:, 0], oracle.coef_[0], atol=2e-4)
-    np.testing.assert_allclose(bias, oracle.intercept_, atol=2e-4)
+    assert_optimal(weights, bias, matrix, rows.labels, C=1)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

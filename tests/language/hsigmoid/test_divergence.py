@@ -10,23 +10,21 @@ import pytest
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp import HsigmoidLanguageModel
-from sklearn_hashnlp.language import LanguageSchedule, Regularization
+from sklearn_hashnlp.language import Regularization
 from sklearn_hashnlp.training import Schedule, StepLog
 from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VARIED, bytes_of, fitted, losses, make
 
 TWO = ["the cat sat on the mat", "the dog sat on the rug"]
 
 
-def test_divergence():
-    with pytest.raises(ValueError, match=r"diverged.*smaller learning_rate"):
-        fitted(learning_rate=1e30, optimizer="adam", hidden_layer="tanh", output="softmax", direct_connections=True)
+class Spoil(Callback):
+    def on_epoch_end(self, net, **kwargs):
+        net.module_.hidden_layer.bias.data.fill_(np.nan)
 
 
-def test_divergence_in_the_only_step():
-    options = {"max_epochs": 1, "batch_size": 512, "random_state": 0}
-    model = HsigmoidLanguageModel(learning_rate=500.0, schedule=LanguageSchedule(warmup_steps=0), **options)
-    with pytest.raises(ValueError, match=r"The perplexity of the training sentences is .*; it was 7.* before"):
-        model.fit(TWO * 10)
+def test_weights_that_are_nan_are_a_divergence():
+    with pytest.raises(ValueError, match=r"diverged.*perplexity of the training sentences is nan"):
+        make(max_epochs=1, callbacks=[Spoil()]).fit(SENTENCES)
 
 
 def test_no_perplexity_of_300_digits_is_printed(capsys):
@@ -48,7 +46,7 @@ class CountBatches(Callback):
 def test_a_training_that_diverges_ends_before_its_last_step():
     CountBatches.n_batches = 0
     model = make(learning_rate=3000.0, batch_size=1, regularization__max_grad_norm=None, callbacks=[CountBatches])
-    with pytest.raises(ValueError, match=r"diverged. Set a smaller learning_rate. The perplexity of the training"):
+    with pytest.raises(ValueError, match=r"smaller learning_rate. The perplexity .*; it was \d\.\d+ before"):
         model.fit(SENTENCES * 10)
     assert CountBatches.n_batches == 199  # the callback after the last is not called
 

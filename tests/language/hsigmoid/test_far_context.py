@@ -45,7 +45,7 @@ def test_sentences_before_count():
     alone, behind = (model.score_samples([*before, "paint it red"])[-1] for before in ([], ["a red door"]))
     assert behind > alone + 0.1
     assert behind > model.score_samples(["a blue door", "paint it red"])[-1] + 1
-    unaware = fitted(PAIRS, far_context=6, **OPTIONS)
+    unaware = fitted(PAIRS, far_context=6, **OPTIONS | {"max_epochs": 1})
     assert unaware.score_samples(["a blue door", "paint it red"])[-1] == unaware.score_samples(["paint it red"])[-1]
 
 

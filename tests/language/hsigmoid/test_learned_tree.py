@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel, Regularization, _hsigmoid_language_model
-from sklearn_hashnlp.language._trees import mean_hidden_states, word_clusters
+from sklearn_hashnlp.language._neural import mean_hidden_states, word_clusters
 from sklearn_hashnlp.training import TimeLimit
 from sklearn_hashnlp.training._callbacks import callbacks_of_kind
 from sklearn_hashnlp.training._fit import fit_net
@@ -24,24 +24,13 @@ def model():
     return HsigmoidLanguageModel(**SMALL, tree="random").fit(RARE)
 
 
-def test_vectors_are_means_of_the_hidden_layer(model):
-    vectors = mean_hidden_states(model.net_, model._tokenizer.read(RARE), len(model.vocabulary_) - 1)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, oracle.mean_hidden_states(model, RARE), atol=1e-6)
-    assert not vectors[model.vocabulary_["<unk>"]].any()  # which did not occur
-    np.testing.assert_allclose(
-        mean_hidden_states(model.net_, model._tokenizer.read(SENTENCES[:3]), len(vectors)),
-        oracle.mean_hidden_states(model, SENTENCES[:3]),
-        atol=1e-6,
-    )
-
-
-def test_context_vectors_are_these_means_for_all_words_of_the_vocabulary(model):
-    vectors = model.context_vectors(RARE)
+@pytest.mark.parametrize("sentences", [RARE, SENTENCES[:3]], ids=len)
+def test_context_vectors_are_means_of_the_hidden_layer(model, sentences):
+    vectors = model.context_vectors(sentences)
     assert vectors.shape == (len(model.vocabulary_), SMALL["hidden_size"])
     assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors[:-1], oracle.mean_hidden_states(model, RARE), atol=1e-6)
-    assert not vectors[model.vocabulary_["<s>"]].any()
+    np.testing.assert_allclose(vectors[:-1], oracle.mean_hidden_states(model, sentences), atol=1e-6)
+    assert not vectors[[model.vocabulary_["<s>"], model.vocabulary_["<unk>"]]].any()  # they did not occur
 
 
 def test_another_model_takes_the_tree(model):
@@ -67,11 +56,10 @@ def test_the_name_trains_a_network_for_two_epochs_and_learns_the_tree_from_it(op
     assert model.tree == "learned"
 
 
-def test_nothing_to_read_is_refused(model):
+@pytest.mark.parametrize("method", ["learned_tree", "context_vectors"])
+def test_nothing_to_read_is_refused(model, method):
     with pytest.raises(ValueError, match="found no word to read"):
-        model.learned_tree([])
-    with pytest.raises(ValueError, match="found no word to read"):
-        model.context_vectors([])
+        getattr(model, method)([])
 
 
 def test_the_small_network_takes_its_part_of_the_time(monkeypatch):

@@ -1,4 +1,4 @@
-"""Parameters: "auto", rates and schedules of the optimizer, trees, values that are refused."""
+"""Parameters: "auto", rates and schedules of the optimizer, trees, bundles, values that are refused."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pytest
 import torch
 from skorch.callbacks import Callback, GradientNormClipping
 
-from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
 from sklearn_hashnlp.language._bundles import auto_settings
 from sklearn_hashnlp.language._net import WindowDataset
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 from sklearn_hashnlp.trees import complete_tree, random_tree
-from tests.language.hsigmoid.small_models import SENTENCES, VALID, bytes_of, fitted, losses, make
+from tests.language.hsigmoid.small_models import SENTENCES, SMALL, VALID, bytes_of, fitted, losses, make
 
 TINY = {"order": 3, "embedding_dim": 4, "hidden_size": 8, "random_state": 0}
 
@@ -164,17 +164,10 @@ def test_weights_decay_and_biases_do_not(optimizer):
     assert not torch.equal(plain.hidden_layer.weight, decayed.hidden_layer.weight)
 
 
-def test_gradient_clipping_of_skorch_names_the_parameter():
-    with pytest.raises(ValueError, match=r"GradientNormClipping cannot clip sparse gradients\. Set max_grad_norm"):
-        make(callbacks=[GradientNormClipping(1.0)]).fit(SENTENCES)
-
-
 def test_a_tree_of_the_user():
     tree = random_tree(9, random_state=3)
     model = fitted(tree=tree)
     assert model.net_.module_.output_layer.tree == tree
-    with pytest.raises(ValueError, match="the tree has 5 classes, and 9 words can be predicted"):
-        fitted(tree=complete_tree(5))
 
 
 @pytest.mark.parametrize(
@@ -196,6 +189,8 @@ def test_a_tree_of_the_user():
         ({"early_stopping": EarlyStopping()}, "has no accuracy to monitor"),
         ({"checkpoint_dir": ("folder", "none")}, "must be a path, or a tuple of a path and 'all' or 'best'"),
         ({"schedule": Schedule(average=True), "checkpoint_dir": "folder", "resume": True}, "an average of weights"),
+        ({"callbacks": [GradientNormClipping(1.0)]}, r"GradientNormClipping cannot clip .*\. Set max_grad_norm"),
+        ({"tree": complete_tree(5)}, "the tree has 5 classes, and 9 words can be predicted"),
         ({"resume": True}, r"resume=True\) needs checkpoint_dir"),
         ({"schedule__plateau": (0, 0.5)}, "The 'plateau' of"),
         ({"vocabulary": {"a": 7}}, "vocabulary must give its 1 words the ids"),
@@ -204,3 +199,66 @@ def test_a_tree_of_the_user():
 def test_parameters_that_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         fitted(**options)
+
+
+def fit_defaults(**options):
+    return HsigmoidLanguageModel(**SMALL | options).fit(SENTENCES, X_valid=VALID)
+
+
+@pytest.mark.parametrize(
+    ("value", "fields"),
+    [
+        ({"regularization": "auto"}, {"regularization": Regularization(0.35, 0.1, 0.0, 0.0, 0.5)}),
+        ({"regularization": None}, {"regularization": Regularization(0.0, 0.0, 0.0, 0.0, None)}),
+        ({"schedule": "auto"}, {"schedule": Schedule("linear", warmup_steps=100)}),
+        ({"schedule": LanguageSchedule()}, {"schedule": Schedule("linear", warmup_steps=100)}),
+        ({"schedule": None}, {"schedule": LanguageSchedule("constant", warmup_steps=0)}),
+        ({"early_stopping": "valid_loss"}, {"early_stopping": EarlyStopping("valid_loss", 2, 0.1)}),
+    ],
+    ids=str,
+)
+def test_a_value_stands_for_these_fields(value, fields):
+    (bundle,) = fields.values()
+    before = bundle.get_params()
+    model, other = fit_defaults(max_epochs=6, **value), fit_defaults(max_epochs=6, **fields)
+    assert bytes_of(model) == bytes_of(other)
+    assert losses(model) == losses(other)
+    assert bundle.get_params() == before
+
+
+def test_bundles_are_saved_with_the_model(tmp_path):
+    bundles = {
+        "regularization": Regularization(0.2, weight_decay=1e-4),
+        "schedule": LanguageSchedule(plateau=(1, 0.5), bias_learning_rate=2.0),
+        "early_stopping": EarlyStopping("valid_loss", 3, 0.2),
+    }
+    tuples = {"direct_connections": ("hashed", 99), "hidden_layer": ("residual", 2), "embedding": ("hash", 99, 50)}
+    save_model(fit_defaults(**bundles, **tuples), tmp_path / "lm")
+    loaded = load_model(tmp_path / "lm")
+    assert {name: getattr(loaded, name) for name in bundles | tuples} == bundles | tuples
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "sgd"])
+def test_weights_are_averaged(optimizer):
+    class Weights(Callback):
+        def on_batch_end(self, net, training=False, **kwargs):
+            if training:
+                weights.append(net.module_.hidden_layer.weight.detach().numpy().copy())
+
+    weights: list[np.ndarray] = []
+    options = {"optimizer": optimizer, "learning_rate": 0.01, "direct_connections": ("hashed", 99)}
+    model = make(**options, schedule=Schedule(average=True), callbacks=[Weights()]).fit(SENTENCES)
+    expected = np.mean(weights[-(len(weights) // 4) :], axis=0)
+    np.testing.assert_allclose(model.net_.module_.hidden_layer.weight.detach().numpy(), expected, atol=1e-6)
+
+
+def test_the_last_weights_can_be_kept(tmp_path):
+    stopping = EarlyStopping("valid_loss", patience=None, restore_best=False)
+    options = {"learning_rate": 1.0, "max_epochs": 5}
+    model = make(**options, early_stopping=stopping).fit(SENTENCES, X_valid=VALID)
+    assert losses(model, "valid_loss")[-1] > min(losses(model, "valid_loss"))
+    assert bytes_of(model) == bytes_of(make(**options).fit(SENTENCES, X_valid=VALID))
+    options |= {"early_stopping": stopping, "checkpoint_dir": tmp_path, "resume": True}
+    for n_epochs in (3, 5, 5):
+        resumed = make(**options | {"max_epochs": n_epochs}).fit(SENTENCES, X_valid=VALID)
+    assert bytes_of(resumed) == bytes_of(model)

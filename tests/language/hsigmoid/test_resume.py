@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -172,23 +167,6 @@ def test_validation_sentences_are_the_same_when_resumed(tmp_path):
     assert model.history_[:2] == first.history_
 
 
-class Interrupt(Callback):
-    def on_batch_begin(self, net, training=False, **kwargs):
-        if training and len(net.history) == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
-
-def test_an_interrupt(tmp_path):
-    model = make(max_epochs=9, callbacks=[Interrupt()], checkpoint_dir=tmp_path, early_stopping="valid_loss")
-    model.set_params(early_stopping=EarlyStopping("valid_loss", patience=None))
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(SENTENCES, X_valid=VALID)
-    assert len(model.history_) == 2
-    assert -model.score(VALID) == pytest.approx(min(losses(model, "valid_loss")), rel=1e-6)
-    model.set_params(callbacks=None, resume=True, max_epochs=4).fit(SENTENCES, X_valid=VALID)
-    assert len(model.history_) == 4
-
-
 def into(folder, **options):
     return make(**{"max_epochs": 2, "checkpoint_dir": folder, "resume": True} | options)
 
@@ -233,26 +211,3 @@ def test_the_digest_of_the_windows_is_saved(tmp_path):
     model = into((tmp_path, "all")).fit(SENTENCES)
     assert load_model(tmp_path / "epoch-00001")._trained_on == model._trained_on is not None
     assert model.partial_fit(SENTENCES)._trained_on is None
-
-
-def test_a_process_that_is_killed_outright(tmp_path):
-    code = (
-        "import sys; from tests.language.hsigmoid.small_models import *\n"
-        "make(checkpoint_dir=sys.argv[1], max_epochs=10_000).fit(SENTENCES)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=Path(__file__).parents[3])
-    try:
-        deadline = time.monotonic() + 120
-        while not (tmp_path / "epoch-00003").exists() and time.monotonic() < deadline and process.poll() is None:
-            time.sleep(0.002)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-    checkpoints = sorted(path for path in tmp_path.iterdir() if path.name.startswith("epoch-"))
-    assert checkpoints
-    last = len(load_model(checkpoints[-1]).history_)
-    options = {"max_epochs": last + 2}
-    resumed = into(tmp_path, **options).fit(SENTENCES)
-    whole = make(**options).fit(SENTENCES)
-    assert bytes_of(resumed) == bytes_of(whole)
-    assert not list(tmp_path.glob(".unfinished*"))

@@ -23,6 +23,10 @@ def counting():
     return [KneserNeyLanguageModel(order=2), CacheLanguageModel()]
 
 
+def counts(**options):
+    return InterpolatedLanguageModel(counting(), **options)
+
+
 def test_clones_are_fitted_with_the_vocabulary_of_the_first():
     members = [KneserNeyLanguageModel(order=3, max_features=4), network(), CacheLanguageModel(min_count=9)]
     model = InterpolatedLanguageModel(members).fit(TRAIN, X_valid=VALID)
@@ -36,7 +40,7 @@ def test_clones_are_fitted_with_the_vocabulary_of_the_first():
 
 def test_mixtures_in_mixtures_are_fitted_with_the_vocabulary_of_the_first():
     first = KneserNeyLanguageModel(order=3, min_count=30, special_tokens=("<b>", "<e>", "<unk>"))
-    inner = InterpolatedLanguageModel([InterpolatedLanguageModel(counting()), CacheLanguageModel(reset="sentence")])
+    inner = InterpolatedLanguageModel([counts(), CacheLanguageModel(reset="sentence")])
     model = InterpolatedLanguageModel([first, inner]).fit(TRAIN, X_valid=VALID)
     deepest = model.models_[1].models_[0]
     assert len(model.vocabulary_) < 6 + 3
@@ -58,14 +62,14 @@ def test_a_mixture_of_fitted_models_in_a_mixture_keeps_its_vocabulary():
 
 
 def test_the_last_sentences_are_validation_text_where_there_is_no_other():
-    model = InterpolatedLanguageModel(counting(), validation_fraction=0.25).fit(TRAIN)
-    split = InterpolatedLanguageModel(counting()).fit(TRAIN[:60], X_valid=TRAIN[60:])
+    model = counts(validation_fraction=0.25).fit(TRAIN)
+    split = counts().fit(TRAIN[:60], X_valid=TRAIN[60:])
     assert model.weights_.tobytes() == split.weights_.tobytes()
     assert model.score_samples(UNSEEN).tobytes() == split.score_samples(UNSEEN).tobytes()
-    everything = InterpolatedLanguageModel(counting(), weights="equal").fit(TRAIN)
+    everything = counts(weights="equal").fit(TRAIN)
     assert len(everything.models_[0].vocabulary_) == len(KneserNeyLanguageModel().fit(TRAIN).vocabulary_)
     with pytest.raises(ValueError, match="cannot split validation sentences off 1"):
-        InterpolatedLanguageModel(counting()).fit(["a b"])
+        counts().fit(["a b"])
 
 
 def test_words_that_only_one_model_has_are_named():
@@ -83,7 +87,7 @@ def test_special_tokens_are_those_of_the_first():
     models = [KneserNeyLanguageModel(order=2, special_tokens=("<b>", "<e>", "<unk>")), CacheLanguageModel()]
     sentences = [f"<b> {sentence} <e>" for sentence in TRAIN]
     model = InterpolatedLanguageModel(models).fit(sentences, X_valid=VALID)
-    plain = InterpolatedLanguageModel(counting()).fit(TRAIN, X_valid=VALID)
+    plain = counts().fit(TRAIN, X_valid=VALID)
     np.testing.assert_allclose(model.score_samples(UNSEEN), plain.score_samples(UNSEEN))
     assert "<e>" in model.vocabulary_
     assert "</s>" not in model.vocabulary_
@@ -97,31 +101,19 @@ def test_special_tokens_are_those_of_the_first():
     [
         (lambda: InterpolatedLanguageModel([]).fit(TRAIN), ValueError, "at least one language model"),
         (lambda: InterpolatedLanguageModel([1]).fit(TRAIN), TypeError, r"mixes language models, got 1 as models\[0\]"),
-        (lambda: InterpolatedLanguageModel(counting()).fit(), ValueError, "needs X, sentences to fit"),
-        (lambda: InterpolatedLanguageModel(counting(), weights=[1.0]).fit(TRAIN), ValueError, "1 numbers for 2 models"),
-        (lambda: InterpolatedLanguageModel(counting(), weights=[0.5, 0.6]).fit(TRAIN), ValueError, "sum to 1"),
-        (lambda: InterpolatedLanguageModel(counting(), weights=[1.5, -0.5]).fit(TRAIN), ValueError, "at least 0"),
-        (lambda: InterpolatedLanguageModel(counting(), weights=["a", "b"]).fit(TRAIN), ValueError, "must be numbers"),
-        (
-            lambda: InterpolatedLanguageModel(counting(), weights="equal", frequency_bins=True).fit(TRAIN),
-            ValueError,
-            "set weights='em', got 'equal'",
-        ),
-        (lambda: InterpolatedLanguageModel(counting(), prefit=True).fit(X_valid=VALID), NotFittedError, "KneserNey"),
-        (lambda: InterpolatedLanguageModel(counting()).fit(TRAIN, X_valid=[]), ValueError, "X is empty"),
-        (lambda: InterpolatedLanguageModel(counting()).fit("a b"), TypeError, "a single str is ambiguous"),
+        (lambda: counts().fit(), ValueError, "needs X, sentences to fit"),
+        (lambda: counts(weights=[1.0]).fit(TRAIN), ValueError, "1 numbers for 2 models"),
+        (lambda: counts(weights=[0.5, 0.6]).fit(TRAIN), ValueError, "sum to 1"),
+        (lambda: counts(weights=[1.5, -0.5]).fit(TRAIN), ValueError, "at least 0"),
+        (lambda: counts(weights=["a", "b"]).fit(TRAIN), ValueError, "must be numbers"),
+        (lambda: counts(weights="equal", frequency_bins=True).fit(TRAIN), ValueError, "set weights='em', got 'equal'"),
+        (lambda: counts(prefit=True).fit(X_valid=VALID), NotFittedError, "KneserNey"),
+        (lambda: counts().fit(TRAIN, X_valid=[]), ValueError, "X is empty"),
+        (lambda: counts().fit("a b"), TypeError, "a single str is ambiguous"),
         (lambda: mixture().fit(), ValueError, "needs X_valid: sentences that the models were not trained on"),
         (lambda: mixture(frequency_bins=True).fit(X_valid=VALID), ValueError, "needs X: the training text"),
-        (
-            lambda: mixture().score(lambda: iter([(0, 1, 2, 3)])),
-            TypeError,
-            "reads sentences, and its reader gave the word ids",
-        ),
-        (
-            lambda: InterpolatedLanguageModel([network(padding="reference")]).fit(TRAIN, X_valid=VALID),
-            ValueError,
-            "padding='reference'. Fit it with padding='full'",
-        ),
+        (lambda: mixture().score(lambda: iter([(0, 1, 2, 3)])), TypeError, "its reader gave the word ids"),
+        (lambda: InterpolatedLanguageModel([network(padding="reference")]).fit(TRAIN), ValueError, "padding='full'"),
     ],
 )
 def test_errors_say_what_to_do(make, error, message):
@@ -138,7 +130,7 @@ def test_a_failed_fit_leaves_the_model():
 
 
 def test_parameters_of_models_are_searched():
-    model = InterpolatedLanguageModel(counting())
+    model = counts()
     assert model.get_params()["kneserneylanguagemodel__order"] == 2
     search = GridSearchCV(
         model,
@@ -161,7 +153,7 @@ def test_clones_of_mixtures_of_fitted_models_keep_these():
     copy = clone(model)
     assert copy.models[0] is model.models[0]
     assert copy.fit(TRAIN, X_valid=VALID).weights_.tobytes() == model.weights_.tobytes()
-    templates = InterpolatedLanguageModel(counting())
+    templates = counts()
     assert clone(templates).models[0] is not templates.models[0]
 
 
@@ -196,8 +188,8 @@ def test_a_copy_of_mixtures_in_mixtures_answers_alike(nested):
         ("context_keys", lambda keys: keys[::-1]),
         ("context_keys", lambda keys: keys[:-1]),
         ("context_keys", lambda keys: keys[:0]),
-        ("context_counts", lambda counts: counts * 0),
-        ("context_counts", lambda counts: counts.astype(np.float64)),
+        ("context_counts", lambda array: array * 0),
+        ("context_counts", lambda array: array.astype(np.float64)),
     ],
 )
 def test_damaged_models_are_refused(nested, name, change):
@@ -207,7 +199,7 @@ def test_damaged_models_are_refused(nested, name, change):
 
 
 def test_models_with_other_words_are_refused_when_they_are_loaded():
-    description, arrays = encode_model(InterpolatedLanguageModel(counting()).fit(TRAIN))
+    description, arrays = encode_model(counts().fit(TRAIN))
     [first, _] = description["state"]["models"]
     first["estimator"]["state"]["words"][2] = "strange"
     with pytest.raises(ModelFormatError, match="strange"):

@@ -8,7 +8,7 @@ import torch
 
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.optim import RowwiseAdagrad
-from sklearn_hashnlp.trees import huffman_tree, two_level_tree
+from sklearn_hashnlp.trees import complete_tree, huffman_tree, random_tree, two_level_tree
 
 from ..tree_layers import MIXED, batch_for, make
 
@@ -29,6 +29,19 @@ def test_copies_pickles_and_state_dicts_compute_the_same():
         RowwiseAdagrad(twin.parameters()).step()
         torch.nn.init.zeros_(twin.weight)
         assert torch.equal(layer(inputs, target, features)[0], expected)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_state_of_another_tree_is_refused(strict):
+    layer, other = make(complete_tree(9)), make(random_tree(9, random_state=1), seed=1)
+    before = copy.deepcopy(other.weight)
+    with pytest.raises(ValueError, match="another tree"):
+        torch.nn.Sequential(other).load_state_dict(torch.nn.Sequential(layer).state_dict(), strict=strict)
+    assert torch.equal(other.weight, before)
+    make(complete_tree(9), seed=1).load_state_dict(layer.state_dict())
+    state = {name: value for name, value in layer.state_dict().items() if name in ("weight", "bias")}
+    with pytest.raises(RuntimeError, match=r'Missing key.*"_extra_state"'):
+        make(complete_tree(9)).load_state_dict(state)
 
 
 def test_a_state_of_other_direct_connections_is_refused():

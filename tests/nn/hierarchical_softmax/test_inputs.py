@@ -50,6 +50,28 @@ def test_features_and_ignored_targets_of_any_leading_shape(shape, backend):
     assert make(complete_tree(7)).node_prob(nested[0]).shape == (*shape, 6)
 
 
+def test_a_row_without_a_batch():
+    layer = make(MIXED)
+    inputs, target, _ = batch_for(layer, 1)
+    output, loss = layer(inputs[0], target[0])
+    torch.testing.assert_close(output, layer.log_prob(inputs[0])[target[0]])
+    torch.testing.assert_close(loss, -output)
+    assert layer.topk(inputs[0], 2)[1].shape == (2,)
+    for classes in (layer.predict(inputs[0]), layer.predict(inputs[0], "greedy"), layer.sample(inputs[0])):
+        assert classes.shape == ()
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_the_loss_is_reduced_as_by_torchs_cross_entropy(reduction):
+    layer = make(MIXED, reduction=reduction, ignore_index=5)
+    inputs, target, _ = batch_for(layer, 6)
+    target[0] = 5
+    inputs, target = inputs.view(2, 3, -1), target.view(2, 3)
+    log_probs = layer.log_prob(inputs).movedim(-1, 1)
+    expected = torch.nn.functional.nll_loss(log_probs, target, ignore_index=5, reduction=reduction)
+    torch.testing.assert_close(layer(inputs, target).loss, expected)
+
+
 def test_a_batch_of_ignored_targets_alone():
     for reduction, loss in (("mean", torch.nan), ("sum", 0.0)):
         layer = make(MIXED, reduction=reduction)
@@ -60,44 +82,37 @@ def test_a_batch_of_ignored_targets_alone():
         make(MIXED, ignore_index=None)(torch.randn(2, 3).double(), torch.full((2,), -100))
 
 
-def test_wrong_arguments_are_refused():
-    layer, direct = make(complete_tree(7)), make(MIXED, n_direct=9)
-    inputs, target, features = batch_for(direct, 6)
-    for wrong in (7, -1):
-        with pytest.raises(ValueError, match=f"target must be between 0 and 6, got {wrong}"):
-            layer(inputs, target.clamp(max=6).index_fill(0, torch.tensor([3]), wrong))
-    with pytest.raises(ValueError, match=r"target must have shape \(6,\).*got \(5,\)"):
-        layer(inputs, target[:5])
-    with pytest.raises(TypeError, match=r"target must have an integer dtype, got torch.float32"):
-        layer(inputs, target.float())
-    for rows in (inputs[:, :2], inputs[0, 0], inputs[None, :, :1]):
-        with pytest.raises(ValueError, match=r"input must have shape \(\.\.\., 3\), got"):
-            layer.log_prob(rows)
-    with pytest.raises(TypeError, match="input must be a Tensor, got list"):
-        layer.topk(inputs.tolist(), 1)
-    with pytest.raises(TypeError, match=r"weight's dtype torch.float64, got torch.float32"):
-        layer.topk(inputs.float(), 1)
-    with pytest.raises(ValueError, match="are required with n_direct=9"):
-        direct(inputs, target)
-    with pytest.raises(ValueError, match="features must be None without direct connections"):
-        layer(inputs, target, features)
-    with pytest.raises(ValueError, match=r"features must have shape \(6, n_features\).*got \(5, 2\)"):
-        direct.predict(inputs, features=features[:5])
-    with pytest.raises(TypeError, match=r"features must have an integer dtype, got torch.float64"):
-        direct.sample(inputs, features.double())
-    for k in (0, 8):
-        with pytest.raises(ValueError, match=f"k must be between 1 and n_classes=7, got {k}"):
-            layer.topk(inputs, k)
-    with pytest.raises(ValueError, match="search must be 'exact' or 'greedy', got 'beam'"):
-        layer.predict(inputs, search="beam")
-    with pytest.raises(ValueError, match="but node 0 has 3"):
-        direct.node_prob(inputs, features)
-    with pytest.raises(TypeError, match="tree must be a SoftmaxTree, got int"):
-        HierarchicalSoftmax(7, 3)
-    with pytest.raises(ValueError, match="in_features must be 1 or more, got 0"):
-        HierarchicalSoftmax(MIXED, 0)
-    with pytest.raises(ValueError, match=r"reduction must be one of \('mean', 'sum', 'none'\), got 'max'"):
-        HierarchicalSoftmax(MIXED, 3, reduction="max")
-    for n_direct in (-1, 2**31):
-        with pytest.raises(ValueError, match=f"n_direct must be between 0 and 2147483647, got {n_direct}"):
-            HierarchicalSoftmax(MIXED, 3, n_direct=n_direct)
+BINARY, DIRECT = make(complete_tree(7)), make(MIXED, n_direct=9)
+INPUTS, TARGET, FEATURES = batch_for(DIRECT, 6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: BINARY(INPUTS, TARGET * 0 + 7), "target must be between 0 and 6, got 7"),
+        (lambda: BINARY(INPUTS, TARGET * 0 - 1), "target must be between 0 and 6, got -1"),
+        (lambda: BINARY(INPUTS, TARGET[:5]), r"target must have shape \(6,\).*got \(5,\)"),
+        (lambda: BINARY(INPUTS, TARGET.float()), r"target must have an integer dtype, got torch.float32"),
+        (lambda: BINARY(INPUTS, TARGET.tolist()), r"must be a Tensor of integers, got list\. Pass torch\.tensor"),
+        (lambda: BINARY.log_prob(INPUTS[:, :2]), r"input must have shape \(\.\.\., 3\), got"),
+        (lambda: BINARY.log_prob(INPUTS[0, 0]), r"input must have shape \(\.\.\., 3\), got"),
+        (lambda: BINARY.topk(INPUTS.tolist(), 1), "input must be a Tensor, got list"),
+        (lambda: BINARY.topk(INPUTS.float(), 1), r"weight's dtype torch.float64, got torch.float32"),
+        (lambda: BINARY.topk(INPUTS, 0), "k must be between 1 and n_classes=7, got 0"),
+        (lambda: BINARY.topk(INPUTS, 8), "k must be between 1 and n_classes=7, got 8"),
+        (lambda: BINARY.predict(INPUTS, search="beam"), "search must be 'exact' or 'greedy', got 'beam'"),
+        (lambda: BINARY(INPUTS, TARGET, FEATURES), "features must be None without direct connections"),
+        (lambda: DIRECT(INPUTS, TARGET), "are required with n_direct=9"),
+        (lambda: DIRECT.predict(INPUTS, features=FEATURES[:5]), r"must have shape \(6, n_features\).*got \(5, 2\)"),
+        (lambda: DIRECT.sample(INPUTS, FEATURES.double()), "features must have an integer dtype, got torch.float64"),
+        (lambda: DIRECT.node_prob(INPUTS, FEATURES), "but node 0 has 3"),
+        (lambda: HierarchicalSoftmax(7, 3), "tree must be a SoftmaxTree, got int"),
+        (lambda: HierarchicalSoftmax(MIXED, 0), "in_features must be 1 or more, got 0"),
+        (lambda: HierarchicalSoftmax(MIXED, 3, reduction="max"), "reduction must be one of .*, got 'max'"),
+        (lambda: HierarchicalSoftmax(MIXED, 3, n_direct=-1), "n_direct must be between 0 and 2147483647, got -1"),
+        (lambda: HierarchicalSoftmax(MIXED, 3, n_direct=2**31), "n_direct must be between 0 .*, got 2147483648"),
+    ],
+)
+def test_wrong_arguments_are_refused(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()

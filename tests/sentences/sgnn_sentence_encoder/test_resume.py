@@ -1,11 +1,6 @@
 """Training that is interrupted and resumed, bit for bit, and checkpoints of another training."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +11,7 @@ from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
 from sklearn_hashnlp.sentences._training import read_checkpoint
 from sklearn_hashnlp.text import SGNNProjector
 from sklearn_hashnlp.training import StepLog, TimeLimit
-from tests.sentence_texts import PARAGRAPHS, learned, make
+from tests.sentence_texts import PARAGRAPHS, bytes_of, learned, make
 from tests.sentences.callbacks import StopAfter, StopAtEnd, StopError
 
 
@@ -52,57 +47,9 @@ def make_one(name, callbacks=(), **options):
     return make(**given, **options, callbacks=[*callbacks, *logs])
 
 
-N_FIRST = 7  # steps of the first epoch
-
-
 @pytest.fixture(scope="module")
 def uninterrupted():
     return {name: learned(make_one(name).fit(PARAGRAPHS)) for name in OPTIONS}
-
-
-KILLS = """
-import os, signal, sys
-from skorch.callbacks import Callback
-from tests.sentences.sgnn_sentence_encoder.test_resume import KILLED, make_one
-from tests.sentence_texts import PARAGRAPHS, make
-
-class KillAfter(Callback):
-    def __init__(self, n_steps):
-        self.n_steps = n_steps
-
-    def on_batch_end(self, net, **kwargs):
-        self.n_steps -= 1
-        if self.n_steps == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-make(max_epochs=1).fit(PARAGRAPHS)  # loads everything once, before the forks
-for index, (name, n_steps) in enumerate(KILLED):
-    child = os.fork()
-    if not child:
-        options = {"checkpoint_dir": f"{sys.argv[1]}/{index}", "checkpoint_every": 0, "n_jobs": 2, "resume": True}
-        make_one(name, **options, callbacks=[KillAfter(n_steps)]).fit(PARAGRAPHS)
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-KILLED = [("heads", 12), ("best between", 13), ("report", 5)]
-
-
-@pytest.mark.slow  # a language model is killed in the quick tests; below, trainings stop by an exception
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-def test_a_killed_training_resumes_to_the_same_weights(tmp_path, uninterrupted):
-    root = Path(__file__).parents[3]
-    run = subprocess.run(
-        [sys.executable, "-c", KILLS, str(tmp_path)], capture_output=True, text=True, check=False, cwd=root
-    )
-    assert run.stdout.split() == [str(-signal.SIGKILL)] * len(KILLED), run.stderr
-    for index, (name, n_steps) in enumerate(KILLED):
-        folder = tmp_path / str(index)
-        state = load_model(folder)._training_state
-        assert (state.epoch > 0) == (n_steps > N_FIRST)
-        assert len(state.losses) == state.batch == n_steps - N_FIRST * state.epoch
-        options = {"checkpoint_dir": folder, "resume": True, "n_jobs": 2}
-        resumed = make_one(name, **options).fit(PARAGRAPHS)
-        assert learned(resumed) == uninterrupted[name], (name, n_steps)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -144,13 +91,8 @@ def test_a_training_that_stops_after_word_pretraining(tmp_path, uninterrupted, m
 def test_parameters_that_may_differ(tmp_path, uninterrupted):
     with pytest.raises(StopError):
         make(checkpoint_dir=tmp_path, checkpoint_every=0, callbacks=[StopAfter(9)]).fit(PARAGRAPHS)
-    others = {
-        "n_jobs": 2,
-        "random_state": None,
-        "callbacks": [TimeLimit(1e9)],
-        "checkpoint_every": 1e9,
-        "device": "auto",
-    }
+    others = {"n_jobs": 2, "random_state": None, "callbacks": [TimeLimit(1e9)], "checkpoint_every": 1e9}
+    others["device"] = "auto"
     resumed = make(**others, checkpoint_dir=str(tmp_path), resume=True).fit(PARAGRAPHS)
     assert learned(resumed) == uninterrupted["plain"]
     assert resumed.random_state is None
@@ -215,13 +157,8 @@ def test_folders_that_are_not_empty(tmp_path, folder):
 
 
 def test_default_bundles_are_the_same_as_auto(tmp_path):
-    parameters = {
-        "n_projections": 6,
-        "n_tables": 0,
-        "projection_dim": 16,
-        "checkpoint_dir": tmp_path,
-        "random_state": 0,
-    }
+    parameters = {"n_projections": 6, "n_tables": 0, "projection_dim": 16, "random_state": 0}
+    parameters["checkpoint_dir"] = tmp_path
     encoder = SGNNSentenceEncoder(**parameters, network=Network()).fit(PARAGRAPHS)
     again = SGNNSentenceEncoder(**parameters, objectives=Objectives(), resume=True).fit(PARAGRAPHS)
     assert learned(again) == learned(encoder)
@@ -272,3 +209,32 @@ def test_checkpoints_do_not_hold_functions_and_generators(tmp_path):
     assert (loaded.callbacks, loaded.scoring, loaded.random_state, loaded.sentence_splitter) == (None,) * 4
     assert learned(loaded) == learned(encoder)
     assert json.loads((tmp_path / "parameters.json").read_text())["model"]["class"] == "SGNNSentenceEncoder"
+
+
+NETWORKS = [
+    {},
+    {"objectives__masked_weight": 1.0, "network__n_layers": 2, "network__depths": 2, "init": "random"},
+    {"n_tables": 0, "n_components_removed": 0},
+    {"context_weight": 0.0},
+    {"context_weight": 1.0, "network__pooling": "attention"},
+]
+
+
+@pytest.mark.parametrize("options", NETWORKS, ids=str)
+def test_copies(tmp_path, options):
+    encoder = make(**options).fit(PARAGRAPHS)
+    save_model(encoder, tmp_path / "bare")
+    if options.get("context_weight") == 0.0:
+        with pytest.raises(ValueError, match="this model has no training state"):
+            save_model(encoder, tmp_path / "folder", training_state=True)
+    save_model(encoder, tmp_path / "folder", training_state=options.get("context_weight") != 0.0)
+    expected, trained_on = bytes_of(encoder), []
+    for other in (load_model(tmp_path / "folder"), load_model(tmp_path / "bare")):
+        assert bytes_of(other) == expected
+        assert other.get_params() == encoder.get_params()
+        for name in ("history_", "log_", "n_parameters_", "waiting_share_"):
+            assert getattr(other, name) == getattr(encoder, name)
+        trained_on.append(bytes_of(other.partial_fit(PARAGRAPHS[:9])))
+    # With what the optimizer has gathered it goes on as the first would.
+    assert bytes_of(encoder.partial_fit(PARAGRAPHS[:9])) == trained_on[0]
+    assert (trained_on[1] != trained_on[0]) == (options.get("context_weight") != 0.0)

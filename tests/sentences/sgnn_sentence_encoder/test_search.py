@@ -1,7 +1,8 @@
-"""Search by similarity, and the weight of the context, which can be changed after training."""
+"""The weight of the context, which can be changed after training, and searches for vectors in place of texts."""
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ PARAGRAPHS = [
     "Shares fell sharply. Investors sold their shares.",
     "The dog barks at the cat. The cat runs away.",
 ] * 4
+TEXTS = ["The cat sleeps all day.", "Shares fell sharply.", "The dog barks at the cat.", "It rains.", ""]
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +61,49 @@ def test_an_encoder_of_one_part_says_that_the_other_was_not_trained() -> None:
 
 def test_few_sentences_are_not_emptied_of_what_they_have_in_common(encoder: SGNNSentenceEncoder) -> None:
     assert len(encoder.net_.module_.network.common) == 0
+
+
+def _assert_same(found: tuple[np.ndarray, np.ndarray], expected: tuple[np.ndarray, np.ndarray]) -> None:
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-5)
+
+
+def test_a_search_takes_vectors_in_place_of_queries_and_of_texts(encoder: SGNNSentenceEncoder) -> None:
+    vectors, expected = encoder.transform(TEXTS), encoder.most_similar(TEXTS[:2], TEXTS)
+    for queries in (TEXTS[:2], vectors[:2], vectors[:2].astype(np.float64) * 3):
+        for texts in (TEXTS, vectors, vectors * 2):
+            _assert_same(encoder.most_similar(queries, texts), expected)
+    assert encoder.most_similar(vectors[:0], vectors)[0].shape == (0, 5)
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_a_search_takes_frames_of_vectors_and_of_one_column_of_texts(
+    encoder: SGNNSentenceEncoder, container: str
+) -> None:
+    frames = pytest.importorskip(container)
+    expected = encoder.most_similar(TEXTS[:2], TEXTS)
+    copied = deepcopy(encoder).set_output(transform=container)
+    vectors = copied.transform(TEXTS)
+    assert isinstance(vectors, frames.DataFrame)
+    _assert_same(copied.most_similar(vectors[:2], vectors), expected)
+    column = frames.DataFrame({"text": TEXTS})
+    _assert_same(copied.most_similar(column[:2], column), expected)
+
+
+def test_vectors_of_another_encoder_are_refused(encoder: SGNNSentenceEncoder) -> None:
+    good, other = encoder.transform(TEXTS), np.ones((2, 3))
+    for queries, texts, name in ((other, good, "queries"), (good, other, "texts")):
+        with pytest.raises(ValueError, match=f"the vectors of {name} have 3 columns and this encoder's have 48"):
+            encoder.most_similar(queries, texts)
+    with pytest.raises(ValueError, match="Input queries contains NaN"):
+        encoder.most_similar(good[:1] * np.nan, good)
+
+
+def test_similarities_are_from_minus_one_to_one(encoder: SGNNSentenceEncoder) -> None:
+    texts = [f"{text} {number}" for text in TEXTS[:4] for number in range(60)]
+    same = encoder.similarity(texts, texts)
+    nearest = encoder.most_similar(texts, texts, k=1)[1]
+    for cosines in (same, nearest):
+        assert cosines.dtype == np.float32
+        assert np.isfinite(np.arccos(cosines)).all()
+        np.testing.assert_allclose(cosines, 1, atol=1e-5)

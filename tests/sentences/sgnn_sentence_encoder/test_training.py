@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from skorch.callbacks import Callback
 
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.training import StepLog, TimeLimit
@@ -99,34 +100,28 @@ def test_scoring_does_not_change_the_training():
     assert 0 < encoder.waiting_share_ < 1
 
 
-@pytest.mark.parametrize("best", [3, 5, 7])
-def test_the_best_weights_are_restored(best):
-    vectors = []
-
-    def scoring(encoder):
-        vectors.append(bytes_of(encoder))
-        return 1.0 if len(vectors) == best else 0.5
-
-    encoder = make(scoring=scoring, callbacks=[StepLog(3)]).fit(PARAGRAPHS)
-    assert len(encoder.log_) == len(vectors) >= 8
-    assert [entry["stage"] for entry in encoder.log_[:3]] == ["untrained", "words", "sentences"]
-    assert [entry["score"] for entry in encoder.log_].index(1.0) == best - 1
-    assert bytes_of(encoder) == vectors[best - 1]
-    assert len(set(vectors)) == len(vectors)
-
-
 # Weights before the second stage are not restored; of equal scores the first is the best, and NaN never is.
-@pytest.mark.parametrize(("scores", "best"), [([0.0, 1.0, -3.0], 2), ([0.0, 0.0, math.nan, 0.2, 0.2, math.nan], 3)])
-def test_which_weights_are_the_best(scores, best):
+BEST = [
+    *(([0.5] * best + [1.0], best) for best in (2, 4, 6)),
+    ([0.0, 1.0, -3.0], 2),
+    ([0.0, 0.0, math.nan, 0.2, 0.2, math.nan], 3),
+    ([math.nan] * 99, -1),
+]
+
+
+@pytest.mark.parametrize(("scores", "best"), BEST)
+def test_the_best_weights_are_restored(scores, best):
     vectors = []
 
     def scoring(encoder):
         vectors.append(bytes_of(encoder))
         return scores[len(vectors) - 1] if len(vectors) <= len(scores) else -float(len(vectors))
 
-    assert bytes_of(make(scoring=scoring, callbacks=[StepLog(3)]).fit(PARAGRAPHS)) == vectors[best]
-    only_nan = make(scoring=lambda encoder: math.nan, callbacks=[StepLog(3)]).fit(PARAGRAPHS)
-    assert bytes_of(only_nan) == bytes_of(fitted())
+    encoder = make(scoring=scoring, callbacks=[StepLog(3)]).fit(PARAGRAPHS)
+    assert bytes_of(encoder) == vectors[best]
+    assert len(encoder.log_) == len(vectors) == len(set(vectors)) >= 8
+    assert [entry["stage"] for entry in encoder.log_[:3]] == ["untrained", "words", "sentences"]
+    np.testing.assert_array_equal([entry["score"] for entry in encoder.log_[: len(scores)]], scores[: len(vectors)])
 
 
 @pytest.mark.parametrize("score", [None, "high", [1.0, 2.0]])
@@ -135,3 +130,48 @@ def test_scoring_must_return_a_number(score):
     with pytest.raises(TypeError, match="SGNNSentenceEncoder: scoring must return a number, higher is better; got"):
         encoder.fit(PARAGRAPHS)
     assert not hasattr(encoder, "log_")
+
+
+def test_a_stream():
+    encoder = make(callbacks=[TimeLimit(1e-9)], max_epochs=7)
+    for _ in range(3):
+        assert encoder.partial_fit(iter(PARAGRAPHS)) is encoder
+    assert [entry["epoch"] for entry in encoder.history_] == [1, 2, 3]
+    losses = [entry["train_loss"] for entry in encoder.history_]
+    assert losses[2] < losses[0]
+    assert len(encoder.log_) == 3
+    common, rare = encoder.net_.module_.network.common, encoder._reader
+    before = bytes_of(encoder)
+    encoder.partial_fit(["Words that nobody knows. They know nobody."])
+    assert bytes_of(encoder) != before
+    assert encoder.net_.module_.network.common is common
+    assert encoder._reader is rare
+    assert bytes_of(make().partial_fit(PARAGRAPHS)) == bytes_of(make(max_epochs=5, n_jobs=2).partial_fit(PARAGRAPHS))
+
+
+def test_a_stream_has_another_order_each_time():
+    orders = []
+
+    class Orders(Callback):
+        def on_epoch_begin(self, net, **kwargs):
+            orders.append([])
+
+        def on_batch_begin(self, net, batch=None, **kwargs):
+            orders[-1].append(batch.batch.weights.sum().item())
+
+    encoder = make(callbacks=[Orders()]).fit(PARAGRAPHS)
+    for _ in range(2):
+        encoder.partial_fit(PARAGRAPHS)
+    assert len({tuple(order) for order in orders}) == len(orders) == 4
+
+
+def test_a_stream_is_watched_by_the_monitor():
+    asked = []
+
+    def scoring(encoder):
+        asked.append(encoder)
+        return 0.0
+
+    encoder = make(scoring=scoring).partial_fit(PARAGRAPHS)
+    assert [entry["stage"] for entry in encoder.log_] == ["untrained", "words", "sentences"]
+    assert all(one is encoder for one in asked)

@@ -1,15 +1,113 @@
-"""An explanation as HTML: the text with colors, and a table of n-grams for each label."""
+"""Views of an explanation: the text with colors, and a table of n-grams, on a terminal and as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from sklearn_hashnlp.inspection._aligned_text import visible, visible_ngram
-from sklearn_hashnlp.inspection._label_view import LabelView
+
+
+class NgramRow(NamedTuple):
+    """An n-gram in the table of a label."""
+
+    value: float  # its contribution
+    ngram: str
+    kind: str  # "" if all n-grams are of one kind
+    n_times: int
+    shared_with: tuple[str, ...]
+
+
+class LabelView(NamedTuple):
+    """The score of a label, the text with a weight for each character, and the most important n-grams."""
+
+    name: str
+    score: float
+    probability: float | None
+    bias: float
+    text: str
+    weights: NDArray[np.float64]  # (n_characters,)
+    rows: list[NgramRow]
+    n_more: int  # number of n-grams that are not in the rows
+    value_of_more: float  # sum of their contributions
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The weights of the characters divided by the largest magnitude."""
+        return self.weights / (float(np.abs(self.weights).max(initial=0.0)) or 1.0)
+
+    def length(self, row: NgramRow) -> float:
+        """Return the length of the bar of a row, relative to the longest."""
+        return abs(row.value) / (max(abs(other.value) for other in self.rows) or 1.0)
+
+
+def label_name(label: object) -> str:
+    """Format a label, or a list of labels."""
+    return ", ".join(map(str, label)) or "no label" if isinstance(label, list) else str(label)
+
+
+_MIN_SHARE = 0.15  # of the largest weight; characters with less have no color
+_STRONG_SHARE = 0.5
+_BAR = 12  # characters
+# Colors of the 256-color palette that are readable with light and dark themes.
+_FOR, _STRONGLY_FOR = "black on color(153)", "white on color(25)"
+_AGAINST, _STRONGLY_AGAINST = "black on color(223)", "white on color(130)"
+
+
+def explanation_table(views: Sequence[LabelView]) -> RenderableType:
+    """Return views of labels, one below the other."""
+    parts: list[RenderableType] = []
+    for view in views:
+        title = Text(visible(view.name), style="bold").append(f"  score {view.score:+z.3f}", style="not bold")
+        if view.probability is not None:
+            title.append(f"  probability {view.probability:.3f}", style="not bold")
+        parts += [title, _colored_text(view), _ngram_table(view)]
+    return Group(*parts)
+
+
+def _colored_text(view: LabelView) -> Text:
+    colored = Text()
+    for character, share in zip(view.text, view.shares.tolist(), strict=True):
+        colored.append(character if character in "\n\t" else visible(character), style=_style(share))
+    return colored
+
+
+def _style(share: float) -> str:
+    if abs(share) < _MIN_SHARE:
+        return ""
+    if abs(share) < _STRONG_SHARE:
+        return _FOR if share > 0 else _AGAINST
+    return _STRONGLY_FOR if share > 0 else _STRONGLY_AGAINST
+
+
+def _ngram_table(view: LabelView) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for row in view.rows:
+        name = Text(visible_ngram(row.ngram))
+        if row.kind:
+            name.append(f"  {row.kind}", style="dim")
+        if row.n_times > 1:
+            name.append(f"  {row.n_times} times", style="dim")
+        if row.shared_with:
+            name.append(f"  in one column with {', '.join(map(visible_ngram, row.shared_with))}", style="dim")
+        bar = Text("█" * round(_BAR * view.length(row)), style="blue" if row.value > 0 else "yellow")
+        table.add_row(f"{row.value:+z.3f}", bar, name)
+    if view.n_more:
+        table.add_row(f"{view.value_of_more:+z.3f}", "", Text(f"{view.n_more:,} more n-grams", style="dim"))
+    table.add_row(f"{view.bias:+z.3f}", "", Text("bias", style="dim"))
+    return table
+
 
 _N_LEVELS = 12  # number of levels of each color
 _MAX_OPACITY = 0.6  # keeps black and white text readable
@@ -49,11 +147,11 @@ def _label_html(view: LabelView, *, is_open: bool) -> str:
     probability = "" if view.probability is None else f", probability {view.probability:.3f}"
     return (
         f"<details{' open' if is_open else ''}><summary><b>{_escaped(view.name)}</b>: score {view.score:+z.3f}"
-        f'{probability}</summary><div class="text" dir="auto">{_colored(view)}</div>{_table(view)}</details>'
+        f'{probability}</summary><div class="text" dir="auto">{_colored_html(view)}</div>{_table_html(view)}</details>'
     )
 
 
-def _colored(view: LabelView) -> str:
+def _colored_html(view: LabelView) -> str:
     """Return the text with a background color for each run of characters of similar weight."""
     levels = np.rint(_N_LEVELS * view.shares).astype(int).tolist()
     parts = []
@@ -69,7 +167,7 @@ def _colored(view: LabelView) -> str:
     return "".join(parts)
 
 
-def _table(view: LabelView) -> str:
+def _table_html(view: LabelView) -> str:
     rows = []
     for row in view.rows:
         notes = [row.kind] if row.kind else []
