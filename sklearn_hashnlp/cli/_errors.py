@@ -167,6 +167,9 @@ def _usage_message(error: Any) -> str:
     validation_errors = getattr(error.__cause__, "errors", None)  # of pydantic, in newer versions of typer
     if parameter is None or validation_errors is None:
         message = " ".join(error.format_message().removeprefix("Invalid value: ").split())
+        parameters = [] if error.ctx is None else error.ctx.command.params
+        if type(error).__name__ == "NoSuchOption" and any(one.name == "settings" for one in parameters):
+            message += "; parameters are set by --set NAME=VALUE, and listed by --parameters"
         return message if message.endswith((".", "?")) else f"{message}."
     [first, *_] = validation_errors()
     limits = first.get("ctx", {})

@@ -12,10 +12,11 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from sklearn_hashnlp.cli._options import ComputeDevice, Device, OptionGroup, Seed, check_device
+from sklearn_hashnlp.cli._options import ComputeDevice, Device, OptionGroup, check_device
 from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 _LITERALS = ("(", "[", "{", "'", '"')  # first characters of values that must be Python literals
+_OBJECTS = ("callbacks", "pretrained", "scoring", "sentence_splitter")  # which cannot be typed
 _MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")  # of docstrings, such as :class:`~module.Name`
 
 Bundles = Mapping[str, Any]
@@ -30,7 +31,10 @@ class Training(OptionGroup):
     learning_rate: Annotated[
         float | None, typer.Option(metavar="RATE", help="Learning rate. Default: the estimator's.")
     ] = None
-    seed: Seed = 0
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model. Default: 0."),
+    ] = None
     device: ComputeDevice = Device.cpu
     settings: Annotated[
         list[str] | None,
@@ -41,9 +45,22 @@ class Training(OptionGroup):
         ),
     ] = None
 
+    @property
+    def random_state(self) -> int:
+        """The seed, also if it was not given."""
+        return 0 if self.seed is None else self.seed
+
+    def refuse(self, reason: str, **more: Any) -> None:
+        """Raise an error of usage for a given option of a model that has no such parameter."""
+        device = None if self.device is Device.cpu else self.device
+        given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed, "device": device} | more
+        for name, value in given.items():
+            if value not in (None, False):
+                raise typer.BadParameter(f"{reason} has no --{name.replace('_', '-')}.")
+
     def configure(self, estimator: Any, bundles: Bundles | None = None, **more: Any) -> None:
         """Set the parameters of an estimator or of the last step of a pipeline; None keeps the default."""
-        given = {"max_epochs": self.epochs, "learning_rate": self.learning_rate, "random_state": self.seed}
+        given = {"max_epochs": self.epochs, "learning_rate": self.learning_rate, "random_state": self.random_state}
         given |= {"device": self.device.value} | more
         trained = estimator[-1] if hasattr(estimator, "steps") else estimator
         trained.set_params(**{name: value for name, value in given.items() if value is not None})
@@ -68,7 +85,7 @@ def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterato
         return
     descriptions = _descriptions(type(estimator))
     for name in inspect.signature(type(estimator)).parameters:
-        if name == "callbacks":  # objects, which cannot be typed
+        if name in _OBJECTS:
             continue
         value = getattr(estimator, name)
         yield Parameter(prefix + name, value, descriptions.get(name, ""))
@@ -147,6 +164,8 @@ def _read_setting(setting: str, caller: str, names: list[str]) -> tuple[str, Any
         )
         hint = f" Did you mean {' or '.join(similar[:2])}?" if similar else ""
         raise typer.BadParameter(f"--set: {caller} has no parameter {name!r}.{hint} --parameters lists all of them.")
+    if text in ("true", "false"):
+        raise typer.BadParameter(f"--set {name}: expected True or False, got {text!r}.")
     try:
         return name, ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -178,4 +197,4 @@ def _descriptions(kind: type) -> dict[str, str]:
 
 def _first_sentence(text: str) -> str:
     plain = " ".join(_MARKUP.sub(lambda match: match[1] or "", text).split()).removeprefix("- ")
-    return re.split(r"(?<=[.])(?= [A-Z\"-])|;", plain, maxsplit=1)[0]
+    return re.split(r"(?<=[.])(?= [A-Z\"-])|;", plain, maxsplit=1)[0].removesuffix(".")

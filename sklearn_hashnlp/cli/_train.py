@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -168,9 +168,11 @@ def train(
     if is_streamed(data, options.stream):
         refused = {"holdout": options.holdout, "early-stopping": options.early_stopping, "sgnn": options.sgnn}
         refuse_with_stream(data, options.stream, refused)
-        report = train_streamed(screen, classifier, data, options.valid, reading, options.distortion, training.seed)
+        report = train_streamed(
+            screen, classifier, data, options.valid, reading, options.distortion, training.random_state
+        )
     else:
-        report = _train_in_memory(screen, classifier, data, options, reading, training.seed)
+        report = _train_in_memory(screen, classifier, data, options, reading, training.random_state)
     save_model(classifier, model, precision=options.precision.value, card=card_of(report))
     write_report(model, report)
     _show_report(screen, model, report)
@@ -191,9 +193,17 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
         training.configure(model, **given)
         check_parameters(*(step for _, step in model.steps))
         return model
+    if any(setting.lstrip().startswith("classifier__") for setting in training.settings or []):
+        of_classifier = {"max_epochs": training.epochs, "learning_rate": training.learning_rate} | given
+        of_classifier["n_buckets"] = options.buckets
+        settings = [f"classifier__{name}={value}" for name, value in of_classifier.items() if value is not None]
+        training = replace(training, epochs=None, learning_rate=None, settings=settings + (training.settings or []))
+        given = {}
+    else:
+        given["n_buckets"] = options.buckets
     given["features"] = None if options.features is None else options.features.value
     given["pretrained"] = None if options.pretrained is None else load_pretrained(options.pretrained)
-    training.configure(model, _bundles(), **given, n_buckets=options.buckets)
+    training.configure(model, _bundles(), **given)
     check_parameters(model)
     try:
         pipeline = model._new_pipeline()  # checks combinations
@@ -268,9 +278,15 @@ def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
     from sklearn_hashnlp.training._settings import as_early_stopping
 
     trained = model[-1] if hasattr(model, "steps") else model
+    trained = getattr(trained, "classifier", None) or trained
     stopping = as_early_stopping(trained.early_stopping, EarlyStoppingBundle())
     if stopping is None:
         return None
+    if stopping.monitor == "valid_loss" != validation.monitor:
+        raise ValueError(
+            "early_stopping='valid_loss' needs texts that the training holds out. With --valid or --holdout use "
+            "valid_acc; with multiple labels per text the loss is used anyway."
+        )
     epochs = resolve_epochs(trained.max_epochs, n_texts, early_stopping=True)
     trained.set_params(early_stopping=False, max_epochs=epochs)
     return EarlyStopping(stopping.patience, validation.monitor, restore=stopping.restore_best)

@@ -13,13 +13,10 @@ from benchmarks.accuracy import (
     bench_classifiers,
     bench_learning_on,
     bench_merge,
-    bench_pretrained,
     bench_sgnn_accuracy,
-    bench_small_sets,
 )
 from benchmarks.common import classifier_accuracy, robustness_models, sgnn_recipes
 from benchmarks.common.data import DataFolder
-from benchmarks.speed import bench_sgd_pipeline
 from tests.benchmarks.labeled_rows import read_texts, rows, run_script
 
 TREC = ["--sets", "trec"]
@@ -121,50 +118,6 @@ def test_merged_models_are_compared_with_each_part_and_their_vote(data, monkeypa
     assert "| 2 | 100.00 | 100.00 |" in capsys.readouterr().out
 
 
-def test_three_pipelines_are_measured_on_the_same_rows(data, monkeypatch, capsys):
-    monkeypatch.setattr(bench_sgd_pipeline, "ALPHAS", (1e-4,))
-    cell = run_script("bench_sgd_pipeline", data, *TREC, "--seeds", "2")["sets"]["trec"]
-    assert cell["rows"] == [60, 12]
-    assert cell["models"]["scikit-learn"]["accuracy"] == cell["models"]["vectorizer"]["accuracy"]
-    assert "| TREC, 60 rows | `HashingVectorizer`" in capsys.readouterr().out
-
-
-def test_few_rows_are_measured_once_by_both_models(data, monkeypatch, capsys):
-    arguments = ["bench_small_sets", data, *TREC, "--sizes", "20", "0", "--seeds", "2"]
-    cells = run_script(*arguments, "--cache", str(data / "cache"))["sets"]["trec"]
-    assert cells["0"]["ours"] == cells["0"]["linear"] == 100
-    assert [len(cells[size]["chosen"]) for size in ("20", "0")] == [2, 1]  # the linear model has no seed
-    files = sorted(file.name for file in (data / "cache").iterdir())
-    assert files == ["trec-0-0.npz", "trec-20-0.npz", "trec-20-1.npz"]
-    monkeypatch.setattr(bench_small_sets, "measure", None)
-    run_script(*arguments)
-    assert "Mean lead, 0 rows: +0.00 over 1 sets" in capsys.readouterr().out
-
-
-def test_samples_are_training_rows_and_differ_by_seed():
-    train = rows(a=50, b=50)
-    first, second = (train.sample(30, seed) for seed in (0, 1))
-    assert len(set(first.texts)) == 30
-    assert set(first.texts) != set(second.texts)
-    assert set(zip(*first, strict=True)) <= set(zip(*train, strict=True))
-    assert train.sample(None) == train.sample(100) == train
-
-
-def test_pretrained_vectors_are_compared_with_ngrams_alone(data, monkeypatch, capsys):
-    (data / "wikipedia").mkdir()
-    (data / "wikipedia" / "paragraphs.txt").write_text("A film is long. It is dull.\nThe acting is fine. It is warm.\n")
-    arguments = ["bench_pretrained", data, *TREC, "--sizes", "20", "--seeds", "2"]
-    cells = run_script(*arguments)["sets"]["trec"]["20"]
-    assert {name: "interval" in cell for name, cell in cells.items()} == {
-        "without": False,
-        "Wikipedia": True,
-        "and own texts": True,
-    }
-    monkeypatch.setattr(bench_pretrained, "fitted", None)
-    run_script(*arguments)
-    assert "n-grams | Wikipedia" in capsys.readouterr().out
-
-
 def test_projections_are_compared_with_a_linear_model_and_ablations(data, monkeypatch, capsys):
     small = sgnn_recipes.Recipe((1, 2, 40), (1, 3, 40), (8,), max_epochs=30)
     monkeypatch.setitem(bench_sgnn_accuracy.RECIPES, "trec", small)
@@ -196,15 +149,6 @@ def test_a_recipe_of_projections_has_the_views_and_the_classifier_that_it_names(
         assert set(np.unique(words)) == {0, 1}
     assert (model["classifier"].random_state, model["classifier"].hidden_layer_sizes) == (7, (8,))
     assert (words[0] != recipe.pipeline(seed=8)["views"].transform(["good film"])[0]).any()
-
-
-def test_every_change_of_the_papers_classifier_changes_its_rows():
-    texts = ["who wrote this fine film", "how long is it ?"]
-    rows = [
-        sgnn_recipes.paper_pipeline(0, **changed)[:-1].transform(texts) for changed in sgnn_recipes.ABLATIONS.values()
-    ]
-    assert {row.shape[1] for row in rows} == {20 * 14, 40 * 14, 80 * 14, 160 * 14}
-    assert len({row.astype(np.float64).tobytes() for row in rows}) == len(rows)
 
 
 def test_robustness_is_measured_once_on_test_texts_with_errors(data, monkeypatch):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 
-from sklearn_hashnlp import HsigmoidLanguageModel, SGNNSentenceEncoder, TextClassifier
+from sklearn_hashnlp import HsigmoidLanguageModel, SGNNSentenceEncoder, TextClassifier, load_model
 from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.cli._parameters import check_parameters, parameters_of, set_parameters
 from sklearn_hashnlp.language import LanguageSchedule, Regularization
@@ -79,6 +79,7 @@ def test_inner_parameters_are_reached_without_the_estimators_around_them() -> No
         ("schedule__decai=linear", "Did you mean schedule__decay?"),
         ("xyz=3", "has no parameter 'xyz'. --parameters lists all of them."),
         ("special_tokens=('a', ", "--set special_tokens: expected a Python value"),
+        ("across_sentences=true", "--set across_sentences: expected True or False, got 'true'"),
         ("order=1", "The 'order' parameter of HsigmoidLanguageModel must be an int in the range [2"),
         ("order=three", "Got 'three' instead"),
         ("tree=oak", "The 'tree' parameter"),
@@ -107,6 +108,36 @@ def test_a_wrong_value_is_wrong_usage_before_anything_is_read(
     assert message in result.err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["train", "--dim", 5], "; parameters are set by --set NAME=VALUE, and listed by --parameters."),
+        (["lm", "train", "--model-type", "kneser-ney", "--seed", 4], "--model-type kneser-ney has no --seed."),
+        (["lm", "train", "--model-type", "kneser-ney", "--device", "cuda"], "has no --device."),
+        (["sentences", "train", "--vectors", "v.npy", "--epochs", 9], "--vectors has no --epochs."),
+    ],
+    ids=["removed", "seed", "device", "epochs"],
+)
+def test_an_option_without_effect_is_wrong_usage(
+    hashnlp: Any, tmp_path: Path, options: list[Any], message: str
+) -> None:
+    (tmp_path / "data.csv").write_text("text")
+    result = hashnlp(*options, tmp_path / "data.csv", "-m", tmp_path / "m")
+    assert (result.code, message in result.err) == (2, True), result.err
+
+
+def test_options_reach_a_classifier_with_settings(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    flipped = data.read_text(encoding="utf-8").replace("good,", "x,").replace("bad,", "good,").replace("x,", "bad,")
+    (tmp_path / "flipped.csv").write_text(flipped, encoding="utf-8")
+    options = ["--epochs", 30, "--buckets", 1000, "--early-stopping", "--set", "classifier__solver=sgd", "--json"]
+    result = hashnlp("train", data, "-m", tmp_path / "m", *options, "--valid", tmp_path / "flipped.csv")
+    assert result.code == 0, result.err
+    assert len(result.json["history"]) == 11  # no epoch is better than the first, by the texts of the user
+    assert load_model(tmp_path / "m").classifier.n_buckets == 1000
+    monitored = ["--set", "early_stopping=valid_loss", "--set", "solver=sgd", "--valid", data]
+    assert "With --valid or --holdout use valid_acc" in hashnlp("train", data, "-m", tmp_path / "m", *monitored).err
+
+
 @pytest.mark.parametrize(("command", "estimator"), COMMANDS.items())
 def test_the_list_has_every_parameter_with_its_default_and_a_sentence(
     hashnlp: Any, command: tuple[str, ...], estimator: type
@@ -117,7 +148,7 @@ def test_the_list_has_every_parameter_with_its_default_and_a_sentence(
     for name, default, description in parameters_of(estimator(), {}):
         assert description, name
         assert "__" in name or name == "random_state" or repr(default) in rows[name]
-    names = {*estimator().get_params(deep=False)} - {"callbacks"}
+    names = {*estimator().get_params(deep=False)} - {"callbacks", "pretrained", "scoring", "sentence_splitter"}
     assert names <= set(rows)
     assert ("early_stopping__patience" in rows) == ("early_stopping" in names)
 

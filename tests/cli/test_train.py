@@ -129,7 +129,7 @@ def test_quiet_prints_only_the_validation_accuracy(
         (["--sgnn", "--set", "classifier__loss=hinge"], "The 'loss' parameter of SGNNClassifier"),
         (["--learning-rate", 0], "The 'learning_rate' parameter of TextClassifier must be a float in the range (0.0"),
         (["--set", "ngram_range=(3, 1)"], "The 'ngram_range' parameter of TextClassifier must be a pair"),
-        (["--buckets", 3, "--set", "classifier__n_hashes=2"], "takes n_buckets=3 or a classifier, not both"),
+        (["--set", "n_buckets=3", "--set", "classifier__n_hashes=2"], "takes n_buckets=3 or a classifier, not both"),
         (["--valid", "films.csv", "--holdout", 0.5], "--valid and --holdout exclude each other"),
         (["--distortion", 5], "--distortion"),
         (["--precision", "int4"], "--precision"),

@@ -136,10 +136,8 @@ def train(
 ) -> None:
     """Train a language model; the parameters are the options of the command."""
     counts = options.model_type is ModelType.kneser_ney
-    given = {"epochs": training.epochs, "learning_rate": training.learning_rate} | options.of_networks
-    refused = next((name for name, value in given.items() if counts and value), None)
-    if refused is not None:
-        raise typer.BadParameter(f"--model-type kneser-ney has no --{refused.replace('_', '-')}.")
+    if counts:
+        training.refuse("--model-type kneser-ney", **options.of_networks)
     if options.arpa is not None and not counts:
         raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
     from sklearn_hashnlp.cli.lm._loading import check_sentences

@@ -36,8 +36,8 @@ is 0.001 by default, which suits an encoder without Transformer layers; with suc
 network__n_layers=2, try --learning-rate 0.0005.
 
 With --vectors the encoder learns to reproduce vectors that another model, such as a Transformer, has computed for the \
-lines of FILE: a NumPy array of one row per line, as numpy.save writes it. --paragraphs, --epochs, --learning-rate, \
---seed and --device then have no effect.
+lines of FILE: a NumPy array of one row per line, as numpy.save writes it. It has no epochs, learning rate, seed or \
+device, and --paragraphs has no effect.
 
 The model is an SGNNSentenceEncoder, with --vectors a DistilledSentenceEncoder: --set NAME=VALUE sets any of its \
 parameters, and --parameters lists them; values are checked before FILE is read.
@@ -92,6 +92,7 @@ def train(
             training = replace(training, learning_rate=_LEARNING_RATE)
         training.configure(encoder, n_jobs=n_jobs)
     else:
+        training.refuse("--vectors")
         encoder = DistilledSentenceEncoder(n_jobs=n_jobs)
         set_parameters(encoder, training.settings or [], {})
     check_parameters(encoder)

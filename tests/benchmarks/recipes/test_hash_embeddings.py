@@ -187,20 +187,3 @@ def test_invalid_settings_are_refused(data: Path, changes: dict[str, Any], messa
     settings = replace(get_recipe("custom").quick, **{"dataset": "words", "data": str(data)} | changes)
     with pytest.raises(ValueError, match=message):
         list(run_recipe(get_recipe("custom"), settings=settings))
-
-
-def add_rows(path: Path, *labels: int) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.writelines(f'"{label}","rare words","and others"\n' for label in labels)
-
-
-@pytest.mark.parametrize("folds", [1, 2])
-def test_classes_may_be_missing_in_a_split(folds: int, tmp_path: Path) -> None:
-    write_text_set(tmp_path / "words")
-    add_rows(tmp_path / "words" / "train.csv", *[8, 8] * folds, *[9] * folds)
-    add_rows(tmp_path / "words" / "test.csv", 7, 7, 7)
-    settings = tiny("hash-embed-dict", tmp_path, n_buckets_grid=(50,), folds=folds, max_epochs=3)
-    fold_result, test = run_recipe(get_recipe("hash-embed-dict"), settings=settings)
-    assert len(fold_result["folds"]) == folds
-    assert (test["n_classes"], test["n_test"]) == (5, 63)
-    assert test["accuracy"] <= 60 / 63
