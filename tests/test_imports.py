@@ -39,10 +39,11 @@ KERNEL_ROWS = [
 ]
 # and the parts of classifiers/.
 CLASSIFIER_ROWS = [
-    ("_class_shares", "_losses", "_parameters", "_topk"),
+    ("_class_shares", "_losses", "_topk"),
     ("_labels", "_net"),
     ("_base", "_sample_weights", "_temperature"),
     ("_calibration",),
+    ("_net_classifier",),
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),
     ("_make_text_classifier", "_quantized_sgnn_classifier", "_load_fasttext"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -27,6 +28,7 @@ from sklearn_hashnlp._sklearn import (
     index_rows,
     index_rows_of_parameters,
 )
+from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.text._documents import as_documents
@@ -36,14 +38,19 @@ _MAX_SEED = 2**31 - 1
 _ROUTES = {"fit": "estimator", "partial_fit": "last_step"}  # the consumers of the methods' parameters
 
 
-def _has(method: str) -> Callable[[Any], bool]:
-    """Return a check for ``available_if`` that the classifier has a method."""
+def _method_of_classifier(name: str) -> Any:
+    """Return a method that calls the fitted classifier, available if the classifier has it."""
 
-    def check(self: Any) -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), method)  # raises AttributeError
+    @wraps(getattr(ScoringClassifier, name))
+    def method(self: Any, X: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.estimator_, name)(X)
+
+    def has_method(self: Any) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), name)  # raises AttributeError
         return True
 
-    return check
+    return available_if(has_method)(method)
 
 
 def _has_partial_fit(self: Any) -> bool:
@@ -57,23 +64,20 @@ def _last_step(estimator: Any) -> Any:
 class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Train a text classifier on the texts and on copies of them with random typing errors.
 
-    A model that was trained on misspelled words is more robust to them. Predictions are those of the classifier, on the
-    texts as they are, and take no longer.
+    Training on misspelled words makes a model robust to them. Prediction uses the classifier on the unchanged texts.
 
     Parameters
     ----------
     estimator : estimator
-        Classifier of strings, such as the result of :func:`make_text_classifier` or another
-        :class:`~sklearn.pipeline.Pipeline` of vectorizer and classifier.
+        Classifier of strings, such as a :class:`TextClassifier` or the result of :func:`make_text_classifier`.
     distortion : float, default=0.05
         Edits per character in the copies, from 0 to 1: deletions, transpositions and insertions with equal
         probability; see :func:`~sklearn_hashnlp.text.distort_texts`.
     n_copies : int, default=1
-        Number of distorted copies of each text, each with other errors. The training set grows by the factor
-        ``1 + n_copies``, and so does the training time. With 0 there is no augmentation.
+        Number of distorted copies of each text, each with different errors. The training set and the training time
+        grow by the factor ``1 + n_copies``.
     random_state : int, RandomState instance or None, default=None
-        Seeds the errors. The same int gives the same errors in each call of ``fit``; the classifier has its own
-        ``random_state``.
+        Seeds the errors. The classifier has a separate ``random_state``.
 
     Attributes
     ----------
@@ -90,9 +94,9 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     Notes
     -----
-    If the classifier splits off a validation set (``early_stopping``), it contains copies of training texts, and the
-    validation accuracy is too optimistic. Compare models by :class:`~sklearn.model_selection.GridSearchCV` around the
-    ``AugmentedTextClassifier``, which splits the texts before they are copied.
+    With ``early_stopping`` the validation set contains copies of training texts, and the validation accuracy is too
+    optimistic. :class:`~sklearn.model_selection.GridSearchCV` around the ``AugmentedTextClassifier`` splits the texts
+    before they are copied.
 
     Parameters of ``fit`` with one value per text, such as ``sample_weight``, are repeated for the copies.
 
@@ -108,8 +112,6 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     >>> model = AugmentedTextClassifier(classifier, distortion=0.1, n_copies=3, random_state=0)
     >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(["fien and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
-    >>> model.set_params(estimator__classifier__max_epochs=5, distortion=0.05).get_params()["distortion"]
-    0.05
     """
 
     estimator_: Any
@@ -141,7 +143,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Parameters
         ----------
         X : iterable of str
-            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
+            The texts.
         y : array-like of shape (n_texts,), or {array-like, sparse matrix} of shape (n_texts, n_classes)
             Labels, as the classifier takes them.
         **fit_params : dict
@@ -156,8 +158,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Raises
         ------
         ValueError
-            If a parameter is invalid, ``X`` is a single string or a table, or ``X`` and ``y`` differ in length; and as
-            the classifier.
+            If a parameter is invalid, or ``X`` and ``y`` differ in length; and as the classifier.
         TypeError
             If a text is not a ``str``.
         """
@@ -192,12 +193,6 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self : AugmentedTextClassifier
             The fitted classifier.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As in ``fit``.
-        AttributeError
-            If the classifier has no ``partial_fit``.
         """
         resumes = hasattr(self, "estimator_")
         random = self._random if resumes else check_random_state(self.random_state)
@@ -227,56 +222,9 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
-    @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
-        """Estimate class probabilities.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts.
-
-        Returns
-        -------
-        ndarray of shape (n_texts, n_classes)
-            Probabilities, columns in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict_proba(X)
-
-    @available_if(_has("predict_log_proba"))
-    def predict_log_proba(self, X: Any) -> Any:
-        """Estimate class log-probabilities.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts.
-
-        Returns
-        -------
-        ndarray of shape (n_texts, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict_log_proba(X)
-
-    @available_if(_has("decision_function"))
-    def decision_function(self, X: Any) -> Any:
-        """Compute a score for each class.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts.
-
-        Returns
-        -------
-        ndarray of shape (n_texts, n_classes) or (n_texts,)
-            Scores of the classifier.
-        """
-        check_is_fitted(self)
-        return self.estimator_.decision_function(X)
+    predict_proba = _method_of_classifier("predict_proba")
+    predict_log_proba = _method_of_classifier("predict_log_proba")
+    decision_function = _method_of_classifier("decision_function")
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -285,7 +233,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     @contextmanager
     def _keeping(self, estimator: Any, random: RandomState) -> Iterator[None]:
-        """Set the estimator that is trained inside, also if an interrupt leaves it fitted."""
+        """Set the fitted attributes after training, also after an interrupt that leaves the estimator fitted."""
         try:
             yield
         except KeyboardInterrupt:

@@ -38,8 +38,8 @@ class _Snapshot(NamedTuple):
 class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
     """Scores of the last rows of the first epoch, just before the net is trained on them for the first time.
 
-    Scores grow with further training. How much is measured on other training rows, without their labels: the final
-    temperature is that of the out-of-batch scores times the growth.
+    Scores grow with further training: the temperature of the out-of-batch scores is multiplied by the growth of the
+    scores of other training rows.
     """
 
     def __init__(self, rows: Rows, settings: TrainingSettings) -> None:
@@ -48,7 +48,7 @@ class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
 
     @classmethod
     def of(cls, rows: Rows, settings: TrainingSettings) -> OutOfBatchScores | None:
-        """Return the callback; or None where the last rows are too few, or may be of other classes than the first."""
+        """Return the callback; None if rows are few, or not shuffled and perhaps sorted by class."""
         return cls(rows, settings) if settings.shuffle and len(rows) >= _MIN_ROWS else None
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
@@ -93,10 +93,7 @@ def fit_temperature(
 
 
 class ProgressiveScores(Callback):  # type: ignore[misc]  # skorch has no types
-    """Scores of rows just before the net is trained on them, of a training that continues.
-
-    They tell how confident the model may be, where training rows would make it overconfident.
-    """
+    """Scores of rows just before the net is trained on them, when training continues."""
 
     def __init__(self, rows: Rows, settings: TrainingSettings) -> None:
         self.rows, self.order = rows, _first_order(rows, settings)
@@ -131,7 +128,7 @@ def _first_order(rows: Rows, settings: TrainingSettings) -> NDArray[np.int64]:
 
 
 def _centered(loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return logits less what does not change the probabilities of a row with one label."""
+    """Return logits, centered unless they are multilabel; the probabilities are the same."""
     logits = loss.linked(scores)
     return logits if loss.multilabel else logits - logits.mean(axis=1, keepdims=True)
 

@@ -1,4 +1,4 @@
-"""The shares of the classes among all training rows: what a text without evidence is predicted by."""
+"""The shares of the classes among all training rows; numpy only, as ``hashnlp predict`` imports it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from sklearn_hashnlp.training._rows import Rows
 
-_TYPICAL_ROWS = 100  # rows of the usual shares that are added to a batch before its own shares are compared
+_TYPICAL_ROWS = 100  # rows with the usual shares, added to a batch to smooth its shares
 _LARGEST_FACTOR = 2.0
 
 
 def count_classes(rows: Rows, n_classes: int) -> NDArray[np.float64]:
-    """Return the weights of the rows of each class, and of all rows: an array of shape (n_classes + 1,)."""
+    """Return the total weight of the rows of each class, and of all rows, shape (n_classes + 1,)."""
     weights = np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
     if rows.targets.ndim == 2:
         own = (rows.targets * weights[:, np.newaxis]).sum(axis=0, dtype=np.float64)
@@ -25,7 +25,7 @@ def count_classes(rows: Rows, n_classes: int) -> NDArray[np.float64]:
 
 
 def class_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of each class; those of labels, of which a row may have any number, do not add up to one."""
+    """Return the share of each class; multilabel shares do not add up to one."""
     smoothed = 1 / len(counts)  # a class without rows is improbable, not impossible
     return np.asarray((counts[:-1] + smoothed) / (counts[-1] + smoothed * len(counts)))
 
@@ -33,7 +33,7 @@ def class_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def prior_scores(
     counts: NDArray[np.float64], *, link: str, multilabel: bool, inverse_temperature: float
 ) -> NDArray[np.float64]:
-    """Return the scores of a row without evidence: those with the shares of the classes as probabilities."""
+    """Return the scores for which the probabilities are the shares of the classes."""
     shares = class_shares(counts)
     if multilabel:
         return np.asarray(_log_odds(shares) / inverse_temperature)
@@ -46,10 +46,10 @@ def _log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def weights_of_batch(rows: Rows, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
-    """Return the weights of rows with which training continues, from the classes of all rows ``seen`` up to these.
+    """Return importance weights of the rows of a further batch, given the class counts of all rows ``seen``.
 
-    A class that is more frequent in this batch than among all rows counts less, as in importance weighting, so that
-    predicted probabilities stay those of all rows.
+    A class that is more frequent in this batch than among all rows counts less: predicted probabilities stay calibrated
+    to the class shares of all rows.
     """
     if rows.targets.ndim == 2:
         return rows.row_weights

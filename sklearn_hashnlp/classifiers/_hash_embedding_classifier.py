@@ -11,16 +11,23 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.classifiers._base import CLASSIFIER_TRAINING, labels_of_partial_fit, refuse_balanced
-from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_batch
+from sklearn_hashnlp.classifiers._class_shares import count_classes
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, LossName, TreeLoss, make_loss, takes_several_labels
-from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor, check_columns, check_ngram_dropout
+from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, TreeLoss, make_loss
+from sklearn_hashnlp.classifiers._net_classifier import (
+    CLASSIFIER_TRAINING,
+    Calibrate,
+    ClassWeight,
+    Monitor,
+    labels_of_partial_fit,
+    refuse_balanced,
+)
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
-from sklearn_hashnlp.classifiers._temperature import update_temperature
 from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     bag_architecture,
     check_architecture,
+    check_columns,
+    check_ngram_dropout,
     new_net,
     prepare_tables,
 )
@@ -34,8 +41,8 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     resolve_epochs,
     warn_of_printers,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import fit_dual
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import fit_dual
 from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
 from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
@@ -49,7 +56,6 @@ from sklearn_hashnlp.training._settings import (
     Schedule,
     Seeds,
     TrainingSettings,
-    as_early_stopping,
     as_schedule,
     check_training_parameters,
     draw_seeds,
@@ -101,9 +107,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        - ``"auto"``: ``"ova"`` for several labels per row; else ``"hinge"`` with fewer than 20,000 rows, or 30,000 of
-          two classes, and at most 256 classes; else ``"softmax"``, also if the first call is ``partial_fit``. Further
-          training keeps the loss. ``loss_`` is the one chosen.
+        - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with fewer than 20,000 rows, or 30,000
+          of two classes, and at most 256 classes; else ``"softmax"``, also if the first call is ``partial_fit``.
+          Further training keeps the loss.
         - ``"softmax"``: cross-entropy.
         - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
         - ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
@@ -126,8 +132,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
         ``classes_``. Only with ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
-        does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
+        Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that are not in
+        the dict. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
         ``partial_fit``. Must be None with an indicator matrix.
     calibrate : {"auto"} or False, default="auto"
         Whether ``fit`` calibrates the probabilities, by temperature scaling [4]_: the logits are divided by
@@ -158,18 +164,17 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
         hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
-        are scored on all processors.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
     callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
-        of the labels in ``classes_``. Gradient clipping does not work, since gradients are sparse. Callbacks that read
-        gradients make training slower. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping``.
+        Passed to skorch: callbacks, their classes, or pairs of a name and either. They see the indices of the labels in
+        ``classes_``. Gradients are sparse: they cannot be clipped, and callbacks that read them make training slower.
+        Callbacks that read ``valid_loss`` or ``valid_acc`` need ``early_stopping``.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch (on a terminal or in a notebook), 3
-        also the size of the data, the net and the settings. The dual solver prints one line.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the settings. The dual
+        solver prints one line.
 
     Attributes
     ----------
@@ -180,16 +185,14 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they were all strings.
     loss_ : {"softmax", "ova", "hinge", "hsigmoid", "fasttext_ova"}
-        The loss that was minimized; the last one of models of :func:`load_fasttext`.
+        The loss that was minimized; ``"fasttext_ova"`` only after :func:`load_fasttext`.
     solver_ : {"dual", "sgd"}
         The solver that ran last.
     temperature_ : float
         Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.
     n_parameters_ : int
         Number of parameters of the net: ``n_embeddings * n_hashes + n_buckets * embedding_dim`` (for
-        ``variant="standard"`` ``n_embeddings * embedding_dim``) plus those of hidden and output layers; without hidden
-        layers ``(width + 1) * n_classes``, ``width`` being the length of a document vector; with ``loss="hsigmoid"``
-        ``(width + 1) * tree.n_scores``.
+        ``variant="standard"`` ``n_embeddings * embedding_dim``) plus the parameters of hidden and output layers.
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
         validation set, ``valid_loss`` and ``valid_acc``; also the numbers that callbacks recorded. The dual solver has
@@ -198,8 +201,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`, and with
         ``loss="hsigmoid"`` ``net_.module_.head[-1]`` a :class:`sklearn_hashnlp.nn.HierarchicalSoftmax`, which has the
-        ``tree``. After loading or copying a model, ``net_.history`` has the same entries as ``history_``, without
-        batches, and the callbacks are gone.
+        ``tree``.
 
     See Also
     --------
@@ -217,19 +219,18 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     log-probabilities, each divided by ``temperature_``. The scores of ``"hinge"`` need a temperature to become logits:
     ``partial_fit`` updates it, the previous one counting as much as the rows seen before, at most 10,000.
 
-    The probabilities of a row without a known column are the shares of the classes among all training rows. So are
-    those of a row of columns that most training rows have, if rows are n-gram counts (with tokens around each text, or
-    200 rows of values of at least 0.5) and with ``importance_init="idf"`` and ``normalize``.
+    The probabilities of a row without a known column are the shares of the classes among all training rows. With
+    ``importance_init="idf"`` and ``normalize`` this also holds for rows of n-gram counts with only columns that most
+    training rows have.
 
-    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
-    hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights and rounded step
+    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles hold both. A
+    model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights and rounded step
     sizes; with ``training_state=True`` the exact state.
 
     An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is then fitted with
-    the current weights or their mean so far, with ``early_stopping`` with the weights of the best epoch; ``history_``
-    holds the completed epochs. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch,
-    leaves a new model unfitted and a fitted one as it was, except for weights that ``partial_fit`` or ``warm_start``
-    had started to update.
+    the current weights or their mean so far, with ``early_stopping`` with the weights of the best epoch. A second
+    Ctrl-C stops at once. Any other error leaves the model as it was, except for weights that ``partial_fit`` or
+    ``warm_start`` had started to update.
 
     References
     ----------
@@ -338,26 +339,15 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             Rows of finite numbers of any sign; computed in float32.
         y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
                 of shape (n_samples, n_classes)
-            Labels: strings, integers or bools. With ``loss="ova"`` also several labels per row: a list of labels for
-            each row, or an indicator matrix, 1 where a row has the label of that column, else 0.
+            Labels: strings, integers or bools. With ``loss="ova"`` also multiple labels per row: a list of labels for
+            each row, or an indicator matrix, 1 if a row has the label of that column, else 0.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
-            weight 0 are left out. The scale counts with few rows: larger weights regularize the SVM less.
+            weight 0 are ignored. With the dual solver larger weights mean less regularization.
 
         Returns
         -------
         self : HashEmbeddingClassifier
-            The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described; if ``y`` has one class only, or not
-            as many as ``tree``; if ``X`` has more than 2**31 - 1 + 2**16 columns or, with ``normalize=None``, a value
-            larger than 1e15; if training diverges; or if ``warm_start`` is set and the labels, the device or the net's
-            hyper-parameters are not those of the previous fit.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
@@ -393,31 +383,18 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
-        ``early_stopping`` have no effect. Only ``history_`` grows from call to call.
+        ``early_stopping`` have no effect. If training diverges, the weights learned before are lost as well.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of finite numbers of any sign; computed in float32.
-        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
-            Labels, as in ``fit``.
+        X, y, sample_weight : array-like
+            As in ``fit``.
         classes : array-like of shape (n_classes,), default=None
             All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As in ``fit``.
 
         Returns
         -------
         self : HashEmbeddingClassifier
-            The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; or if
-            ``class_weight="balanced"``. If training diverges, the weights learned before are lost as well.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
 
         Examples
         --------
@@ -446,9 +423,6 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         loss = self._choose_loss(labels, None, resumes=resumes)
         self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, is_batch=True)
         return self
-
-    def _stopping(self) -> EarlyStopping | None:
-        return as_early_stopping(self.early_stopping, EarlyStopping())
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
@@ -509,36 +483,26 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         """Initialize the importance weights of new columns, train the net, and set the fitted attributes."""
         from torch import nn
 
-        from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores, fit_temperature
         from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
         from sklearn_hashnlp.training._fit import fit_net
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
-        rows = SparseDataset.of(training_rows)
-        tree_name, idf_divisor = (self._tree_name, self._idf_divisor) if resumes else (None, None)
-        enough = self._enough_evidence if resumes else 0.0
-        if not resumes and self.loss == TreeLoss.name and isinstance(self.tree, str):
-            tree_name = self.tree
+        rows, valid = SparseDataset.of(training_rows), None if valid_rows is None else SparseDataset.of(valid_rows)
         known, n_known = (self._loss.inverse_temperature, self._rows_seen) if resumes else (1.0, 0)
-        class_counts = count_classes(rows, len(labels.classes))
-        if resumes:
-            class_counts += self._class_counts
-            rows.row_weights = weights_of_batch(rows, class_counts)
-        elif is_batch:
+        class_counts = self._count_classes(rows, len(labels.classes), resumes=resumes)
+        if is_batch and not resumes:
             net.rows_per_step = min(settings.batch_size, len(rows))
-        calibrates = self.calibrate == "auto" and LOSSES[loss].has_temperature
-        scores: OutOfBatchScores | ProgressiveScores | None = None
-        if calibrates and resumes and valid_rows is None:
-            scores = ProgressiveScores(rows, settings)
-        elif calibrates and not is_batch and valid_rows is None:
-            scores = OutOfBatchScores.of(rows, settings)
+        calibrates = self._calibrates(loss)
+        scores = None
+        if calibrates and valid is None:
+            scores = self._first_scores(rows, settings, resumes=resumes, is_batch=is_batch)
+        evidence = (self._idf_divisor, self._enough_evidence) if resumes else (None, 0.0)
         with plain_torch(net.device_type):
-            evidence = idf_divisor, enough
-            idf_divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
+            divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
             fit_net(
                 net,
                 rows,
-                None if valid_rows is None else SparseDataset.of(valid_rows),
+                valid,
                 settings,
                 optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
                 loss=make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known),
@@ -552,19 +516,13 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
                 smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
                 net.rows_per_step = max(settings.batch_size, smallest)
             if not resumes:
-                enough = evidence_of_training(net.known_columns(), rows, idf_divisor, enough)
+                enough = evidence_of_training(net.known_columns(), rows, divisor, enough)
             net.check_scores(rows)
-            fitted = calibrates and not is_batch and fit_temperature(net, valid_rows, scores)
-            if isinstance(scores, ProgressiveScores):
-                scores.update_temperature(net, known, n_known)
-            elif not fitted and net.criterion_.needs_temperature:
-                some = rows if valid_rows is None else valid_rows
-                update_temperature(
-                    net.criterion_, net.score_rows, some, len(labels.classes), known=known, n_known=n_known
-                )
-        self._tree_name, self._idf_divisor, self.solver_ = tree_name, idf_divisor, "sgd"
-        self._enough_evidence = enough
-        self._linear = None
+            calibrates = calibrates and not is_batch
+            self._fit_temperature(net, rows, valid, scores, known=known, n_known=n_known, calibrates=calibrates)
+        if not resumes:
+            self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None
+        self._idf_divisor, self._enough_evidence, self.solver_, self._linear = divisor, enough, "sgd", None
         self._keep(net, labels, rows, class_counts, resumes=resumes)
 
     def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
@@ -596,5 +554,4 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = takes_several_labels(self.loss)
         return tags

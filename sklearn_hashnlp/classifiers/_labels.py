@@ -20,7 +20,7 @@ from sklearn_hashnlp.persistence._values import decode_labels
 
 _MAX_NAMED = 20  # labels in a message
 _LISTS = (list, tuple, set, frozenset)
-_MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # to be named in messages
+_MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # for messages
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ def has_label_lists(y: Any) -> bool:
 def read_targets(
     y: Any, *, classes: ArrayLike | None = None, known: Labels | None = None, caller: str
 ) -> tuple[Any, Labels | None]:
-    """Return y as an array or an indicator matrix, and the labels if y names them itself: lists, or a frame's columns.
+    """Return y as an array or an indicator matrix, and its labels if y is lists of labels or a frame.
 
-    The labels of lists must be among ``classes``, or else among those of an earlier call, if one of these is given.
+    The labels of lists must be in ``classes`` or in the labels of an earlier call, if given.
     """
     if has_label_lists(y):
         return _binarize(_as_list(y), known.classes if classes is None and known is not None else classes, caller)
@@ -116,7 +116,7 @@ def read_targets(
 
 
 def _plain(labels: Any) -> Any:
-    """Return labels of a nullable type of pandas as integers or bools, which others would make floats of."""
+    """Convert labels of a nullable type of pandas to integers or bools, not to floats."""
     return labels.to_numpy(dtype=labels.dtype.type) if _is_nullable(labels) else labels
 
 
@@ -126,9 +126,9 @@ def _is_nullable(labels: Any) -> bool:
 
 
 def read_indicator(y: Any, classes: NDArray[Any], *, caller: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return several labels per row as an indicator matrix of the classes, and which rows have no other label.
+    """Return multilabel targets as an indicator matrix of the classes, and a mask of the rows without unknown labels.
 
-    The columns of a frame are in the order of their names, those of other matrices in that of the classes.
+    Columns of a frame are matched by name.
     """
     if has_label_lists(y):
         rows, known = [set(row) for row in _as_list(y)], set(classes.tolist())
@@ -162,13 +162,13 @@ def _as_list(y: Any) -> list[Any]:
 
 
 def _refuse_missing(y: Any, caller: str) -> None:
-    """Raise an error that names the first row without a label; scikit-learn looks for NaN in numbers."""
+    """Raise an error for missing labels; scikit-learn only checks for NaN in numbers."""
     if isinstance(y, list | tuple) or _is_nullable(y):
         labels = list(y)  # numpy would make the string 'nan' of a missing label among strings
     else:
         array = np.asarray(y) if hasattr(y, "__array__") else np.empty(0)
         labels = array.tolist() if array.dtype == object and array.ndim == 1 else []
-    if set(map(type, labels)) <= {str, int}:  # next to no time
+    if set(map(type, labels)) <= {str, int}:
         return
     for row, label in enumerate(labels):
         if label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label):
@@ -202,7 +202,7 @@ def as_label_lists(indicator: NDArray[np.int64], classes: NDArray[Any]) -> NDArr
 
 
 def _as_array(labels: list[Any]) -> NDArray[Any]:
-    """Return labels as an array that does not make strings of numbers."""
+    """Return labels as an array, without converting numbers to strings."""
     kinds = {isinstance(label, str) for label in labels}
     return np.array(labels, dtype=object if len(kinds) > 1 else None)
 
@@ -237,7 +237,7 @@ def check_targets(y: Any, named: Labels | None, *, loss: LossChoice, caller: str
     y = column_or_1d(y, warn=True)
     _unique(y, "y", caller)
     with warnings.catch_warnings():
-        if is_batch:  # most rows of a small batch may have a label of their own
+        if is_batch:  # most rows of a small batch may have different labels
             warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%", UserWarning)
         check_classification_targets(y)
     return y
@@ -279,6 +279,6 @@ def unpack_labels(packed: dict[str, Any]) -> NDArray[Any]:
 
 
 def name_labels(classes: NDArray[Any]) -> str:
-    """Return the labels for a message; of many the first."""
+    """Format labels for a message, the first of many."""
     more = f" and {len(classes) - _MAX_NAMED:,} more" if len(classes) > _MAX_NAMED else ""
     return f"{classes[:_MAX_NAMED].tolist()}{more}"

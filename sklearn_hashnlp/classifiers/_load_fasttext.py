@@ -42,7 +42,7 @@ def load_fasttext(path: str | os.PathLike[str]) -> Pipeline:
     Parameters
     ----------
     path : str or path-like
-        File to read. It can be deleted afterwards.
+        File to read.
 
     Returns
     -------
@@ -52,8 +52,7 @@ def load_fasttext(path: str | os.PathLike[str]) -> Pipeline:
     Raises
     ------
     ModelFormatError
-        If the file is not a model of fastText, is a model of word vectors (cbow or skipgram), has a newer version, is
-        incomplete or damaged, or does not fit into memory.
+        If the file is not a supervised model of fastText, has a newer version, is damaged, or does not fit into memory.
     FileNotFoundError
         If the file does not exist.
 
@@ -67,16 +66,15 @@ def load_fasttext(path: str | os.PathLike[str]) -> Pipeline:
     -----
     Texts are tokenized as by fastText, but a line break separates words and does not end a text.
 
-    Labels are fastText's own; if sums in another order round two equal scores differently, either label. A text without
-    known words and n-grams, for which fastText predicts no label, gets the most frequent label, with the shares of the
-    labels in fastText's training as probabilities.
+    Predicted labels equal fastText's, except for ties. A text without known words and n-grams, for which fastText
+    predicts no label, gets the most frequent label, with the label shares in fastText's training as probabilities.
 
     Probabilities are fastText's without the 1e-5 that it adds to each. Rows sum to one for ``"softmax"`` and ``"hs"``.
-    For ``"ova"`` and ``"ns"`` each is the probability of its label alone, from fastText's table of the sigmoid with
-    steps of up to 0.008, and ``loss_`` is ``"fasttext_ova"``; the exact scores are in ``decision_function``.
+    For ``"ova"`` and ``"ns"`` each label has its own probability, from fastText's table of the sigmoid with steps of up
+    to 0.008, and ``loss_`` is ``"fasttext_ova"``; ``decision_function`` returns the exact scores.
 
-    A quantized matrix is computed and takes four bytes for each of its numbers. The size is compared with the free
-    memory first. ``save_model(pipeline, folder, precision="int8")`` stores one byte for each.
+    A quantized matrix is decompressed to float32; ``save_model(pipeline, folder, precision="int8")`` stores a byte for
+    each number.
 
     References
     ----------

@@ -21,13 +21,13 @@ _TABLE_LIMIT, _TABLE_STEPS = 8, 32  # of fastText's table of the sigmoid: the la
 
 
 class Loss(ABC):
-    """A loss of each row of a net's outputs, and the probabilities that the scores of such a net stand for."""
+    """A loss of each row of a net's outputs, and the probabilities computed from its scores."""
 
     name: ClassVar[LossName]  # value of the parameter ``loss`` of the classifiers
     takes_several_labels: ClassVar[bool] = False  # multi-label classification, by an indicator matrix
     has_temperature: ClassVar[bool] = True
-    needs_temperature: ClassVar[bool] = False  # its scores alone are no logits: fitted even on training rows
-    link: ClassVar[str] = "identity"  # of scores to logits: "identity" or "log_sigmoid"; see export/_standalone_common
+    needs_temperature: ClassVar[bool] = False  # scores are not logits: it is fitted even on training rows
+    link: ClassVar[str] = "identity"  # from scores to logits: "identity" or "log_sigmoid"
 
     def __init__(
         self, *, multilabel: bool = False, inverse_temperature: float = 1.0, layer: HierarchicalSoftmax | None = None
@@ -103,10 +103,9 @@ class OneVsRestLoss(Loss):
 
 
 class FastTextLoss(OneVsRestLoss):
-    """The one-vs-rest loss of models that fastText trained, with its probabilities: of each label by itself.
+    """The one-vs-rest loss of fastText models, with fastText's probabilities of single labels.
 
-    fastText reads sigmoids from a table in steps of up to 0.008. Labels that have the same probability there are told
-    apart by a millionth of the exact sigmoid.
+    fastText reads sigmoids from a table in steps of up to 0.008; a millionth of the exact sigmoid breaks ties.
     """
 
     name = "fasttext_ova"
@@ -114,7 +113,7 @@ class FastTextLoss(OneVsRestLoss):
     has_temperature = False
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the probability of each class by itself; rows do not sum to one."""
+        """Compute the probability of each class; rows do not sum to one."""
         steps = expit(np.floor(np.clip(scores, -_TABLE_LIMIT, _TABLE_LIMIT) * _TABLE_STEPS) / _TABLE_STEPS)
         table = np.where(np.abs(scores) > _TABLE_LIMIT, scores > 0, steps)
         return np.asarray(table + 1e-6 * (expit(scores) - table))
@@ -161,26 +160,24 @@ class TreeLoss(Loss):
 LOSSES: Final[dict[LossName, type[Loss]]] = {
     loss.name: loss for loss in (SoftmaxLoss, OneVsRestLoss, SquaredHingeLoss, TreeLoss, FastTextLoss)
 }
-"""All losses by name; the last is not a parameter, but the loss of models that were loaded."""
+"""All losses by name; the last is not a parameter, but the loss of loaded fastText models."""
 
 
 def takes_several_labels(name: str | None) -> bool:
-    """Return whether a loss is for multi-label classification, too; None is chosen by the labels."""
-    return name in (None, "auto") or (
-        name in LOSSES and LOSSES[name].takes_several_labels
-    )  # a wrong name is refused by fit
+    """Return whether a loss supports multi-label classification; invalid names are refused by ``fit``."""
+    return name in (None, "auto") or (name in LOSSES and LOSSES[name].takes_several_labels)
 
 
 def make_loss(
     name: LossName, head: nn.Sequential | None = None, *, multilabel: bool = False, inverse_temperature: float = 1.0
 ) -> Loss:
-    """Build a loss; a tree loss needs the net's head, whose last layer is the tree, unless only its scores are used."""
+    """Build a loss; training a tree loss needs the net's head."""
     layer: Any = head[-1] if head is not None and name == TreeLoss.name else None
     return LOSSES[name](multilabel=multilabel, inverse_temperature=inverse_temperature, layer=layer)
 
 
 def loss_to_values(loss: Loss) -> dict[str, Any]:
-    """Return what :func:`loss_from_values` needs, as JSON values under the keys of saved models."""
+    """Return a loss as JSON values for :func:`loss_from_values`."""
     return {"loss": loss.name, "multilabel": loss.multilabel, "sharpness": loss.inverse_temperature}
 
 

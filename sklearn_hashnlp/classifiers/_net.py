@@ -1,4 +1,4 @@
-"""ClassifierNet: the skorch net of the classifiers, whose criterion is a loss of each row."""
+"""ClassifierNet: the skorch net of the classifiers."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
     def load_state(
         self, values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
     ) -> Self:
-        """Load what :meth:`to_state` returned into a net on the CPU that is not initialized yet."""
+        """Load the result of :meth:`to_state` into an uninitialized net on the CPU."""
         self.restore(arrays, values["device"], history)
         self.criterion_ = loss_from_values(values["probabilities"], self.module_.head)
         return self
@@ -103,7 +103,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         """Compute the scores of all rows of a dataset; they do not depend on the other rows of a batch."""
 
     def score_unseen(self, rows: Any) -> NDArray[np.float64]:
-        """Compute the scores of rows as if those features were new that the net was not trained on yet."""
+        """Compute the scores of rows, with untrained features as unknown."""
         return self.score_rows(rows)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -138,14 +138,14 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         return step | {"acc": correct.double().mean()}
 
     def check_scores(self, rows: Rows) -> None:
-        """Check that scores are finite after the last training step, whose loss is not in the history."""
+        """Check that scores are finite after the last training step."""
         if not np.isfinite(self.score_rows(rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))).all():
             raise ValueError(self.divergence)
 
     def make_optimizer(self, name: str, learning_rate: float = 0.0) -> RowwiseAdagrad | RowwiseAdam:
-        """Build an optimizer without state: the tables are one parameter group, the head is the other.
+        """Build an optimizer without state, with the tables and the head as parameter groups.
 
-        After a training with AdaGrad it has the damping that belongs to the accumulated gradients.
+        After a training with AdaGrad it keeps the ``eps`` that fits the accumulated gradients.
         """
         names, head = self.tables(), list(self.module_.head.parameters())
         tables = [parameter for key, parameter in self.module_.named_parameters() if key in names]

@@ -14,7 +14,6 @@ from torch import nn
 
 from sklearn_hashnlp._sklearn import fit_context
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
-from sklearn_hashnlp.classifiers._labels import pack_labels, unpack_labels
 from sklearn_hashnlp.classifiers._losses import loss_from_values, loss_to_values
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 from sklearn_hashnlp.classifiers.sgnn._integer_layers import IntegerLayer, check_layers, integer_layers, integer_scores
@@ -109,11 +108,11 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of numbers from -1 to 1; for a packed classifier an array of uint8.
+            Rows of numbers from -1 to 1; with ``packed`` an array of uint8.
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
             Labels, as ``SGNNClassifier`` takes them.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows: the loss of each row is multiplied by its weight; None is 1.
+            Weights of the rows.
 
         Returns
         -------
@@ -128,7 +127,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         self._refuse_texts(X)
         estimator = SGNNClassifier() if self.estimator is None else clone(self.estimator)
         if not estimator.packed:
-            self._check_range(validate_data(estimator, X, dtype=_DTYPES))  # before the training, which may take long
+            self._check_range(validate_data(estimator, X, dtype=_DTYPES))  # before the training
         try:
             estimator.fit(X, y, sample_weight=sample_weight)
         finally:
@@ -201,15 +200,8 @@ class QuantizedSGNNClassifier(ScoringClassifier):
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
-        values: dict[str, Any] = {
-            "classes": pack_labels(self.classes_),
-            "label_lists": self._label_lists,
-            "n_features_in": int(self.n_features_in_),
-            "packed": self.packed_,
-            "shifts": [layer.shift for layer in self.layers_],
-        } | loss_to_values(self._loss)
-        if hasattr(self, "feature_names_in_"):
-            values["feature_names_in"] = [str(name) for name in self.feature_names_in_]
+        values = self._pack_labels() | {"packed": self.packed_, "shifts": [layer.shift for layer in self.layers_]}
+        values |= loss_to_values(self._loss)
         arrays = {
             f"layers.{index}.{name}": getattr(layer, name)
             for index, layer in enumerate(self.layers_)
@@ -223,10 +215,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
             for index, shift in enumerate(values["shifts"])
         )
         self.packed_ = bool(values["packed"])
-        self.classes_, self._label_lists = unpack_labels(values["classes"]), bool(values["label_lists"])
-        self.n_features_in_ = int(values["n_features_in"])
-        if "feature_names_in" in values:
-            self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
+        self._unpack_labels(values)
         self._loss = loss_from_values(values)
         check_layers(self.layers_, self.n_features_in_ * (8 if self.packed_ else 1), len(self.classes_))
 

@@ -6,27 +6,25 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal_options
-from sklearn_hashnlp.classifiers._base import (
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
+from sklearn_hashnlp.classifiers._losses import make_loss
+from sklearn_hashnlp.classifiers._net_classifier import (
     CLASSIFIER_TRAINING,
+    Calibrate,
+    ClassWeight,
+    Monitor,
     NetClassifier,
     check_optimizer,
     check_unchanged,
     labels_of_partial_fit,
     refuse_balanced,
 )
-from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores, fit_temperature
-from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_batch
-from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import make_loss, takes_several_labels
-from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
-from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseNet, dense_net_from_state, make_dense_net
-from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
+from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset, DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._rows import validation_split
@@ -37,7 +35,6 @@ from sklearn_hashnlp.training._settings import (
     Schedule,
     Seeds,
     TrainingSettings,
-    as_early_stopping,
     as_schedule,
     check_training_parameters,
     draw_seeds,
@@ -74,16 +71,11 @@ class SGNNClassifier(NetClassifier):
         Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label
         classification.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
-        does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
-        ``partial_fit``. Must be None with an indicator matrix.
+        Weights of the classes, 1 for labels that are not in the dict; see :class:`HashEmbeddingClassifier`.
     calibrate : {"auto"} or False, default="auto"
         Whether ``fit`` calibrates the probabilities, by temperature scaling [2]_: the logits are divided by
-        ``temperature_``, which changes no predicted label. ``"auto"`` fits the temperature on the validation set of
-        ``early_stopping``. Without one, it fits it to the scores that the last rows of the first epoch have before the
-        net is trained on them (a quarter of all rows, at most 1,000) and multiplies it by the growth of the scores of
-        other rows until the end; not with fewer than 200 rows. False: the temperature is 1.
-        ``partial_fit`` and ``warm_start`` update the temperature by new rows.
+        ``temperature_``, which changes no predicted label. ``"auto"`` fits the temperature as in
+        :class:`HashEmbeddingClassifier`. False: the temperature is 1. ``partial_fit`` and ``warm_start`` update it.
     optimizer : {"adam", "adagrad"}, default="adam"
         Adam or AdaGrad.
     learning_rate : float, default=0.002
@@ -96,28 +88,21 @@ class SGNNClassifier(NetClassifier):
     batch_size : int, default=64
         Rows per batch.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
-        Whether a validation set is taken from the training rows, on which training stops and whose best epoch's weights
-        are kept: the metric that decides, accuracy (of a whole row of an indicator matrix) or loss, or an
-        :class:`~sklearn_hashnlp.training.EarlyStopping` with patience and size. The loss is weighted by
-        ``sample_weight`` and ``class_weight``, the accuracy is not. The only row of a label is not held out. If the
-        validation set would have fewer than 20 rows, or fewer than there are labels, there is none, with a warning, and
-        training runs for ``max_epochs``.
+        Whether to stop training when accuracy or loss on a validation set, taken from the training rows, no longer
+        improves, and keep the weights of the best epoch; see :class:`HashEmbeddingClassifier`.
     warm_start : bool, default=False
         Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
         hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
-        are scored on all processors.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
     callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
-        of the labels in ``classes_``. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping``.
-        Use an ``LRScheduler`` with ``schedule=None``: the rates are multiplied.
+        Passed to skorch. They see the indices of the labels in ``classes_``. Those that read ``valid_loss`` or
+        ``valid_acc`` need ``early_stopping``. Use an ``LRScheduler`` with ``schedule=None``: the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU the same int gives
         the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch (on a terminal or in a notebook), 3
-        also the size of the data, the net and the settings.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the settings.
 
     Attributes
     ----------
@@ -135,9 +120,7 @@ class SGNNClassifier(NetClassifier):
         One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
         validation set, ``valid_loss`` and ``valid_acc``; also the numbers that callbacks recorded.
     net_ : skorch.NeuralNetClassifier
-        The trained net; ``net_.module_.head`` has the layers, and ``net_.module_.standardize`` standardizes the rows
-        before. After loading or copying a model, ``net_.history`` has the same entries as ``history_``, without
-        batches, and the callbacks are gone.
+        The trained net; ``net_.module_.head`` has the layers, and ``net_.module_.standardize`` standardizes the rows.
 
     See Also
     --------
@@ -148,26 +131,18 @@ class SGNNClassifier(NetClassifier):
     Notes
     -----
     Before the first layer rows are standardized: the mean over the training rows is subtracted from each column, and
-    all columns are divided by one number, the square root of their mean variance. So bits may be given as {0, 1} or as
-    {-1, +1}, and floating-point projections may have any scale. ``partial_fit`` and ``warm_start`` update mean and
+    all columns are divided by one number, the square root of their mean variance. Bits may be {0, 1} or {-1, +1}, and
+    floating-point projections may have any scale. ``partial_fit`` and ``warm_start`` update mean and
     variance by the new rows.
 
     Rows keep their dtype until they are in a batch: a million rows of 1120 packed bits take 140 MB. Dtypes other than
     uint8, int8, bool and float32 are converted to float32 at once.
 
-    Probabilities are the softmax of logits; in multi-label classification their sigmoids. The logits are the scores,
-    for ``loss="ova"`` the logarithms of the scores' sigmoids unless ``y`` was an indicator matrix, each divided by
-    ``temperature_``.
-
-    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
-    hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
+    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles hold both. A
+    model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
     optimizer is reset unless it was saved with ``training_state=True``.
 
-    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then: with
-    the current weights or their mean so far, or with ``early_stopping`` the weights of the best epoch.
-    ``history_`` holds the epochs that were completed. A second Ctrl-C stops at once. Any other error, and an interrupt
-    before the first epoch, leaves a new model unfitted and a fitted one as it was, except for weights that
-    ``partial_fit`` or ``warm_start`` had begun to update.
+    Probabilities, and the state after an interrupt (Ctrl-C), are as in :class:`HashEmbeddingClassifier`.
 
     References
     ----------
@@ -197,6 +172,7 @@ class SGNNClassifier(NetClassifier):
     """
 
     _net: DenseNet
+    loss: SGNNLoss
     _text_classifier: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
         "packed": ["boolean"],
@@ -258,8 +234,8 @@ class SGNNClassifier(NetClassifier):
             Rows of finite numbers; with ``packed`` an array of uint8.
         y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
                 of shape (n_samples, n_classes)
-            Labels: strings, integers or bools. With ``loss="ova"`` also several labels per row: a list of labels for
-            each row, or an indicator matrix, 1 where a row has the label of that column, else 0.
+            Labels: strings, integers or bools. With ``loss="ova"`` also multiple labels per row: a list of labels for
+            each row, or an indicator matrix, 1 if a row has the label of that column, else 0.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
             weight 0 are ignored.
@@ -267,22 +243,10 @@ class SGNNClassifier(NetClassifier):
         Returns
         -------
         self : SGNNClassifier
-            The fitted classifier.
-
-        Raises
-        ------
-        TypeError
-            If ``X`` is sparse.
-        ValueError
-            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described; if ``y`` has one class only; if
-            training diverges; or if ``warm_start`` is set and the labels, the device or the net's hyper-parameters are
-            different from the previous fit.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
         """
-        self._check_parameters()
+        check_training_parameters(self)
         device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = bool(self.warm_start) and hasattr(self, "net_")
+        resumes = bool(self.warm_start) and self._is_fitted
         y, named = read_targets(y, caller=type(self).__name__)
         X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
         labels = named or Labels.of(y, caller=type(self).__name__)
@@ -307,48 +271,23 @@ class SGNNClassifier(NetClassifier):
         """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
-        ``early_stopping`` have no effect. Only ``history_`` grows from call to call.
+        ``early_stopping`` have no effect. If training diverges, the weights learned before are lost as well.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, as in ``fit``.
-        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
-            Labels, as in ``fit``.
+        X, y, sample_weight : array-like
+            As in ``fit``.
         classes : array-like of shape (n_classes,), default=None
             All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As in ``fit``.
 
         Returns
         -------
         self : SGNNClassifier
-            The fitted classifier.
-
-        Raises
-        ------
-        TypeError
-            If ``X`` is sparse.
-        ValueError
-            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; or if
-            ``class_weight="balanced"``. If training diverges, the weights learned before are lost as well.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn_hashnlp.classifiers import SGNNClassifier
-        >>> model = SGNNClassifier(random_state=0)
-        >>> for part in range(40):
-        ...     model = model.partial_fit(np.eye(4), ["a", "b", "a", "b"], classes=["a", "b", "c"])
-        >>> model.predict(np.eye(4)).tolist(), len(model.history_)
-        (['a', 'b', 'a', 'b'], 40)
         """
-        self._check_parameters()
+        check_training_parameters(self)
         refuse_balanced(self.class_weight)
         device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = hasattr(self, "net_")
+        resumes = self._is_fitted
         known = self._labels if resumes else None
         y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
         X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
@@ -361,10 +300,6 @@ class SGNNClassifier(NetClassifier):
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
         self._train(net, labels, rows, None, settings, resumes=resumes, is_batch=True)
         return self
-
-    def _check_parameters(self) -> None:
-        """Check what the declared constraints cannot express."""
-        check_training_parameters(self)
 
     def _read(
         self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False
@@ -390,9 +325,6 @@ class SGNNClassifier(NetClassifier):
         if packed:
             self._check_bytes(X)
         return DenseDataset(X)
-
-    def _stopping(self) -> EarlyStopping | None:
-        return as_early_stopping(self.early_stopping, EarlyStopping())
 
     def _check_bytes(self, X: NDArray[Any]) -> None:
         if X.dtype != np.uint8:
@@ -424,7 +356,7 @@ class SGNNClassifier(NetClassifier):
         check_optimizer(self)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
-        """Return the training settings; "auto" depends on the number of rows."""
+        """Return the training settings; those that are "auto" depend on the number of rows."""
         max_epochs = self.max_epochs
         if max_epochs == "auto":
             max_epochs = np.clip(_MAX_ROWS // n_rows, _MIN_EPOCHS, _MAX_EPOCHS)
@@ -450,18 +382,14 @@ class SGNNClassifier(NetClassifier):
     ) -> None:
         """Update mean and variance by the rows, train the net, and set the fitted attributes."""
         known, n_known = (self._loss.inverse_temperature, self._rows_seen) if resumes else (1.0, 0)
-        class_counts = count_classes(rows, len(labels.classes))
-        if resumes:
-            class_counts += self._class_counts
-            rows.row_weights = weights_of_batch(rows, class_counts)
-        elif is_batch:
+        class_counts = self._count_classes(rows, len(labels.classes), resumes=resumes)
+        if is_batch and not resumes:
             net.rows_per_step = min(settings.batch_size, len(rows))
-        scores: OutOfBatchScores | ProgressiveScores | None = None
-        if self.calibrate == "auto" and resumes and valid_rows is None:
-            scores = ProgressiveScores(rows, settings)
-        elif self.calibrate == "auto" and not is_batch and valid_rows is None:
-            scores = OutOfBatchScores.of(rows, settings)
-        with plain_torch(torch.device(net.device).type), net.module_.seeded(settings.seed):
+        calibrates = self._calibrates(self.loss)
+        scores = None
+        if calibrates and valid_rows is None:
+            scores = self._first_scores(rows, settings, resumes=resumes, is_batch=is_batch)
+        with plain_torch(net.device_type), net.module_.seeded(settings.seed):
             net.update_standardization(rows)
             fit_net(
                 net,
@@ -474,10 +402,8 @@ class SGNNClassifier(NetClassifier):
             )
             net.rows_per_step = net.rows_per_step or settings.batch_size
             net.check_scores(rows)
-            if isinstance(scores, ProgressiveScores):
-                scores.update_temperature(net, known, n_known)
-            elif self.calibrate == "auto" and not is_batch:
-                fit_temperature(net, valid_rows, scores)
+            calibrates = calibrates and not is_batch
+            self._fit_temperature(net, rows, valid_rows, scores, known=known, n_known=n_known, calibrates=calibrates)
         self._keep(net, labels, rows, class_counts, resumes=resumes)
 
     _net_from_state = staticmethod(dense_net_from_state)
@@ -487,8 +413,3 @@ class SGNNClassifier(NetClassifier):
         width, architecture = self.n_features_in_ * (8 if self.net_.module_.packed else 1), values["architecture"]
         if architecture["in_features"] != width:
             raise ValueError(f"The net has {architecture['in_features']} inputs, but rows have {width} columns.")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = takes_several_labels(self.loss)
-        return tags

@@ -13,7 +13,7 @@ from scipy.special import log_softmax, softmax
 from sklearn_hashnlp.classifiers._losses import Loss
 from sklearn_hashnlp.training._rows import Rows
 
-MAX_ROWS = 10_000  # that an inverse temperature is fitted on
+MAX_ROWS = 10_000  # for fitting an inverse temperature
 MAX_SCORES = 2**22
 MAX_INVERSE_TEMPERATURE = 1e3
 
@@ -29,13 +29,13 @@ def update_temperature(
 ) -> None:
     """Fit the temperature of a loss on training rows; the previous one counts as much as its rows."""
     some, n_known = sample(rows, n_classes), min(n_known, MAX_ROWS)
-    # Nearly all training rows are predicted correctly, so that they are smoothed more, by a row per class.
+    # Nearly all training rows are predicted correctly: smooth more, by a row per class.
     options = {"n_uniform": n_classes, "known": known if n_known else 1.0, "known_rows": n_known}
     loss.inverse_temperature = inverse_temperature(loss, score(some), some, **options)
 
 
 def sample(rows: Rows, n_classes: int) -> Rows:
-    """Return as many rows as a temperature is fitted on, evenly spaced."""
+    """Sample rows for fitting a temperature, evenly spaced."""
     step = max(-(-len(rows) // MAX_ROWS), -(-len(rows) * n_classes // MAX_SCORES))
     return rows.select(np.arange(len(rows))[::step])
 
@@ -61,9 +61,8 @@ def fit_inverse_temperature(
 ) -> float:
     """Compute the inverse temperature of the scores that maximizes the likelihood of the targets.
 
-    The targets are smoothed as by ``n_uniform`` more rows of uniformly distributed classes: with all rows correct the
-    optimum is finite. The previous inverse temperature, ``known``, counts as much as ``known_rows`` rows with targets
-    drawn from its probabilities.
+    Targets are smoothed by ``n_uniform`` rows of uniformly distributed classes, so that the optimum is finite. The
+    previous inverse temperature, ``known``, counts as ``known_rows`` rows with targets drawn from its probabilities.
     """
     n_rows, n_classes = scores.shape
     if weights is not None and not weights.any():

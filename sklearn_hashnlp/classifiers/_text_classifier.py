@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_hashnlp._sklearn import HasMethods, Pipeline, check_fitted, fit_context, literal_options
+from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, takes_several_labels
+from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
-from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
 from sklearn_hashnlp.text._count_ngrams import check_ngram_range
 from sklearn_hashnlp.text._documents import as_documents
@@ -29,41 +30,40 @@ if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
 
-class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Classify texts: strings in, labels out, one label per text or several.
+class TextClassifier(ScoringClassifier, HasBundles):
+    r"""Classify texts: strings in, labels out, with one or multiple labels per text.
 
     Counts hashed n-grams and classifies them through hash embeddings, without a vocabulary, with good default
-    parameters. It is the pipeline of :func:`make_text_classifier` as one estimator, whose parameters a grid search can
-    set by their own names.
+    parameters. It is the pipeline of :func:`make_text_classifier` as one estimator, with parameters that a grid search
+    can set by name.
 
     Parameters
     ----------
     features : {"auto", "words", "words+characters", "characters"}, default="auto"
         - ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of words, and of
           characters too if the training texts are few or many of their words are new; it dampens counts and marks the
-          beginning and the end of a text. A first ``partial_fit`` counts words only.
+          start and the end of a text. A first ``partial_fit`` counts words only.
         - ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Tokens are
           also punctuation and words of one character (``token_pattern=r"\w+|[^\w\s]"``), important in short texts.
         - ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of 2 to
           5 characters within words (``"characters"``), with half the weight.
         - ``"characters"``: only n-grams of 1 to 4 characters within words. They take more time and are more accurate
-          where words are rare, misspelled or inflected, or for language identification.
+          if words are rare, misspelled or inflected, or for language identification.
     lowercase : bool, default=True
         Whether to convert texts to lowercase before counting n-grams. False distinguishes uppercase from lowercase,
-        which helps where names matter.
+        which helps if names matter.
     ngram_range : (int, int), default=(1, 2)
         Minimal and maximal number of words of an n-gram; ignored with ``features="characters"``.
     pretrained : fitted transformer or None, default=None
-        Turns texts into vectors, which become columns beside the n-grams: a
+        Turns texts into vectors, which become additional columns: a
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
         scikit-learn transformer that returns a dense array. It is not fitted again, and a clone of the classifier keeps
-        it. It helps where labeled texts are few. A change after
-        ``fit`` has no effect before the next ``fit``; ``partial_fit``, ``warm_start`` and saving refuse it.
+        it. It helps if labeled texts are few. A change after ``fit`` has no effect before the next ``fit``;
+        ``partial_fit``, ``warm_start`` and saving refuse it.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
-        Number of component vectors per n-gram. With a pool of this size more than one takes time without improving the
-        accuracy; with a small pool it may help.
+        Number of component vectors per n-gram; more than one may help with a small pool.
     n_embeddings : int, default=2**20
         Number of rows of the importance table.
     embedding_dim : int or "auto", default="auto"
@@ -73,46 +73,39 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         Sizes of the hidden layers between document vector and output, each with batch normalization and ReLU; the
         reference implementation has (1000, 1000, 1000).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="auto"
-        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for several
-        labels per text. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
-        ``"hsigmoid"``: hierarchical softmax, which is faster with many thousands of classes. ``"auto"``: ``"ova"`` if
-        ``y`` holds several labels per text, else the squared hinge loss with few texts and cross-entropy with many, see
+        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for
+        multi-label classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
+        ``"hsigmoid"``: hierarchical softmax, which is faster with many thousands of classes. ``"auto"``: ``"ova"`` in
+        multi-label classification, else the squared hinge loss with few texts and cross-entropy with many, see
         :class:`HashEmbeddingClassifier`.
     solver : {"auto", "dual", "sgd"}, default="auto"
         How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients. ``"auto"`` is
-        ``"dual"`` where texts are few and no other parameter needs stochastic gradients, see
+        ``"dual"`` if texts are few and no other parameter requires stochastic gradients, see
         :class:`HashEmbeddingClassifier`; the loss is the same.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
-        does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
-        ``partial_fit``. Must be None with an indicator matrix.
+        Weights of the classes, 1 for labels that are not in the dict; see :class:`HashEmbeddingClassifier`.
     learning_rate : float, default=0.2
         Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers. Another
         value than the default selects ``"sgd"``, see ``solver``.
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 20 with ``early_stopping``, else 2, but 1 from 20,000 rows on.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
-        Whether a validation set is taken from the training texts, on which training stops and whose best epoch's
-        weights are kept: the metric that decides, accuracy or loss, or an
-        :class:`~sklearn_hashnlp.training.EarlyStopping` with patience and size. The only text of a label is not held
-        out. If the validation set would have fewer than 20 texts, or fewer than there are labels, there is none, with a
-        warning, and training runs for ``max_epochs``.
+        Whether to stop training when accuracy or loss on a validation set, taken from the training texts, no longer
+        improves, and keep the weights of the best epoch; see :class:`HashEmbeddingClassifier`.
     classifier : HashEmbeddingClassifier or None, default=None
-        A classifier of rows with other parameters than those named here, such as that of
+        A classifier of rows with parameters that are not listed here, such as
         ``make_text_classifier()["classifier"].set_params(variant="paper")``. It is cloned. The parameters ``n_buckets``
-        to ``early_stopping`` must have their defaults then; ``device``, ``random_state`` and ``verbose`` are passed on
-        where the classifier has its defaults. With its ``warm_start``, ``fit`` continues training.
+        to ``early_stopping`` must then have their defaults; ``device``, ``random_state`` and ``verbose`` replace those
+        of the classifier that are at their defaults. With its ``warm_start``, ``fit`` continues training.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
-        are scored on all processors.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
     n_jobs : int or None, default=-1
-        Number of threads of the vectorizer, also if set after ``fit``; -1 is one per processor. It changes no result.
+        Number of threads of the vectorizer, also if set after ``fit``; -1 is one per processor.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch (on a terminal or in a notebook), 3
-        also the size of the data, the net and the settings.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the settings.
 
     Attributes
     ----------
@@ -134,25 +127,21 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
     See Also
     --------
     make_text_classifier : The same as a ``Pipeline``.
-    HashEmbeddingClassifier : The classifier of rows inside; put it after a ``ColumnTransformer`` for text beside other
+    HashEmbeddingClassifier : The classifier of rows inside; put it after a ``ColumnTransformer`` for text and other
         columns.
     AugmentedTextClassifier : Trains on distorted copies of the texts, too.
 
     Notes
     -----
-    ``y`` may have one label per text, or several: a list (or tuple, or set) of labels for each text, which may be
-    empty; or an indicator matrix, an array, sparse matrix or data frame. ``predict`` returns what ``fit`` was given:
-    labels, lists of labels, or an indicator matrix.
+    ``y`` has one label per text; or a list (or tuple, or set) of labels for each text, which may be empty; or it is an
+    indicator matrix, an array, sparse matrix or data frame. ``predict`` returns labels in the same form.
 
-    Cross-validation with lists of labels: scikit-learn's stratified splitter refuses lists, so pass ``cv=KFold(5)``
-    instead of ``cv=5``, or sets instead of lists.
+    In cross-validation with lists of labels pass ``cv=KFold(5)``: stratified splitters refuse lists.
 
     References
     ----------
     .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
            arXiv:1709.03933, sections 2 and 5.
-    .. [2] Dubois (2017). Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings (the improved variant).
-    .. [3] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS, section 3.
 
     Examples
     --------
@@ -162,7 +151,7 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
     >>> model.predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
 
-    Several labels per text:
+    Multiple labels per text:
 
     >>> y = [["film", "good"], ["bad"], ["acting", "good"], ["bad"]]
     >>> model = TextClassifier(max_epochs=20, random_state=0).fit(texts, y)
@@ -171,6 +160,7 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
     """
 
     pipeline_: Pipeline
+    _fitted_attribute: ClassVar[str] = "pipeline_"
     _fitted_features: dict[str, Any]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: HashEmbeddingClassifier._parameter_constraints[name]
@@ -236,15 +226,14 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         Parameters
         ----------
         X : iterable of str of length n_texts
-            The texts: a list, tuple or generator, a numpy array, a column or a one-column frame of pandas, polars or
-            Arrow.
+            The texts: any iterable, or a column or a one-column frame of pandas, polars or Arrow.
         y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
                 of shape (n_texts, n_classes)
-            Labels: strings, integers or bools, one per text; or, with a ``loss`` of ``"auto"`` or ``"ova"``, a list of
-            labels per text, or an indicator matrix.
+            Labels: strings, integers or bools, one per text; or, with ``loss="auto"`` or ``"ova"``, a list of labels
+            per text, or an indicator matrix.
         sample_weight : array-like of shape (n_texts,), default=None
             Weights of the texts, at least 0: the loss of each text is multiplied by its weight; None is 1. Texts of
-            weight 0 are left out. The scale counts with few texts: larger weights regularize the SVM less.
+            weight 0 are ignored. With the dual solver larger weights mean less regularization.
 
         Returns
         -------
@@ -258,8 +247,6 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
             :meth:`HashEmbeddingClassifier.fit`.
         TypeError
             If a text is not a ``str``.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
         """
         resumes = self.classifier is not None and self.classifier.warm_start and hasattr(self, "pipeline_")
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
@@ -277,7 +264,7 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         """Train for one epoch on more texts, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set, see :meth:`HashEmbeddingClassifier.partial_fit`.
-        The first call measures how long the vectors of ``pretrained`` have to be: it should have hundreds of texts.
+        The first call determines the scale of the vectors of ``pretrained``: it should have hundreds of texts.
 
         Parameters
         ----------
@@ -300,10 +287,6 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         ------
         ValueError
             As in ``fit``; or if the first call has no ``classes``, a later one other labels, or weights are "balanced".
-        TypeError
-            If a text is not a ``str``.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
 
         Examples
         --------
@@ -316,149 +299,30 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         """
         resumes = hasattr(self, "pipeline_")
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
-        begins = not resumes and self.pretrained is not None  # one batch does not tell which features help
-        rows = self._count(pipeline[0]._begin_stream, X) if begins else self._rows(X, pipeline)
+        starts_union = not resumes and self.pretrained is not None
+        rows = self._count(pipeline[0]._begin_stream, X) if starts_union else self._rows(X, pipeline)
         try:
             pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         finally:
             self._keep(pipeline)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each text, or with several labels per text all labels above 0.5.
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return self._fitted()._scores(self._rows(X))
 
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts, of which there may be none.
+    def _most_probable(self, X: Any) -> NDArray[np.int64]:
+        return self._fitted()._most_probable(self._rows(X))
 
-        Returns
-        -------
-        ndarray of shape (n_texts,), or of shape (n_texts, n_classes), dtype int64
-            Predicted labels, in the form that ``fit`` was given: labels, lists of labels (as an array of dtype object),
-            or an indicator matrix.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is not as in ``fit``, or a score is infinite or NaN, as after a training that diverged.
-        """
-        return np.asarray(self._fitted().predict(self._rows(X)))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Estimate class probabilities.
-
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts.
-
-        Returns
-        -------
-        ndarray of shape (n_texts, n_classes)
-            Probabilities, columns in the order of ``classes_``. Rows sum to one, except with several labels per text,
-            where each column is the probability of its label.
-
-        Raises
-        ------
-        ValueError
-            As in ``predict``.
-        """
-        return self._fitted().predict_proba(self._rows(X))
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Estimate the logarithms of class probabilities.
-
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts.
-
-        Returns
-        -------
-        ndarray of shape (n_texts, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-
-        Raises
-        ------
-        ValueError
-            As in ``predict``.
-        """
-        return self._fitted().predict_log_proba(self._rows(X))
-
-    def predict_topk(self, X: Any, k: int = 5, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
-        """Predict the most probable labels of each text with their probabilities.
-
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts.
-        k : int, default=5
-            Maximal number of labels per text.
-        threshold : float, default=0.0
-            Minimal probability of a label.
-
-        Returns
-        -------
-        list of list of (label, float)
-            For each text labels and probabilities, the most probable first; ties in the order of ``classes_``.
-
-        Raises
-        ------
-        ValueError
-            If ``k`` is not an integer of at least 1, and as in ``predict``.
-        """
-        return self._fitted().predict_topk(self._rows(X), k, threshold)
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Compute a score for each class.
-
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts.
-
-        Returns
-        -------
-        ndarray of shape (n_texts, n_classes), or (n_texts,) for two classes
-            Scores, see :meth:`HashEmbeddingClassifier.decision_function`.
-
-        Raises
-        ------
-        ValueError
-            As in ``predict``.
-        """
-        return self._fitted().decision_function(self._rows(X))
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the accuracy: the share of texts whose label, or whose set of labels, is predicted.
-
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts.
-        y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
-                of shape (n_texts, n_classes)
-            Labels, as in ``fit``.
-        sample_weight : array-like of shape (n_texts,), default=None
-            Weights of the texts.
-
-        Returns
-        -------
-        float
-            Accuracy, from 0 to 1.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` and ``y`` differ in length, and as in ``predict``.
-        """
-        return self._fitted().score(self._rows(X), y, sample_weight)
+    def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return self._fitted()._topk(self._rows(X), k)
 
     @property
-    def temperature_(self) -> float:
-        """The divisor of the logits."""
-        return float(self.pipeline_[-1].temperature_)
+    def _loss(self) -> Loss:  # type: ignore[override]
+        return self._fitted()._loss
+
+    @property
+    def _label_lists(self) -> bool:  # type: ignore[override]
+        return self._fitted()._label_lists
 
     @property
     def loss_(self) -> LossName:
@@ -471,7 +335,7 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         return self._fitted().solver_
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
         """The labels."""
         return np.asarray(self.pipeline_[-1].classes_)
 
@@ -497,14 +361,14 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         return pipeline
 
     def _prepare(self, pipeline: Pipeline) -> None:
-        """Change a new pipeline before it is trained: the command line adds callbacks, and is given the features."""
+        """Change a new pipeline before it is trained; the command line overrides this."""
 
     def _updated_pipeline(self) -> Pipeline:
-        """Return the fitted pipeline, whose training continues, with the parameters of training as they are now."""
+        """Return the fitted pipeline with the current training parameters, to continue training."""
         pipeline = self.pipeline_
-        now_features = self._features()
+        features = self._features()
         for name, value in self._fitted_features.items():
-            if value != now_features[name]:
+            if value != features[name]:
                 raise ValueError(
                     f"{type(self).__name__} cannot continue training with {name}={getattr(self, name)!r}: it was "
                     f"trained with {value!r}. Set it back, or call fit with warm_start=False to train anew."
@@ -520,7 +384,7 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
             raise ValueError(f"{type(self).__name__}: pretrained was changed after fit. Set it back, or fit anew.")
 
     def _keep(self, pipeline: Pipeline) -> None:
-        """Keep the pipeline if it is fitted, as it is also after an interrupt by the user."""
+        """Keep the pipeline if it is fitted, also after an interrupt."""
         if hasattr(pipeline[-1], "classes_"):
             self.pipeline_ = pipeline
             self._fitted_features = self._features()
@@ -572,7 +436,7 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         return cloned
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; those of ``pretrained``, which clones share, are not among them.
+        """Return the parameters, without the parameters of ``pretrained``, which clones share.
 
         Parameters
         ----------
@@ -591,6 +455,5 @@ class TextClassifier(ClassifierMixin, HasBundles):  # type: ignore[misc]  # scik
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
-        tags.target_tags.required = True
         tags.classifier_tags.multi_label = takes_several_labels(self.loss)
         return tags

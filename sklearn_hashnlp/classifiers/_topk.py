@@ -1,4 +1,4 @@
-"""The most probable labels of rows; numpy only."""
+"""The most probable labels of rows; numpy only, as ``hashnlp predict`` imports it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ __all__ = ["app", "main"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "app":  # after main handles Ctrl-C: its imports take a moment
+    if name == "app":  # imported after main handles Ctrl-C
         from sklearn_hashnlp.cli._app import app
 
         return app

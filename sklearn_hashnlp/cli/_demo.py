@@ -142,7 +142,7 @@ def _make_model(name: str, *, seed: int, device: Device, n_jobs: int | None) -> 
 
 
 def _compare(screen: Screen, texts: list[str], labels: Any, options: dict[str, Any]) -> _Runs:
-    """Train and test all models on several splits, on more and more of the training texts."""
+    """Train and test all models on each split, with increasing numbers of training texts."""
     from sklearn.model_selection import train_test_split
 
     runs: _Runs = {name: {} for name in _MODELS}

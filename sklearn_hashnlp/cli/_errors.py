@@ -126,7 +126,7 @@ def _is_group(annotation: Any) -> bool:
 
 @contextmanager
 def _raising_interrupts() -> Iterator[None]:
-    """Raise ``KeyboardInterrupt`` at the end if the code inside made another error of it, as imports do."""
+    """Raise ``KeyboardInterrupt`` even if the code inside converts it to another error, as imports do."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield  # only the main thread receives signals, and a background job none of the terminal
         return
@@ -155,7 +155,7 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _fasttext_hint(arguments: list[str]) -> str:
-    """Return what stands here for the first command or option of fastText among some arguments."""
+    """Return the equivalent of the first fastText command or option among the arguments, as a hint."""
     names = _FASTTEXT_COMMANDS if arguments[:1] and arguments[0] in _FASTTEXT_COMMANDS else _FASTTEXT_OPTIONS
     name = next((argument for argument in arguments if argument in names), None)
     return "" if name is None else f" fastText's {name} is {names[name]} here."

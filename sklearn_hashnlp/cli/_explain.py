@@ -12,7 +12,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
-from sklearn_hashnlp.cli._prediction_output import open_output
+from sklearn_hashnlp.cli._predict import open_output
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._text_formats import TextSource
 

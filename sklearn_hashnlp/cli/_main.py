@@ -38,6 +38,6 @@ def main() -> None:
 
 
 def _exit_interrupted(_number: int, _frame: FrameType | None) -> None:
-    """Exit at once, before a command has begun: an interrupted import may print a traceback or raise another error."""
+    """Exit at once: an interrupted import may print a traceback or raise another error."""
     os.write(2, b"\nhashnlp: interrupted.\n")
     os._exit(_INTERRUPTED)

@@ -1,4 +1,4 @@
-"""Options that several commands share, alone and in groups."""
+"""Options shared by commands, alone and in groups."""
 
 from __future__ import annotations
 

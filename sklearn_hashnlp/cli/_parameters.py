@@ -20,7 +20,7 @@ _OBJECTS = ("callbacks", "pretrained", "scoring", "sentence_splitter")  # which 
 _MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")  # of docstrings, such as :class:`~module.Name`
 
 Bundles = Mapping[str, Any]
-"""Estimators by parameter: NAME__FIELD is set in a copy of one where NAME is not an estimator, such as False."""
+"""Estimators by parameter: NAME__FIELD is set in a copy of it if the value of NAME is not an estimator."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def parameters_option(models: Callable[[], Iterable[tuple[str, Any, Bundles]]]) 
 
 
 def _bundle(estimator: Any, name: str, bundles: Bundles) -> Any:
-    """Return the estimator that a parameter holds, or a new one in its place; None where it takes no estimator."""
+    """Return the estimator that is the value of a parameter, or a new one; None if it takes no estimator."""
     from sklearn.base import BaseEstimator, clone
 
     from sklearn_hashnlp.training._settings import EarlyStopping, as_early_stopping

@@ -55,7 +55,7 @@ class Screen(OptionGroup):
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
-        """Print warnings, such as that of truncated texts, as notes of one line, each once."""
+        """Print warnings, as notes of one line, each once."""
         with warnings.catch_warnings():
             warnings.simplefilter("once", UserWarning)
             warnings.showwarning = lambda message, *_others, **_options: self.note(f"Warning: {message}")
@@ -83,7 +83,7 @@ class Screen(OptionGroup):
         sys.stdout.write(f"{json.dumps(value)}\n")
 
     def progress(self, remaining_time: ProgressColumn | None = None) -> Progress:
-        """Return a progress display on stderr; it is hidden when quiet and where stderr is no terminal."""
+        """Return a progress display on stderr; it is hidden when quiet and if stderr is not a terminal."""
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -96,7 +96,7 @@ class Screen(OptionGroup):
 
     @contextmanager
     def bar(self, description: str) -> Iterator[Callable[..., None]]:
-        """Show a progress bar; yield the function that updates it with what is done, the total and a description."""
+        """Show a progress bar; yield the function that updates it: done, total, description."""
         with self.progress() as progress:
             task = progress.add_task(description, total=None)
 
@@ -107,7 +107,7 @@ class Screen(OptionGroup):
 
 
 class _NoteHandler(logging.Handler):
-    """Print what is logged, such as that functions are compiled, as notes."""
+    """Print log messages as notes."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class _Closed(io.RawIOBase):
 
 
 def plain_table(*columns: str, title: str | None = None) -> Table:
-    """Return a table without lines; columns whose names begin with ">" are aligned to the right."""
+    """Return a table without lines; columns with ">" before the name are aligned to the right."""
     table = Table(box=None, pad_edge=False, title=title, title_justify="left", show_header=any(columns))
     for name in columns:
         table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")

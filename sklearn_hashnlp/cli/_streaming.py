@@ -29,7 +29,7 @@ _COMPRESSED = {".gz": 4, ".bz2": 5, ".xz": 6, ".zip": 4}  # times as large when 
 
 
 def is_streamed(data: Path, wanted: bool | None) -> bool:
-    """Return whether a file is read in batches: if the user wants it so, or if it does not fit into memory."""
+    """Return whether a file is read in batches: on request, or if it does not fit into memory."""
     if wanted and not data.is_file() and data.exists():
         raise typer.BadParameter(f"--stream reads DATA more than once, and {data} is no file.")
     if wanted is not None or not data.is_file():
@@ -40,7 +40,7 @@ def is_streamed(data: Path, wanted: bool | None) -> bool:
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory that programs can take without swapping; None where the system does not say."""
+    """Return the bytes of memory that programs can take without swapping; None if unknown."""
     free = []
     with suppress(OSError, ValueError, StopIteration):
         lines = _MEMINFO.read_text(encoding="ascii").splitlines()
@@ -82,7 +82,7 @@ class StreamedTexts:
         skipped.report()
 
     def batches(self, progress: Callable[[int, int], None]) -> Iterator[tuple[list[str], Any]]:
-        """Yield texts and labels of the whole file, in each call anew."""
+        """Yield texts and labels of the whole file, from the start in each call."""
         from sklearn_hashnlp.datasets._labelled import batches_of_rows
 
         rows = open_labelled(self.path, self._options, progress, lambda _: None)

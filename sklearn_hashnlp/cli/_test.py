@@ -126,7 +126,7 @@ def write_wrong(
     confidence: NDArray[np.float64],
 ) -> int:
     """Write the texts that are predicted wrongly; return their number."""
-    from sklearn_hashnlp.cli._prediction_output import SEPARATOR
+    from sklearn_hashnlp.cli._predict import SEPARATOR
 
     wrong = [row for row in range(len(true)) if set(true[row]) != set(predicted[row])]
     wrong.sort(key=lambda row: -confidence[row])

@@ -206,7 +206,7 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
     training.configure(model, _bundles(), **given)
     check_parameters(model)
     try:
-        pipeline = model._new_pipeline()  # checks what goes together
+        pipeline = model._new_pipeline()  # checks combinations
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     check_parameters(pipeline[-1])

@@ -40,7 +40,7 @@ def write_report(folder: Path, report: dict[str, Any]) -> None:
 
 
 def card_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the part of a report that stands on the model card, without paths."""
+    """Return the part of a report for the model card, without paths."""
     card = {"Training data": {"file": Path(report["data"]).name, "texts": report["n_texts"]}}
     validation = report.get("validation")
     if validation is not None:

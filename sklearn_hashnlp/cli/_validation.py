@@ -79,7 +79,7 @@ def scores_at(
 def _dataset(net: Any, rows: Any) -> Any:
     """Return the rows as the data set that a net scores: sparse for hash embeddings, dense for SGNN."""
     if isinstance(rows, np.ndarray):
-        from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
+        from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset
 
         return DenseDataset(rows)
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows

@@ -80,5 +80,5 @@ def _train_and_ask(screen: Screen) -> None:
     for number, (kind, train_and_ask) in enumerate(KINDS.items(), start=1):
         screen.note(f"{number}/{len(KINDS)} {kind} ...")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # so few texts deserve them
+            warnings.simplefilter("ignore")  # expected with few texts
             train_and_ask()

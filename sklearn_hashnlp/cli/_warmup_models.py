@@ -1,4 +1,4 @@
-"""The small models of ``hashnlp warmup``: each kind is trained, saved, loaded and asked, as users do it."""
+"""The small models of ``hashnlp warmup``: each kind is trained, saved, loaded and applied."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _PRECISIONS: tuple[Literal["float32", "float16", "int8"], ...] = ("float32", "fl
 
 
 def _classify(model: Any, labels: Any) -> None:
-    """Train a classifier, ask it before and after it was saved, and train it further."""
+    """Train a classifier, predict before and after saving, and continue training."""
     model.fit(_TEXTS, labels)
     with tempfile.TemporaryDirectory() as folder:
         for precision in _PRECISIONS:
             hashnlp.save_model(model, Path(folder, precision), precision=precision)
         models = [model, *(hashnlp.load_model(Path(folder, precision)) for precision in _PRECISIONS)]
-    for asked in models:
+    for fitted in models:
         for texts in (_TEXTS, _FEW):
-            asked.predict(texts)
-            asked.predict_proba(texts)
-            asked.predict_topk(texts, k=2)
+            fitted.predict(texts)
+            fitted.predict_proba(texts)
+            fitted.predict_topk(texts, k=2)
     for trained in models[:2]:
         trained.partial_fit(_TEXTS, labels)
         trained.predict_proba(_TEXTS)
@@ -115,8 +115,8 @@ def _fasttext_models() -> None:
         pipeline = load_fasttext(file)
         hashnlp.save_model(pipeline, Path(folder, "saved"))
         loaded = hashnlp.load_model(Path(folder, "saved"))
-    for asked in (pipeline, loaded):
-        asked.predict_proba(_TEXTS)
+    for fitted in (pipeline, loaded):
+        fitted.predict_proba(_TEXTS)
     rows = pipeline[:-1].transform(_TEXTS)
     pipeline[-1].document_vectors(pipeline[0].transform_words(["film"]))
     pipeline[-1].partial_fit(rows, _LABELS).predict_proba(rows)
@@ -156,12 +156,12 @@ def _language_models() -> None:
         with tempfile.TemporaryDirectory() as folder:
             hashnlp.save_model(model, folder)
             loaded = hashnlp.load_model(folder)
-        for asked in (model, loaded):
-            asked.perplexity(_TEXTS)
-            asked.predict(["what a"])
-            asked.predict_proba(["what a", "</s> funny"])
-            asked.predict_topk(["what a"])
-            asked.sample(2, random_state=0)
+        for fitted in (model, loaded):
+            fitted.perplexity(_TEXTS)
+            fitted.predict(["what a"])
+            fitted.predict_proba(["what a", "</s> funny"])
+            fitted.predict_topk(["what a"])
+            fitted.sample(2, random_state=0)
         if isinstance(model, network):
             model.partial_fit(_TEXTS)
     with tempfile.TemporaryDirectory() as folder:
@@ -175,8 +175,8 @@ def _sentence_encoders() -> None:
     encoder = hashnlp.SGNNSentenceEncoder(**small).fit(_TEXTS)
     with tempfile.TemporaryDirectory() as folder:
         hashnlp.save_model(encoder, folder)
-        for asked in (encoder, hashnlp.load_model(folder)):
-            asked.most_similar(_FEW, _TEXTS)
+        for fitted in (encoder, hashnlp.load_model(folder)):
+            fitted.most_similar(_FEW, _TEXTS)
     encoder.partial_fit(_TEXTS)
     vectors = np.random.default_rng(0).normal(size=(len(_TEXTS), 4))
     DistilledSentenceEncoder().fit(_TEXTS, vectors).transform(_TEXTS)

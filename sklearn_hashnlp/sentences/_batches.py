@@ -73,7 +73,7 @@ class ParagraphBatches:
         return max(len(self._batches) - self.first, 0)
 
     def __iter__(self) -> Iterator[ParagraphBatch]:
-        begin, before = clock(), self.total
+        started, before = clock(), self.total
         numbers = range(self.first, len(self._batches))
         batches = map_in_background(self.make, numbers, effective_n_jobs(self.n_jobs))
         try:
@@ -84,9 +84,9 @@ class ParagraphBatches:
                     self.waited += clock() - requested
                     yield batch
                     del batch  # it may be freed while the next one is prepared
-                    self.total = before + clock() - begin
+                    self.total = before + clock() - started
         finally:
-            self.total = before + clock() - begin
+            self.total = before + clock() - started
 
     def make(self, number: int) -> ParagraphBatch:
         """Make a batch by its number in the epoch."""

@@ -63,6 +63,12 @@ class FittedSentenceEncoder(SentenceVectors, FittedNet):
         self._reader = reader
         self._keep_net(net, history)
 
+    def _share_state(self, other: FittedSentenceEncoder) -> None:
+        """Set the fitted attributes of another encoder, and share its net."""
+        self.log_, self.waiting_share_, self._seeds = other.log_, other.waiting_share_, other._seeds
+        self._trained_on, self._training_state = other._trained_on, other._training_state
+        self._hold(other.net_, other._reader, list(other.history_))
+
     def _keep_net(self, net: Any, history: list[dict[str, Any]]) -> None:
         super()._keep_net(net, history)
         self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.network.parameters())

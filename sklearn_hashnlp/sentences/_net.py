@@ -1,28 +1,33 @@
-"""The skorch net inside SGNNSentenceEncoder."""
+"""The skorch net inside SGNNSentenceEncoder, and its objective: a weighted sum of losses."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from inspect import unwrap
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import PassthroughScoring
 from skorch.dataset import Dataset
 from torch import Tensor, nn
+from torch.nn import functional
 
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp.nn._sentence_network import make_sentence_module
+from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SimilarityBXENT, VonMisesFisherLoss
+from sklearn_hashnlp.nn._sentence_losses import BlockLoss, word_blocks
+from sklearn_hashnlp.nn._sentence_network import SentenceModule, make_sentence_module
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
-from sklearn_hashnlp.sentences._bundles import as_network, as_objectives, first_and_last
-from sklearn_hashnlp.sentences._objective import SentenceObjective
+from sklearn_hashnlp.sentences._bundles import Objectives, as_network, as_objectives, first_and_last
 from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
 
 _MAX_KEY_BITS = 48
+_MAX_WORDS = 512  # of the word loss, which compares all pairs
 _TABLES = "network.transformer.tables.tables.weight"  # only rows of training words are not zero
 _COMMON = ("network.common", "network.context_common")  # a row per removed direction
 
@@ -63,6 +68,76 @@ class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
 
     def _progress(self, number: int) -> float:
         return 1.0 if self.n_epochs is None else min(1.0, (self.epoch + number / self.n_batches) / self.n_epochs)
+
+
+@dataclass(frozen=True)
+class SentenceObjective:
+    """A weighted sum of losses."""
+
+    loss: str  # over the sentences of a paragraph, and over the words of a sentence
+    temperature: float  # of "infonce"
+    sentence: LinearSchedule
+    word: LinearSchedule
+    masked: LinearSchedule
+    seed: int  # of the sample of words
+
+    def compute(self, module: SentenceModule, batch: ParagraphBatch, *, epoch: int, progress: float) -> Tensor:
+        """Compute the loss of a batch; ``progress`` is the share of the training that is done."""
+        criterion, terms = self._criterion(), []
+        transformer = module.network.transformer
+        if transformer is not None and (weight := self.sentence.at(progress)):
+            # Of the trained part of the vectors alone: the spelling part would dominate the similarities.
+            terms.append(weight * criterion(transformer(batch.batch), batch.blocks))
+        if transformer is not None and (weight := self.word.at(progress)):
+            words, blocks = self._sample_words(batch, epoch)
+            if len(words):
+                vectors = functional.normalize(transformer.word_vectors(batch.batch.projections[words]), dim=1)
+                terms.append(weight * criterion(vectors, blocks))
+        if transformer is not None and module.masked_head is not None and (weight := self.masked.at(progress)):
+            encoded = transformer.encode_words(batch.batch, hidden=batch.hidden)
+            word_vectors = transformer.word_vectors(batch.batch.projections)
+            terms.append(weight * module.masked_head(encoded, word_vectors, batch.batch.words, batch.hidden))
+        if not terms:  # all weights are zero at this step
+            terms = [parameter.sum() * 0.0 for parameter in module.parameters() if parameter.requires_grad]
+        return torch.stack(terms).sum() if terms else torch.zeros(())
+
+    def _criterion(self) -> BlockLoss:
+        if self.loss == "infonce":
+            return InfoNCELoss(self.temperature)
+        others: dict[str, type[BlockLoss]] = {
+            "bxent": SimilarityBXENT,
+            "proximity": CosineProximityLoss,
+            "vmf": VonMisesFisherLoss,
+        }
+        return others[self.loss]()
+
+    def _sample_words(self, batch: ParagraphBatch, epoch: int) -> tuple[Tensor, Tensor]:
+        """Sample distinct words, each in one of its sentences: in two, it would be a negative of itself."""
+        words, blocks = (part.cpu().numpy() for part in word_blocks(batch.batch.words))
+        order = np.random.default_rng((self.seed, epoch, batch.number)).permutation(len(words))
+        _, first = np.unique(words[order], return_index=True)
+        sample = order[np.sort(first)[:_MAX_WORDS]]
+        device = batch.batch.words.device
+        return torch.from_numpy(words[sample]).to(device), torch.from_numpy(blocks[sample]).to(device)
+
+
+@dataclass(frozen=True)
+class LinearSchedule:
+    """A weight that changes linearly during training."""
+
+    start: float
+    end: float
+
+    def at(self, progress: float) -> float:
+        """Return the weight when that share of the training is done."""
+        return self.start + (self.end - self.start) * progress
+
+
+def sentence_objective(objectives: Objectives, seed: int) -> SentenceObjective:
+    """Build the objective from the parameter of an estimator."""
+    weights = (objectives.sentence_weight, objectives.word_weight, objectives.masked_weight)
+    sentence, word, masked = (LinearSchedule(*map(float, first_and_last(weight))) for weight in weights)
+    return SentenceObjective(objectives.loss, float(objectives.temperature), sentence, word, masked, seed)
 
 
 class SentenceNet(Net):

@@ -58,50 +58,58 @@ def read_paragraphs(
     caller: str,
 ) -> Paragraphs:
     """Read paragraphs, without sentences that have no words and paragraphs that have no sentences."""
-    word_ids: dict[str, int] = {}
-    values, lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+    sentences = _WordRows(featurizer, max_words, caller)
     n_sentences: list[int] = []
-    longest = 0
     for paragraphs in _chunks(_split_paragraphs(X, split, caller)):
-        texts = [sentence for paragraph in paragraphs for sentence in paragraph]
-        words, rows = encode_words(texts, first=0, featurizer=featurizer, caller=caller)
-        # A new word gets the next id.
-        ids = np.fromiter((word_ids.setdefault(word, len(word_ids)) for word in words), np.int32, len(words))
-        truncated, truncated_lengths = _truncate(rows, max_words)
-        longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
-        values.append(ids[truncated])
-        lengths.append(truncated_lengths)
+        sentences.add([sentence for paragraph in paragraphs for sentence in paragraph], first=0)
         n_sentences += [len(paragraph) for paragraph in paragraphs]
-    if longest > max_words:
-        warnings.warn(
-            f"{caller}: the longest sentence has {longest:,} words; sentences are truncated to {max_words:,} words. "
-            "Set max_words, or a sentence_splitter that returns shorter sentences.",
-            stacklevel=level_of_user(),
-        )
+    advice = "Set max_words, or a sentence_splitter that returns shorter sentences."
+    warn_of_truncation(sentences.longest, max_words, "sentence", advice, caller=caller)
     counts = np.array(n_sentences, dtype=np.int64)
-    return _assemble(list(word_ids), np.concatenate(values), np.concatenate(lengths), counts, max_sentences)
+    return _assemble(list(sentences.word_ids), *sentences.concatenated(), counts, max_sentences)
 
 
 def read_texts(X: Any, *, featurizer: CharNgramFeaturizer, max_words: int, caller: str) -> tuple[list[str], Ragged]:
     """Return the distinct words of texts, and each text, truncated with a warning, as word ids."""
-    word_ids: dict[str, int] = {}
-    values, lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
-    longest = 0
+    texts = _WordRows(featurizer, max_words, caller)
     for first, chunk in in_chunks(as_documents(X, caller=caller), n_characters=_CHUNK_CHARACTERS):
-        words, rows = encode_words(chunk, first=first, featurizer=featurizer, caller=caller)
-        ids = np.fromiter((word_ids.setdefault(word, len(word_ids)) for word in words), np.int32, len(words))
-        truncated, truncated_lengths = _truncate(rows, max_words)
-        longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
-        values.append(ids[truncated])
-        lengths.append(truncated_lengths)
+        texts.add(chunk, first=first)
+    warn_of_truncation(texts.longest, max_words, "text", "Set max_words, or pass shorter texts.", caller=caller)
+    values, lengths = texts.concatenated()
+    return list(texts.word_ids), Ragged(values, np.concatenate(([0], np.cumsum(lengths))))
+
+
+class _WordRows:
+    """Truncated rows of word ids; a new word gets the next id."""
+
+    def __init__(self, featurizer: CharNgramFeaturizer, max_words: int, caller: str) -> None:
+        self._featurizer, self._max_words, self._caller = featurizer, max_words, caller
+        self.word_ids: dict[str, int] = {}
+        self.longest = 0
+        self._values, self._lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+
+    def add(self, texts: list[str], *, first: int) -> None:
+        """Add texts; ``first`` is the index of the first text, for errors."""
+        words, rows = encode_words(texts, first=first, featurizer=self._featurizer, caller=self._caller)
+        ids = np.fromiter((self.word_ids.setdefault(word, len(self.word_ids)) for word in words), np.int32, len(words))
+        values, lengths = _truncate(rows, self._max_words)
+        self.longest = max(self.longest, int(np.diff(rows.offsets).max(initial=0)))
+        self._values.append(ids[values])
+        self._lengths.append(lengths)
+
+    def concatenated(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the word ids of all rows, and the lengths of the rows."""
+        return np.concatenate(self._values), np.concatenate(self._lengths)
+
+
+def warn_of_truncation(longest: int, max_words: int, kind: str, advice: str, *, caller: str) -> None:
+    """Warn if the longest text has more than ``max_words`` words."""
     if longest > max_words:
         warnings.warn(
-            f"{caller}: the longest text has {longest:,} words; texts are truncated to {max_words:,} words. Set "
-            "max_words, or pass shorter texts.",
+            f"{caller}: the longest {kind} has {longest:,} words; {kind}s are truncated to {max_words:,} words. "
+            f"{advice}",
             stacklevel=level_of_user(),
         )
-    offsets = np.concatenate(([0], np.cumsum(np.concatenate(lengths))))
-    return list(word_ids), Ragged(np.concatenate(values), offsets)
 
 
 def warn_of_single_sentences(paragraphs: Paragraphs, *, caller: str) -> None:

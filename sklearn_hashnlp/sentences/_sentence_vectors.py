@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from sklearn_hashnlp._sklearn import ArrayTransformerMixin, level_of_user
+from sklearn_hashnlp._sklearn import ArrayTransformerMixin
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences._batches import take_rows
-from sklearn_hashnlp.sentences._paragraphs import truncate_words
+from sklearn_hashnlp.sentences._paragraphs import truncate_words, warn_of_truncation
 from sklearn_hashnlp.sentences._reader import WORD_SPLITTER
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
 from sklearn_hashnlp.text._word_projections import encode_words
@@ -44,8 +43,8 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  
         Parameters
         ----------
         X : iterable of str
-            Sentences or short texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
-            They are not split into sentences, but truncated to ``max_words`` words, with a warning.
+            Sentences or short texts. They are not split into sentences, but truncated to ``max_words`` words, with a
+            warning.
 
         Returns
         -------
@@ -56,8 +55,7 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  
         Raises
         ------
         ValueError
-            If ``X`` is a single string or a table, or a text is NaN or has a lone surrogate; or if a parameter that is
-            read here, such as ``context_weight``, is invalid.
+            If ``X`` is a single string or a table, or ``context_weight`` is invalid.
         TypeError
             If a text is not a ``str``.
         """
@@ -78,12 +76,8 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  
             distinct, firsts = np.unique(indices[-1], return_index=True)
             rows = take_rows(rows, firsts[distinct >= n_seen])
             parts.append(encode(words, truncate_words(rows, self.max_words)))
-        if longest > self.max_words:
-            warnings.warn(
-                f"{name}: the longest text has {longest:,} words; texts are truncated to {self.max_words:,} words. Set "
-                "max_words, or split texts into sentences and take the mean of their vectors.",
-                stacklevel=level_of_user(),
-            )
+        advice = "Set max_words, or split texts into sentences and take the mean of their vectors."
+        warn_of_truncation(longest, self.max_words, "text", advice, caller=name)
         vectors = np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)
         return vectors if sum(map(len, indices)) == len(vectors) else vectors[np.concatenate(indices)]
 
@@ -102,8 +96,8 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  
 
         Raises
         ------
-        ValueError, TypeError
-            As :meth:`transform`; or if ``A`` and ``B`` have different lengths.
+        ValueError
+            If ``A`` and ``B`` have different lengths.
         """
         left, right = self._encode(A), self._encode(B)
         if len(left) != len(right):
@@ -136,9 +130,8 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  
 
         Raises
         ------
-        ValueError, TypeError
-            As :meth:`transform`; or if ``k`` is not a positive integer, or vectors have another number of columns, NaN
-            or infinite values.
+        ValueError
+            If ``k`` is not a positive integer, or vectors have another number of columns, NaN or infinite values.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.most_similar: k must be an integer of 1 or more, got {k!r}.")

@@ -17,8 +17,12 @@ from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._bundles import Network, Objectives, as_network, as_objectives, first_and_last
 from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder
-from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net, sentence_architecture
-from sklearn_hashnlp.sentences._objective import sentence_objective
+from sklearn_hashnlp.sentences._net import (
+    EpochsOfParagraphs,
+    make_sentence_net,
+    sentence_architecture,
+    sentence_objective,
+)
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
 from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, CachedProjections, SentenceReader, WordFrequencies
 from sklearn_hashnlp.sentences._training import (
@@ -45,7 +49,7 @@ from sklearn_hashnlp.training._settings import (
 )
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
-_MASK_PROBABILITY = 0.15  # of hiding a word from the network, which predicts it
+_MASK_PROBABILITY = 0.15  # of masking a word
 
 
 class SGNNSentenceEncoder(FittedSentenceEncoder):
@@ -77,8 +81,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         for each 1,000 training sentences, 30 at most; the other components are divided by the fifth root of their
         variances. From the second part n^2 / (n^2 + 35^2) of the first component is removed for a text of n words.
     network : Network or "auto", default="auto"
-        The network of the second part: :class:`Network` with ``embedding_dim``, ``n_layers``, ``n_heads``,
-        ``feedforward_size``, ``pooling`` and ``depths``. "auto" is ``Network()``, which has no layers.
+        The network of the second part, a :class:`Network`. "auto" is ``Network()``, which has no layers.
     init : {"identity", "random"}, default="identity"
         Initialization of the Transformer: layers that are the identity, or the usual random weights.
     n_tables, table_bits : int, default=2, 16
@@ -88,9 +91,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Conjugate gradient steps of the tables in the first stage, on the residuals of the linear layer's ridge
         regression. With 0 the first stage trains neither.
     objectives : Objectives or "auto", default="auto"
-        The losses of the second stage: :class:`Objectives` with ``loss``, ``temperature``, ``sentence_weight``,
-        ``word_weight`` and ``masked_weight``; pairs of weights fade from one to the other. "auto" is ``Objectives()``,
-        InfoNCE of the sentences in paragraphs.
+        The losses of the second stage, :class:`Objectives`. "auto" is ``Objectives()``, InfoNCE of the sentences in
+        paragraphs.
     sentence_splitter : callable or None, default=None
         Splits a text into a list of sentences; None is :func:`~sklearn_hashnlp.text.split_sentences`.
     max_sentences : int, default=8
@@ -117,7 +119,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the weights are the same
         bit for bit as without the interruption. Paragraphs and parameters must be the same.
     n_jobs : int or None, default=1
-        Number of threads that prepare batches during training, and that encode sentences in ``transform``.
+        Number of threads of ``fit`` and ``transform``.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
@@ -155,9 +157,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     hashed word counts, for the weights.
 
     An interrupt (Ctrl-C) in the second stage ends training early, and ``fit`` raises ``KeyboardInterrupt``; the encoder
-    is then fitted, with its current weights or, with ``scoring``, the best. A second Ctrl-C stops at once. Any other
-    error, and an interrupt in the first stage, leaves a new encoder unfitted and a fitted one unchanged, except for
-    weights that ``partial_fit`` had already updated.
+    is then fitted, with its current weights or, with ``scoring``, the best. Any other error leaves the encoder as it
+    was, except for weights that ``partial_fit`` had already updated.
 
     References
     ----------
@@ -325,15 +326,9 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
         Raises
         ------
-        TypeError
-            If ``X`` is not as described.
         ValueError
             If a parameter is not as described, ``X`` has no words, or training diverges; if ``checkpoint_dir`` is not
             empty and ``resume`` is not set, or has a training with other paragraphs or parameters.
-        RuntimeError
-            If ``device="cuda"`` and torch finds no CUDA device.
-        OSError
-            If a file cannot be read or a checkpoint cannot be written.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
@@ -354,8 +349,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more paragraphs, continuing from earlier calls.
 
-        The first call fits word embeddings, word frequencies and common components to its paragraphs; later calls do
-        not change them, but for the common component of the second part. The learning rate is constant, and losses have
+        The first call fits word embeddings, word frequencies and common components to its paragraphs; later calls only
+        change the common component of the second part. The learning rate is constant, and losses have
         their final weights. ``max_epochs``, ``checkpoint_dir`` and time limits have no effect.
 
         Parameters
@@ -369,11 +364,6 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         -------
         self : SGNNSentenceEncoder
             The fitted encoder.
-
-        Raises
-        ------
-        TypeError, ValueError, RuntimeError, OSError
-            As in ``fit``.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
@@ -481,9 +471,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 f"{type(self).__name__}: checkpoint_dir={str(self.checkpoint_dir)!r} has a training on other "
                 "paragraphs. Give the same ones in the same order, or another folder."
             )
-        self.log_, self.waiting_share_, self._seeds = model.log_, model.waiting_share_, model._seeds
-        self._trained_on, self._training_state = model._trained_on, model._training_state
-        self._hold(model.net_, model._reader, model.history_)
+        self._share_state(model)
         if self._training_state is None:
             return self
         return self._train(paragraphs, self._projections(paragraphs), self._training_state)
@@ -571,9 +559,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         of_objects = {"callbacks": None, "scoring": None, "sentence_splitter": None}
         parameters = self.get_params(deep=False) | of_objects
         model = type(self)(**parameters | {"random_state": seed, "checkpoint_dir": os.fspath(self.checkpoint_dir)})
-        model.log_, model.waiting_share_, model._seeds = self.log_, self.waiting_share_, self._seeds
-        model._trained_on, model._training_state = self._trained_on, self._training_state
-        model._hold(self.net_, self._reader, list(self.history_))
+        model._share_state(self)
         trains_on = self._training_state is not None or bool(self.net_.optimizer_.state)
         save_model(model, self.checkpoint_dir, training_state=trains_on)
 

@@ -21,7 +21,7 @@ from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader
 
 _MAX_WORDS = 100_000  # the most frequent words are fitted
-_WORD_BLOCK = 2**13  # words whose projections are in memory at once
+_WORD_BLOCK = 2**13  # words projected at once
 _COUNT_POWER = 0.25  # a word weighs its count to this power: the targets of rare words are less reliable
 _RIDGE = 1.0
 _TABLE_RIDGE = 60.0  # occurrences: a row of a word that occurs less often stays near zero
@@ -33,7 +33,7 @@ _MAX_CONTEXT_SENTENCES = 4_000  # of which the component of the second part is c
 _CONTEXT_BLOCK = 64  # smaller, since Transformer layers take more memory
 _MAX_WHITENED_SENTENCES = 10_000  # of which the axes of the first part are computed
 _WHITENING = 0.2  # power of the eigenvalues of the first part by which its axes are divided
-_LEAST_EIGENVALUE = 1 / 3  # of their mean; lesser ones are taken to be that
+_LEAST_EIGENVALUE = 1 / 3  # lower bound, relative to their mean
 _TEXT_BLOCK = 2**22  # positions of the text processed at once
 _ROUNDING = 1e-5  # relative rounding errors of float32, at most
 
@@ -282,7 +282,7 @@ def ppmi_vectors(
     min_count: int = 3,  # of a word that has a vector or is a context
     n_contexts: int = 20_000,  # the most frequent words
     smoothing: float = 0.75,  # exponent of the counts of contexts: below 1, rare contexts weigh less
-    power: float = 0.75,  # exponent of the singular values: below 1, the lesser components weigh more
+    power: float = 0.75,  # exponent of the singular values: below 1, smaller components weigh more
     seed: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
     """Return the ids of the words with co-occurrences, ascending, their unit vectors and their counts."""

@@ -10,7 +10,7 @@ from sklearn_hashnlp.nn._sentence_network import SentenceModule, SentenceNetwork
 from sklearn_hashnlp.sentences import Objectives
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._bundles import SentenceLoss, first_and_last
-from sklearn_hashnlp.sentences._objective import LinearSchedule, SentenceObjective, sentence_objective
+from sklearn_hashnlp.sentences._net import LinearSchedule, SentenceObjective, sentence_objective
 from sklearn_hashnlp.sentences._reader import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.sentence_texts import LISTS, read
@@ -105,7 +105,7 @@ def test_a_word_is_sampled_in_one_of_its_sentences():
 
 
 def test_the_sample_of_words_is_bounded(monkeypatch):
-    monkeypatch.setattr("sklearn_hashnlp.sentences._objective._MAX_WORDS", 5)
+    monkeypatch.setattr("sklearn_hashnlp.sentences._net._MAX_WORDS", 5)
     words, blocks = objective()._sample_words(BATCH, 0)
     assert len(words) == len(blocks) == len(set(words.tolist())) == 5
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
-from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
+from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset
 from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._rows import validation_split
 

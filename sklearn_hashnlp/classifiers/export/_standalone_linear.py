@@ -47,7 +47,7 @@ class LinearTextPredictor:
         self._vectorizers = [_Vectorizer(options) for options in header["vectorizers"]]
 
     def predict(self, texts: Iterable[str | bytes]) -> Any:
-        """Predict the label of each text; of several labels lists, or an indicator matrix, as the classifier does."""
+        """Predict the label of each text; multilabel predictions are lists or an indicator matrix."""
         scores = self.scores(texts)
         if not self.multilabel:
             return self.classes_[scores.argmax(axis=1)]
@@ -74,13 +74,13 @@ class LinearTextPredictor:
         if not np.isfinite(scores).all():  # the weights themselves are read only where they are used
             raise ValueError("The weights are damaged: scores are infinite or NaN. Copy the model again.")
         weak = np.flatnonzero(shares < 1)
-        if len(weak):  # they tell less than nearly all training texts: their scores move to the shares of the labels
+        if len(weak):  # little evidence: shift the scores towards the shares of the labels
             share = shares[weak, np.newaxis]
             scores[weak] = share * scores[weak] + (1 - share) * self._arrays["prior"]
         return scores
 
     def _embed(self, first: int, texts: list[str | bytes]) -> Iterator[tuple[Any, float]]:
-        """Yield the vector of each text, and how much it tells, from 0 to 1."""
+        """Yield the vector of each text, and its evidence, from 0 to 1."""
         parts, offset, standard = [], 0, self.header["bag"]["variant"] == "standard"
         for vectorizer in self._vectorizers:
             columns, signs, owners = vectorizer.hash_ngrams(first, texts)
@@ -98,7 +98,7 @@ class LinearTextPredictor:
             yield self._sum(np.concatenate(weights), np.concatenate(pool)), share
 
     def _evidence(self, known: Any, counts: Any) -> float:
-        """Return how much a text tells: 0 without a known n-gram, 1 from the evidence of most training texts on.
+        """Return the evidence of a text: 0 without a known n-gram, 1 from the evidence of most training texts on.
 
         An n-gram is known if its importance weights, or without them its row of the pool, are not zero.
         """
@@ -393,7 +393,7 @@ def _strip_accents(text: str, how: str | None) -> str:
 
 
 def predict(texts: Iterable[str | bytes]) -> Any:
-    """Predict the label of each text; of several labels lists, or an indicator matrix, as the classifier does."""
+    """Predict the label of each text; multilabel predictions are lists or an indicator matrix."""
     return _model().predict(texts)
 
 

@@ -1,4 +1,4 @@
-"""The net of a HashEmbeddingClassifier, by the estimator's parameters."""
+"""The net of a HashEmbeddingClassifier, built from the estimator's parameters."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklearn_hashnlp.classifiers._base import check_optimizer, check_unchanged
+from sklearn_hashnlp._sklearn import MAX_INTEGER
 from sklearn_hashnlp.classifiers._losses import TreeLoss
+from sklearn_hashnlp.classifiers._net_classifier import check_optimizer, check_unchanged
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_embedding_dim
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._idf import enough_evidence, initialize_importance
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.training._settings import Seeds
+from sklearn_hashnlp.trees._arrays import is_integer
 from sklearn_hashnlp.trees._tree_builders import class_tree
 
 if TYPE_CHECKING:  # torch is imported where a net is made
@@ -65,8 +67,8 @@ def prepare_tables(
 ) -> tuple[float | None, float]:
     """Initialize the importance of new columns, and freeze tables that are not trained.
 
-    Updates and returns the divisor of the inverse document frequencies, and the evidence that is enough; ``n_known``
-    rows were seen before.
+    Return the divisor of the inverse document frequencies and the evidence that is enough; ``n_known`` rows were seen
+    before.
     """
     bag, (divisor, enough) = net.module_.bag, evidence
     if tables.importance_init == "idf" and bag.importance is not None:
@@ -96,3 +98,25 @@ def check_architecture(estimator: Any) -> None:
         made_with["tree"] = tree if estimator._tree_name is None else estimator._tree_name
     check_unchanged(estimator, wanted, made_with, estimator.net_.device)
     check_optimizer(estimator)
+
+
+def check_ngram_dropout(pair: Any, *, caller: str) -> None:
+    """Check that the parameter is None or two integers in order."""
+    if pair is not None and not (
+        len(pair) == 2 and all(map(is_integer, pair)) and 1 <= pair[0] <= pair[1] <= MAX_INTEGER
+    ):
+        raise ValueError(
+            f"The 'ngram_dropout' parameter of {caller} must be None or (fewest, most), two integers with "
+            f"1 <= fewest <= most <= {MAX_INTEGER}. Got {pair!r} instead."
+        )
+
+
+def check_columns(estimator: Any) -> None:
+    """Check that the importance table has a row for each column, which is not hashed."""
+    if estimator.n_features_in_ > estimator.n_embeddings:
+        raise ValueError(
+            f"{type(estimator).__name__}(embedding=EmbeddingTables(hash_rows=False)) has a row for each of "
+            f"n_embeddings={estimator.n_embeddings} "
+            f"columns, but X has {estimator.n_features_in_}. Raise n_embeddings, keep fewer columns, or set "
+            "hash_rows=True."
+        )

@@ -1,4 +1,4 @@
-"""Values of parameters of HashEmbeddingClassifier that are "auto": loss, solver, dimension, epochs, batch size."""
+"""Values of "auto" of HashEmbeddingClassifier: loss, solver, dimension, epochs, batch size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their de
 
 
 def automatic_loss(n_rows: int | None, n_classes: int, *, multilabel: bool) -> LossName:
-    """Return the loss of ``loss="auto"``, which depends on rows and classes alone; rows of a stream are many."""
+    """Return the loss for ``loss="auto"``; ``n_rows`` is None for a stream."""
     if multilabel:
         return "ova"
     return "hinge" if _are_few(n_rows, n_classes) else "softmax"
@@ -40,7 +40,7 @@ def automatic_loss(n_rows: int | None, n_classes: int, *, multilabel: bool) -> L
 def choose_solver(
     parameters: Mapping[str, Any], loss: LossName, n_rows: int, n_classes: int, device: str, *, caller: str
 ) -> SolverName:
-    """Return the solver of a first fit; raise an error if it is given, and cannot do what other parameters ask for."""
+    """Return the solver of a first fit; raise an error for ``"dual"`` with parameters that it does not support."""
     wanted = parameters["solver"]
     if wanted == "sgd":
         return "sgd"
@@ -55,7 +55,7 @@ def choose_solver(
 
 
 def warn_of_printers(callbacks: Iterable[Any] | None, caller: str) -> None:
-    """Warn that callbacks which print epochs are ignored; the package's own progress bar is without a warning."""
+    """Warn that callbacks that print epochs are ignored."""
     if any(_is_printer(one) for one in callbacks or ()):
         warnings.warn(
             f"{caller} ignores callbacks that print epochs: its solver is dual coordinate descent. Set solver='sgd' to "
@@ -70,7 +70,7 @@ def _are_few(n_rows: int | None, n_classes: int) -> bool:
 
 
 def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, device: str) -> Iterator[tuple[str, str]]:
-    """Yield the parameters that dual coordinate descent cannot honor, and why."""
+    """Yield the parameters that dual coordinate descent does not support, with the reason."""
     if loss != SquaredHingeLoss.name:
         yield "loss", f"it minimizes the squared hinge loss, and the loss of these rows is {loss!r}"
     is_table = parameters["variant"] == "standard"
@@ -97,8 +97,8 @@ def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, de
 
 
 def _is_printer(callback: Any) -> bool:
-    """Return whether a callback only prints the epochs of stochastic gradients."""
-    from skorch.callbacks import PrintLog, ProgressBar  # which import torch, as who made the callback did
+    """Return whether a callback only prints epochs."""
+    from skorch.callbacks import PrintLog, ProgressBar  # imports torch, as the callback did
 
     return issubclass(_class_of(callback), (PrintLog, ProgressBar))
 

@@ -51,7 +51,7 @@ class CompiledStep:
     def steps(
         self, batches: SparseBatches
     ) -> Iterator[tuple[tuple[SparseBatch, Tensor], Callable[[], dict[str, Any]]]]:
-        """Return each batch with its training step; the next batch is prepared in a second thread meanwhile."""
+        """Return each batch with its training step; a second thread prepares the next batch."""
         steps = ((batch, partial(self._step, *batch, self._locate(batch[0]))) for batch in batches)
         return prefetch(steps) if len(batches) > 1 else steps
 

@@ -32,7 +32,7 @@ class EmbeddingTables(Bundle):
         weights, with 0.0005). Ignored by ``variant="standard"``, whose table is initialized with zeros.
     train_pool : bool, default=True
         Whether the pool (the table, for ``variant="standard"``) is trained. False freezes it: at its initial values
-        or, with ``warm_start``, at those of the previous fit.
+        or, with ``warm_start``, the values of the previous fit.
     train_importance : bool, default=True
         Whether the importance weights are trained. False freezes them at their initial values.
 

@@ -1,9 +1,7 @@
-"""Training on few rows: a linear support vector machine, whose settings are chosen by cross-validation.
+"""Training on few rows: a linear support vector machine with settings chosen by cross-validation.
 
-Stochastic gradients take one or two epochs, which is fast with many rows. With few, the optimum of a penalized loss is
-as fast to find, and better: dual coordinate descent finds it in four to ten epochs. The log-odds of naive Bayes are
-added to the weights, as much as cross-validation says: they help where the n-grams of a text count one by one, such as
-those of its topic, and the more the fewer rows there are.
+Dual coordinate descent finds the optimum of a penalized loss in four to ten epochs. The log-odds of naive Bayes are
+added to the weights, with a factor chosen by cross-validation: the fewer rows, the more they help.
 """
 
 from __future__ import annotations
@@ -17,6 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._threads import map_in_order
+from sklearn_hashnlp.classifiers._losses import Loss
+from sklearn_hashnlp.classifiers._temperature import inverse_temperature, update_temperature
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
 from sklearn_hashnlp.classifiers.hash_embedding._idf import (
     KnownColumns,
@@ -25,6 +25,8 @@ from sklearn_hashnlp.classifiers.hash_embedding._idf import (
     idf_of_rows,
     mean_idf,
 )
+from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.kernels.embeddings._bags import embed_bags
@@ -38,26 +40,27 @@ from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     squared_norms,
 )
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
-from sklearn_hashnlp.training._interrupts import Interrupt
+from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
 
 _MANY_ROWS = 20_000
 _EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # numbers of rows, and the epochs of fewer rows
 _MIN_EPOCHS = 4
-_AVERAGED = 0.6  # of the epochs, the last ones: the bias swings from one to the next
+_AVERAGED = 0.6  # share of the epochs, the last ones: the bias oscillates
 
 _STRENGTHS = (1.0, 3.0, 10.0)  # C
-_SHARES = (0.0, 0.03, 0.06, 0.12)  # of the log-odds
+_SHARES = (0.0, 0.03, 0.06, 0.12)  # factors of the log-odds
 _DEFAULT_SHARE = 0.03
-_SMOOTHING = 0.03  # of the sums of normalized values, which are below one per row
-_NEW_STEP = 0.5  # of a row of the pool that no training row has, times the gradient of a single row
-# Factor of the curvature, that of C = 20; chosen on validation rows, as is _NEW_STEP. Not that of the penalty that was
-# chosen: further training has none, and moved what a strong penalty had kept small.
+_SMOOTHING = 0.03  # added to sums of normalized values, which are below one per row
+_NEW_STEP = 0.5  # step of an unused row of the pool, relative to the exact fit of one row
+# Factor of the curvature, for C = 20; chosen on validation rows, as is _NEW_STEP. It does not depend on the chosen
+# penalty, since further training has none.
 _STIFFNESS = 40.0
 _FOLDS = 3
-_THREADS = 2  # as many as stochastic gradients have
+_THREADS = 2  # the same number as for stochastic gradients
 _MAX_FOLD_ROWS = 5000
 _MIN_FOLD_ROWS = 30
+_ROWS_TO_CHECK = 32
 
 
 def n_dual_epochs(n_rows: int) -> int:
@@ -74,7 +77,7 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """Rows as a linear layer over the pool sees them: the importance weights are fixed."""
+    """Rows as input of a linear layer over the pool, with fixed importance weights."""
 
     rows: LinearRows
     costs: NDArray[np.float32]  # (n_rows,): weight of each row in the loss
@@ -122,7 +125,7 @@ class LinearProblem:
         return LinearProblem(part, self.costs[rows], self.slots, self.n_classes)
 
     def known_from(self, train: LinearProblem) -> LinearProblem:
-        """Drop the columns that no row of ``train`` has: their importance weights would be zero."""
+        """Drop the columns that do not occur in ``train``: their importance weights would be zero."""
         known = np.zeros(len(self.slots), dtype=np.bool_)
         known[train.rows.columns] = True
         keep = known[self.rows.columns]
@@ -174,7 +177,7 @@ class DualSolver:
                 total += part
 
     def objective(self) -> tuple[float, float]:
-        """Return the objective of the weights as they are, and the relative duality gap."""
+        """Return the objective of the current weights, and the relative duality gap."""
         rows, shape = self.problem.rows, (len(self._dual), len(self._weights))
         scores = csr_matrix((rows.values, rows.columns, rows.offsets), shape=shape) @ self._weights + self._bias
         signs = np.where(rows.labels[:, np.newaxis] == np.arange(len(self._bias)), 1.0, -1.0)
@@ -186,7 +189,7 @@ class DualSolver:
         return primal, (primal - lowest) / primal
 
     def result(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the weights and the bias, averaged over the last epochs; after fewer epochs as they are."""
+        """Return weights and bias, averaged over the last epochs if there are enough."""
         if not self._n_summed:
             return self._weights, self._bias
         weights, bias = (total / np.float32(self._n_summed) for total in self._sums)
@@ -194,14 +197,14 @@ class DualSolver:
 
 
 class LeftOut(NamedTuple):
-    """Rows, and their scores by training on others, as large as training on all rows makes them."""
+    """Rows with their cross-validated scores, rescaled to training on all rows."""
 
     rows: NDArray[np.int64]  # (n,)
     scores: NDArray[np.float64]  # (n, n_classes)
 
 
 def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOut | None]:
-    """Choose the settings by cross-validation, on ties those nearest to the defaults; few rows have the defaults."""
+    """Choose the settings by cross-validation, on ties the nearest to the defaults."""
     n_rows = len(problem.rows.labels)
     if n_rows < _MIN_FOLD_ROWS:
         return Settings(), None
@@ -247,10 +250,10 @@ def _trained(
 
 
 def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float) -> float:
-    """Return the factor by which scores are larger if all rows are trained on, instead of two of three folds.
+    """Return the factor by which scores grow from training on two of three folds to training on all rows.
 
-    ``small`` and ``large`` are scores of the same rows after training on one fold and on two, ``more`` the number of
-    all rows over those of the three folds. Scores grow as a power of the number of training rows.
+    ``small`` and ``large`` are scores of the same rows after training on one and on two folds, ``more`` is the number
+    of rows relative to the three folds. Scores grow as a power of the number of training rows.
     """
     before, after = (np.sqrt(np.mean((one - one.mean(axis=1, keepdims=True)) ** 2)) for one in (small, large))
     power = np.clip(np.log2(after / before), 0.0, 1.0) if min(before, after) > 0 else 0.0
@@ -264,11 +267,11 @@ class Minimum(NamedTuple):
     bias: NDArray[np.float32]  # (n_classes,)
     left_out: LeftOut | None  # of the cross-validation
     objective: float  # loss and penalty that were minimized, of the last epoch's weights
-    duality_gap: float  # how far the objective is at most from the lowest, relative to it
+    duality_gap: float  # upper bound of the relative distance from the optimum
 
 
 def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt) -> Minimum:
-    """Choose the settings and minimize the squared hinge loss; an interrupt then ends it after an epoch."""
+    """Choose the settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
     settings, left_out = choose_settings(problem, seed)
     interrupt.deferred = True
     n_epochs = n_dual_epochs(len(problem.rows.labels))
@@ -286,10 +289,10 @@ def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt) -> Minimum
 
 
 class DualSolution(NamedTuple):
-    """A linear model whose weights are those of dual coordinate descent, and what was learned beside them."""
+    """A linear model trained by dual coordinate descent, with the state for further training."""
 
     model: LinearModel
-    optimizer: OptimizerState  # by which training continues
+    optimizer: OptimizerState  # for further training
     minimum: Minimum
     idf_divisor: float | None
     enough_evidence: float
@@ -306,7 +309,7 @@ def solve_dual(
     seed: int,
     interrupt: Interrupt,
 ) -> DualSolution:
-    """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are those of further training."""
+    """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are for further training."""
     model = LinearModel.zeros(spec, n_classes, float(importance_init == "ones"))
     known, divisor, enough = KnownColumns(spec, model.known), None, 0.0
     if model.importance is not None and importance_init == "idf":
@@ -328,10 +331,10 @@ def solve_dual(
 def curvature_state(
     model: LinearModel, problem: LinearProblem, rows: SparseRows, learning_rate: float, rows_per_step: int
 ) -> OptimizerState:
-    """Return the state by which AdaGrad continues, with steps inversely proportional to the curvature of the loss.
+    """Return a state of AdaGrad with steps inversely proportional to the curvature of the loss.
 
-    A row of the pool that occurs in no training row takes half the step that would fit one new text exactly; any other
-    the less, the more training rows have it.
+    An unused row of the pool takes half the step that would fit one new text exactly; the more training rows have a
+    row of the pool, the smaller its step.
     """
     (offsets, columns, values, _), costs = problem.rows, problem.costs
     eps = learning_rate / rows_per_step / _NEW_STEP
@@ -355,6 +358,40 @@ def curvature_state(
     sums["head.0.bias"] = accumulated(np.full(len(model.bias), costs.sum(dtype=np.float64)))
     parameters = {name: {"sum": array} for name, array in sums.items()}
     return OptimizerState("adagrad", [eps, eps], parameters, learning_rates=[learning_rate] * 2)
+
+
+def fit_dual(
+    architecture: dict[str, Any],
+    rows: SparseRows,
+    loss: Loss,
+    *,
+    importance_init: ImportanceInit,
+    learning_rate: float,
+    rows_per_step: int,
+    seed: int,
+    calibrate: bool,
+) -> tuple[LinearFit, DualSolution]:
+    """Fit a linear model, check its scores, and fit the temperature of its loss."""
+    n_classes = architecture["num_classes"]
+    solution = solve_dual(
+        spec_of(architecture),
+        rows,
+        n_classes,
+        importance_init=importance_init,
+        learning_rate=learning_rate,
+        rows_per_step=rows_per_step,
+        seed=seed,
+        interrupt=current_interrupt(),
+    )
+    model, left_out = solution.model, solution.minimum.left_out
+    if not score_rows(model, rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))[2]:
+        raise ValueError(DIVERGENCE)
+    if calibrate and left_out is not None:
+        some = rows.select(left_out.rows)
+        loss.inverse_temperature = inverse_temperature(loss, left_out.scores, some, n_uniform=1)
+    else:
+        update_temperature(loss, lambda some: score_rows(model, some)[0], rows, n_classes)
+    return LinearFit(architecture, model, loss, rows_per_step, solution.optimizer), solution
 
 
 def _locate(model: LinearModel, rows: SparseRows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -1,4 +1,4 @@
-"""A fitted HashEmbeddingClassifier: what it holds, how it predicts, and how it is saved."""
+"""A fitted HashEmbeddingClassifier: predictions and state."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._sklearn import check_fitted
-from sklearn_hashnlp.classifiers._base import NetClassifier
 from sklearn_hashnlp.classifiers._class_shares import prior_scores
 from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
+from sklearn_hashnlp.classifiers._net_classifier import NetClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns, evidence_shares
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # torch is imported where a net is made
 
 
 class FittedHashEmbedding(NetClassifier):
-    """A classifier that holds a net, or the arrays of a linear model of which a net is made on first access."""
+    """A classifier with a net, or with a linear model from which a net is made on first access."""
 
     _net: SparseNet
     _linear: LinearFit | None = None  # until a net is made
@@ -43,7 +43,7 @@ class FittedHashEmbedding(NetClassifier):
 
     @property
     def net_(self) -> SparseNet:
-        """The trained net; after "dual", and of a linear model that was loaded, it is made on first access."""
+        """The trained net; made on first access after the dual solver or loading a linear model."""
         if "_net" not in self.__dict__ and self._linear is not None:
             from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_linear_fit
 
@@ -144,13 +144,13 @@ class FittedHashEmbedding(NetClassifier):
 
     def _evidence(self, rows: SparseRows, model: LinearModel | None) -> NDArray[np.float64]:
         """Return the factors of the scores of rows, see :func:`evidence_shares`."""
-        if self._class_counts[-1] <= 0:  # a model whose training rows are not known
+        if self._class_counts[-1] <= 0:  # the training rows are unknown
             return np.ones(len(rows))
         known = self._net.known_columns() if model is None else KnownColumns(model.spec, model.known)
         return evidence_shares(known, rows, self._idf_divisor, self._enough_evidence)
 
     def _with_prior(self, scores: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Move the scores of rows with little evidence towards those of the shares of the classes."""
+        """Shift the scores of rows with little evidence towards the prior scores."""
         weak = np.flatnonzero(evidence < 1)
         if len(weak):
             share = evidence[weak, np.newaxis]

@@ -1,4 +1,4 @@
-"""Inverse document frequencies: the initial importance weights of features, and the evidence of rows by them."""
+"""Inverse document frequencies: initial importance weights of features, and the evidence of rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def idf_of_rows(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the importance rows of columns, ascending, and their inverse document frequencies.
 
-    The document frequencies are added to ``frequencies``, shape (num_embeddings,), for the merging of models.
+    The document frequencies are added to ``frequencies``, shape (num_embeddings,).
     """
     rows, counts = count_rows(columns, spec.constants[0], spec.num_embeddings)
     if frequencies is not None:
@@ -46,11 +46,10 @@ def initialize_importance(
     divisor: float | None = None,
     frequencies: NDArray[np.int32] | None = None,
 ) -> float:
-    """Write inverse document frequencies into those importance rows that are still zero; return their divisor."""
+    """Set importance rows that are still zero to inverse document frequencies; return the divisor."""
     import torch
 
-    if bag.importance is None:
-        raise ValueError(f"A bag of variant {bag.variant!r} has no importance weights to initialize.")
+    assert bag.importance is not None
     rows, weights = idf_of_rows(bag.spec, columns, n_rows, frequencies)
     table = bag.importance.detach()
     indices = torch.from_numpy(rows).to(table.device)
@@ -64,16 +63,16 @@ def initialize_importance(
     return divisor
 
 
-_QUANTILE = 0.02  # of the training rows have less evidence than what is enough
-_UNMARKED = 0.3  # of it where texts have no marks: only those of the most frequent n-grams have less
-_MAX_ROWS = 10_000  # that are read
-_MIN_UNMARKED = 200  # rows: the quantile of fewer depends on chance
-_REPEATED, _OTHER_SHARE = 5, 0.15  # training rows of one text, and how much a share of a label differs there
-_LEAST = 0.05  # of that quantile with n-grams of a single row: a few rows may share none
+_QUANTILE = 0.02  # share of the training rows with less than enough evidence
+_UNMARKED = 0.3  # factor of enough evidence if texts have no boundary tokens
+_MAX_ROWS = 10_000  # for a quantile
+_MIN_UNMARKED = 200  # rows without boundary tokens, for a reliable quantile
+_REPEATED, _OTHER_SHARE = 5, 0.15  # minimum number of rows of a repeated text, and difference of a label's share
+_LEAST = 0.05  # minimum, relative to the quantile with n-grams of single rows: few rows may share none
 
 
 class KnownColumns(NamedTuple):
-    """The table by which columns are known: importance weights or, without them, the pool."""
+    """The table that indicates known columns: importance weights or, without them, the pool."""
 
     spec: TableSpec
     table: NDArray[np.float32]
@@ -100,8 +99,8 @@ def evidence_shares(
 ) -> NDArray[np.float64]:  # (n_rows,)
     """Return the factor of the scores of each row: 0 without a known column, 1 with enough evidence.
 
-    A row of the text "the" has length one as any other, all of it from n-grams that most training rows have. Its scores
-    are an extrapolation. Without inverse document frequencies nothing is known of its columns but that they occurred.
+    The scores of a text with only frequent n-grams, such as "the", are an extrapolation: rows are normalized. Without
+    inverse document frequencies, any known column is enough.
     """
     if not known.spec.has_importance:
         return (known.evidence(rows, common=0.0, enough=0.0) >= 0).astype(np.float64)  # to the first known column
@@ -113,10 +112,9 @@ def evidence_shares(
 
 
 def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_rows: int) -> float:
-    """Return the evidence from which on a row tells enough, by training rows with initial importance weights.
+    """Compute the evidence that is enough, from training rows with initial importance weights.
 
-    N-grams of a single training row are left out: the row itself is the only reason that they are known. 0 without
-    normalization, where a row of n-grams that tell nothing is short, and for values that cannot be weighted counts.
+    N-grams of a single training row are excluded. It is 0 without normalization, and for values other than counts.
     """
     rows = _sample(rows)
     is_marked = _are_marked(rows)
@@ -132,10 +130,9 @@ def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_row
 
 
 def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float) -> float:
-    """Lower what is enough to the evidence that training rows have by trained importance weights.
+    """Lower the evidence that is enough to the evidence of training rows with trained importance weights.
 
-    It is also at most that of a text which several training rows have, with other labels than all rows: its scores are
-    learned and no extrapolation.
+    It is at most the evidence of a repeated training text with other label shares than all rows.
     """
     if divisor is None or enough == 0:
         return 0.0
@@ -156,7 +153,7 @@ def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float |
 
 
 def _sample(rows: SparseRows) -> SparseRows:
-    """Return as many rows as a quantile needs, evenly spaced."""
+    """Sample rows for a quantile, evenly spaced."""
     step = -(-len(rows) // _MAX_ROWS)
     return rows if step <= 1 else rows.select(np.arange(0, len(rows), step))
 
@@ -166,7 +163,7 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
 
 
 def _are_marked(rows: SparseRows) -> bool:
-    """Return whether there are columns that all rows have, with one value."""
+    """Return whether all rows have columns in common, such as boundary tokens, with one value."""
     first = rows.indices[: rows.indptr[1]]  # a column of all rows is one of the first row
     if not len(first):
         return False

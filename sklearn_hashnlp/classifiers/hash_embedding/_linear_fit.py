@@ -1,4 +1,4 @@
-"""What a linear HashEmbeddingClassifier holds after ``fit``: arrays, and the state needed to resume training."""
+"""LinearFit: the arrays of a linear HashEmbeddingClassifier, and the state needed to resume training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TABLES = (_POOL, _IMPORTANCE)
 
 @dataclass
 class LinearFit:
-    """A linear model with the loss that was minimized; a net is made of it when training continues."""
+    """A linear model with its loss; a net is made from it when training continues."""
 
     architecture: dict[str, Any]  # of the net
     model: LinearModel
@@ -44,7 +44,7 @@ class LinearFit:
         return _shapes_of(self.model.spec, self.architecture["num_classes"])
 
     def to_state(self) -> Packed:
-        """Return architecture, device and loss as JSON values, and the weights as arrays, as a net does."""
+        """Return architecture, device and loss as JSON values, and the weights as arrays, in the format of a net."""
         model, values = self.model, {"architecture": self.architecture, "device": "cpu"}
         arrays = pack_table(_POOL, model.pool, 0.0)
         if model.importance is not None:
@@ -55,7 +55,7 @@ class LinearFit:
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Read what :meth:`to_state`, or a net's, returned; all is checked before memory is taken."""
+        """Load the result of ``to_state``, checked before memory is allocated."""
         architecture = values["architecture"]
         spec = spec_of(architecture).matched(_numbers(arrays[_NUMBERS]))
         n_classes, shapes = architecture["num_classes"], _shapes_of(spec, architecture["num_classes"])
@@ -70,28 +70,28 @@ class LinearFit:
         return cls(architecture, model, loss_from_values(values["probabilities"]))
 
     def to_step_sizes(self) -> Packed:
-        """Return what further training needs at least."""
+        """Return rounded step sizes for further training."""
         return pack_step_sizes(self.optimizer, self.rows_per_step, self.shapes, _TABLES)
 
     def load_step_sizes(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Load what :meth:`to_step_sizes` returned."""
+        """Load the result of :meth:`to_step_sizes`."""
         self.optimizer, self.rows_per_step = unpack_step_sizes(values, arrays, self.shapes)
 
     def to_training_state(self) -> Packed:
-        """Return the exact state that further training needs."""
+        """Return the exact state of the optimizer."""
         if self.training_state is not None:
             return self.training_state
         assert self.optimizer is not None
         return self.optimizer.to_training_state(_TABLES)
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load what :meth:`to_training_state` returned."""
+        """Load the result of :meth:`to_training_state`."""
         OptimizerState.from_training_state(self.shapes, values, arrays)  # checks it
         self.training_state = values, arrays
 
 
 def spec_of(architecture: Mapping[str, Any]) -> TableSpec:
-    """Return the tables of a net by the arguments of its module."""
+    """Return the table specification of the arguments of a module."""
     names = ("num_embeddings", "num_buckets", "embedding_dim", "num_hashes", "variant", "aggregation", "append_weight")
     named = {name: architecture[name] for name in (*names, "hash_rows", "normalize") if name in architecture}
     return TableSpec(**named, seed=architecture["hash_seed"])

@@ -20,8 +20,8 @@ DIVERGENCE = (
     "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
     "normalize=None scale X down, or set normalize='l2'."
 )
-_MIN_VALUES = 2**15  # of a thread: fewer take less time than its start
-_MAX_BLOCK_ROWS = 1024  # of a thread at once
+_MIN_VALUES = 2**15  # per thread: fewer take less time than starting it
+_MAX_BLOCK_ROWS = 1024  # per thread at once
 
 
 def score_rows(
@@ -29,8 +29,7 @@ def score_rows(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], bool]:
     """Return the scores of rows (none without ``with_scores``), the index of the largest, and whether all are finite.
 
-    The scores are those of torch's modules to the last bit: float32 sums in the same order, then the layer in float64,
-    rounded to float32.
+    The scores equal the scores of torch's modules bit for bit.
     """
     n_rows, n_classes = len(rows.indptr) - 1, len(model.bias)
     scores = np.empty((n_rows if with_scores else 0, n_classes))
@@ -66,15 +65,11 @@ def _n_processors() -> int:
 
 @cache
 def _n_processors_of_process() -> int:
-    return int(cpu_count())  # which takes time: it reads the limits of containers
+    return int(cpu_count())  # slow: it reads the limits of containers
 
 
 def plain_rows(X: Any, n_columns: int) -> SparseRows | None:
-    """Return the rows of a matrix that needs neither checks nor conversions; None of any other, for the full checks.
-
-    These are CSR matrices of float32 and of the right shape, with sorted columns and without zeros or extreme values,
-    such as the counts of a vectorizer.
-    """
+    """Return rows of a matrix that needs neither checks nor conversion, such as counts of a vectorizer; else None."""
     if not issparse(X) or X.format != "csr" or X.dtype != np.float32 or X.ndim != 2:
         return None
     if X.shape[1] != n_columns or n_columns > MAX_COLUMNS:

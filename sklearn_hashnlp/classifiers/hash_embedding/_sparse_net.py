@@ -30,13 +30,13 @@ from sklearn_hashnlp.training._optimizers import make_with_state
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
-PREDICT_VALUES = 2**18  # limits batches of long rows: some 40 MB of component vectors at the default sizes
-_FREQUENCIES = "document_frequencies"  # begins the names of their arrays
+PREDICT_VALUES = 2**18  # limits batches of long rows: about 40 MB of component vectors at the default sizes
+_FREQUENCIES = "document_frequencies"  # prefix of array names
 _TIE_TOLERANCE = 1e-6  # relative: log-probabilities may be equal in float32
 
 
 class SparseNet(ClassifierNet):
-    """A skorch classifier of encoded labels whose batches are :class:`SparseBatch`."""
+    """A skorch classifier of encoded labels with batches of :class:`SparseBatch`."""
 
     has_sparse_gradients = True
     document_frequencies: NDArray[np.int32] | None = None  # of the importance rows, which merging models adds up
@@ -48,12 +48,12 @@ class SparseNet(ClassifierNet):
         return tables
 
     def get_dataset(self, X: Any, y: Any = None) -> Any:
-        """Return rows as a dataset that skorch knows."""
+        """Convert rows to a dataset of skorch."""
         is_rows = isinstance(X, SparseRows) and not isinstance(X, SparseDataset)
         return SparseDataset.of(X) if is_rows else super().get_dataset(X, y)
 
     def known_columns(self) -> KnownColumns:
-        """Return the table by which columns are known, on the CPU."""
+        """Return the table that indicates known columns, on the CPU."""
         bag = self.module_.bag
         table = bag.pool if bag.importance is None else bag.importance
         return KnownColumns(bag.spec, table.detach().cpu().numpy())
@@ -61,7 +61,7 @@ class SparseNet(ClassifierNet):
     def infer(self, x: SparseBatch) -> Tensor:
         """Compute the outputs of one batch, which the loss is computed from."""
         x = x.to(self.device)
-        ids = x.ids.to(torch.uint32) if x.ids.is_cuda else x.ids  # no high half, which is not looked for on a device
+        ids = x.ids.to(torch.uint32) if x.ids.is_cuda else x.ids  # skips a check on the device
         outputs: Tensor = self.module_(ids, x.offsets, x.weights)
         return outputs
 
@@ -76,7 +76,7 @@ class SparseNet(ClassifierNet):
         return np.concatenate(scores).astype(np.float64)
 
     def score_unseen(self, rows: SparseRows) -> NDArray[np.float64]:
-        """Compute the scores of rows as if those features were new that the net was not trained on yet."""
+        """Compute the scores of rows, with untrained features as unknown."""
         bag = self.module_.bag
         trained = None if bag.importance is None else self.optimizer_.state[bag.importance]
         if not trained:
@@ -85,7 +85,7 @@ class SparseNet(ClassifierNet):
         features = torch.from_numpy(count_rows(rows.indices, bag._constants[0], len(table))[0]).to(table.device)
         touched = trained[cast(RowwiseOptimizer, self.optimizer_).touched_key]
         new = features[~touched[features].bool().view(len(features), touched[:1].numel()).any(dim=1)]
-        importance = table[new]  # their inverse document frequencies, which only features of training rows have
+        importance = table[new]  # their inverse document frequencies
         table[new] = self.tables()["bag.importance"]
         try:
             return self.score_rows(rows)
@@ -151,7 +151,7 @@ class SparseNet(ClassifierNet):
         return values, arrays
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load what :meth:`to_training_state` returned."""
+        """Load the result of :meth:`to_training_state`."""
         super().load_training_state(values, arrays)
         if f"{_FREQUENCIES}{TABLE_VALUES}" in arrays:
             self.document_frequencies = np.zeros(self.module_.bag.num_embeddings, dtype=np.int32)
@@ -170,7 +170,7 @@ class SparseNet(ClassifierNet):
 
 
 def _are_close(log_probs: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which rows of descending log-probabilities have two that may be equal in float32."""
+    """Return a mask of the rows of descending log-probabilities with two that may be equal in float32."""
     return np.asarray(~(np.diff(log_probs, axis=1) < _TIE_TOLERANCE * log_probs[:, 1:]).all(axis=1))
 
 
@@ -192,10 +192,10 @@ def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], hist
 
 
 def net_of_linear_fit(fit: LinearFit, history: list[dict[str, Any]]) -> SparseNet:
-    """Build a net whose tables and layer share the memory of a linear model."""
+    """Build a net that shares the memory of a linear model."""
     net, model = make_net(fit.architecture, "cpu"), fit.model
     with plain_torch():
-        with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
+        with torch_seed(0):  # the weights are overwritten; the user's generator does not advance
             net.initialize()
         bag, layer = net.module_.bag, net.module_.head[0]
         bag.set_extra_state(torch.tensor(model.spec.to_numbers()))

@@ -34,7 +34,7 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
     if not matrix.nnz or (matrix.data.min() >= SMALL and matrix.data.max() <= LARGE):
         return matrix  # the usual case, counts, without a copy
     if any_scale:
-        # reduceat needs a value where an empty last row begins: the appended zero. Empty rows are repeated 0 times.
+        # reduceat needs a value at the start of an empty last row: the appended zero. Empty rows are repeated 0 times.
         largest = np.maximum.reduceat(np.append(np.abs(matrix.data), np.float32(0)), matrix.indptr[:-1])
         extreme = (largest > LARGE) | (largest < SMALL)
         if extreme.any():

@@ -210,7 +210,7 @@ def _merge_rows(
 def _merge_normalization(
     merged: nn.Module, modules: Sequence[nn.Module], factors: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> None:
-    """Merge the running statistics of batch normalization into those of all rows together."""
+    """Merge the running statistics of batch normalization into the statistics of all rows."""
     for name, layer in merged.named_modules():
         if not isinstance(layer, nn.BatchNorm1d):
             continue

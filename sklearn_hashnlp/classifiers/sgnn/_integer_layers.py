@@ -24,7 +24,7 @@ _MAX_SHIFT = 62
 class IntegerLayer(NamedTuple):
     """A linear layer in integers, with ReLU unless it is the last."""
 
-    weight: NDArray[np.int8]  # (n_outputs, n_inputs): between -127 and 127; each row has its own scale
+    weight: NDArray[np.int8]  # (n_outputs, n_inputs): between -127 and 127; each row has a separate scale
     bias: NDArray[np.int64]  # (n_outputs,): added to the sums
     # (n_outputs,): brings all sums to the same scale; zeros in the last layer
     multiplier: NDArray[np.int32]

@@ -190,7 +190,7 @@ def _seconds_per_fold(trial: FrozenTrial) -> float:
 
 @contextmanager
 def open_journal(path: str | os.PathLike[str] | None, search: Any) -> Iterator[optuna.Study | None]:
-    """Open the study of a search in a journal file, which is locked meanwhile; create them if they do not exist."""
+    """Open the study of a search in a journal file, locked during the search; create them if they do not exist."""
     if path is None:
         yield None
         return

@@ -53,7 +53,7 @@ class Lowercase:
 def opened(
     screen: Screen, folder: Path, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE
 ) -> Iterator[tuple[BaseLanguageModel, Lowercase, Iterator[list[str]]]]:
-    """Open a file of lines, or stdin, for a language model; yield the model, what lowercases lines, and batches."""
+    """Open a file of lines, or stdin; yield the language model, a function that lowercases lines, and batches."""
     check_text_file(file)  # before torch is loaded
     model = load_language_model(folder)
     with line_batches(screen, file, action=action, unit=unit, size=size) as batches:
@@ -109,7 +109,7 @@ def load_language_model(folder: Path) -> BaseLanguageModel:
 
 
 def load_network(folder: Path, purpose: str) -> NeuralLanguageModel:
-    """Load a neural language model; raise an error for another model, with what needs word vectors."""
+    """Load a neural language model; raise an error for another model, with the ``purpose`` of word vectors."""
     from sklearn_hashnlp.language._neural import NeuralLanguageModel
 
     model = load_language_model(folder)

@@ -53,6 +53,6 @@ WordSearch = Annotated[
 
 
 def check_search(search: Search, top: int | None) -> None:
-    """Raise an error for several words of a greedy search."""
+    """Raise an error for multiple words of a greedy search."""
     if top is not None and search is Search.greedy:
         raise typer.BadParameter("--top uses exact search; remove --search greedy.")

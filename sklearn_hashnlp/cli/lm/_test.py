@@ -96,7 +96,7 @@ def evaluate(
     if screen.as_json:
         screen.show_json({"hit_rate": rate, "n_hits": n_hits, "n_words": n_words})
     elif rate is not None:
-        results = Screen(as_json=False, quiet=False)  # the hit rate is no hint
+        results = Screen(as_json=False, quiet=False)  # the hit rate is a result
         results.show(f"Hit rate {rate:.4f} ({n_hits:,} of {counted(n_words, 'word')})", style="bold")
     else:
         screen.note("No words to predict.")

@@ -106,7 +106,7 @@ def check_labels(labels: Any, source: str) -> None:
 def note_unknown_labels(
     screen: Screen, source: str, true: Sequence[Sequence[str]], known: set[str], *, separable: bool
 ) -> None:
-    """Name the labels that a model does not have; ``separable``: each was read as one, but may be several."""
+    """Print a note of labels unknown to the model; ``separable``: a label may be multiple, joined labels."""
     labels = {label for row in true for label in row}
     unknown = sorted(labels - known)
     if not unknown:

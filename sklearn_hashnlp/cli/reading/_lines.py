@@ -43,7 +43,7 @@ class Lines:
 def open_lines(
     screen: Screen, file: Path | None, *, action: str, unit: str, errors: str | None = None, bar: bool | None = None
 ) -> Iterator[Lines]:
-    """Open a file, with a progress bar, or stdin; ``errors`` as in ``bytes.decode``, None where it is no option."""
+    """Open a file, with a progress bar, or stdin; ``errors`` as in ``bytes.decode``; None is "strict"."""
     if bar is None:
         bar = not sys.stdout.isatty()  # no bar where results appear on the same terminal
     with screen.bar(f"{action} {file.name}") if bar and file and not is_stdin(file) else nullcontext() as update:
@@ -116,7 +116,7 @@ class LineStream:
 
 
 def _check_first_line(line: bytes) -> None:
-    """Raise an error if stdin is no text, by its first line."""
+    """Raise an error if the first line of stdin is not text."""
     from sklearn_hashnlp.datasets._lines import suffix_of
 
     if suffix_of(line) is not None:
@@ -128,7 +128,7 @@ def _check_first_line(line: bytes) -> None:
 
 
 def batches(items: Iterable[_Item], size: int, ready: Callable[[], bool]) -> Iterator[list[_Item]]:
-    """Yield items in batches, which end where the next would be waited for; before an error those read before it."""
+    """Yield items in batches, without waiting for the next item; items before an error are yielded first."""
     batch: list[_Item] = []
     first_error: Exception | None = None
     try:

@@ -26,14 +26,14 @@ _NAME = re.compile(r"[\w.-]+")
 
 
 class Text(NamedTuple):
-    """A text to predict, and the row that it stands in: a list of fields, a JSON object, or None of a line."""
+    """A text to predict, and its row: a list of fields, a JSON object, or None for a line."""
 
     text: str
     record: Any
 
 
 class OpenedTexts(NamedTuple):
-    """The texts of a file, and the table that they stand in, if it is one."""
+    """The texts of a file, and their table, if there is one."""
 
     texts: Iterable[Text]
     table: TableTexts | None

@@ -122,9 +122,9 @@ class _Index:
                 ]
                 yield json.dumps({"query": query, "results": results}) + "\n"
                 continue
-            beginning = f"{_one_field(query)}\t" if with_query else ""
+            prefix = f"{_one_field(query)}\t" if with_query else ""
             for index, value in zip(row, values, strict=True):
-                yield f"{beginning}{value:.4f}\t{self.numbers[index]}\t{_one_field(self.texts[index])}\n"
+                yield f"{prefix}{value:.4f}\t{self.numbers[index]}\t{_one_field(self.texts[index])}\n"
 
 
 def _read_vectors(path: Path, n_lines: int, n_columns: int) -> NDArray[np.float32]:

@@ -32,8 +32,6 @@ def test_it_is_scikit_learns_idf():
     assert divisor == pytest.approx(idf.mean())
     assert bag.importance.any(dim=1).sum() == 3
     assert initialize_importance(fresh_bag(), np.array([], dtype=np.int32), 3) == 1.0
-    with pytest.raises(ValueError, match="A bag of variant 'standard' has no importance weights to initialize"):
-        initialize_importance(HashEmbeddingBag(10, 4, num_buckets=5, variant="standard"), COUNTS.indices, 3)
 
 
 def test_columns_that_share_a_row_are_counted_together_and_never_more_than_the_documents():

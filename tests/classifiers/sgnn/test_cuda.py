@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseBatches, DenseDataset
+from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseBatches, DenseDataset
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.integers(0, 100, (37, 5)).astype(np.uint8)

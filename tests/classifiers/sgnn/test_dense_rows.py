@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseBatches, DenseDataset
+from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseBatches, DenseDataset
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.integers(0, 100, (37, 5)).astype(np.uint8)

@@ -1,0 +1,263 @@
+"""NetClassifier: predictions, state and temperature of a classifier with a net."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, literal_options
+from sklearn_hashnlp.classifiers._base import ScoringClassifier
+from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_batch
+from sklearn_hashnlp.classifiers._labels import Labels
+from sklearn_hashnlp.classifiers._losses import LOSSES, Loss, LossChoice, LossName, takes_several_labels
+from sklearn_hashnlp.classifiers._temperature import update_temperature
+from sklearn_hashnlp.training._estimator import FittedNet
+from sklearn_hashnlp.training._rows import Rows
+from sklearn_hashnlp.training._settings import TRAINING, EarlyStopping, Schedule, TrainingSettings, as_early_stopping
+
+if TYPE_CHECKING:  # torch is imported where a net is used
+    from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores
+    from sklearn_hashnlp.classifiers._net import ClassifierNet
+
+Calibrate: TypeAlias = Literal["auto", False]
+ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
+Monitor: TypeAlias = Literal["valid_acc", "valid_loss"]
+
+_PARAMETER_OF = {  # a net's hyper-parameters that have another name in the estimator
+    "num_embeddings": "n_embeddings",
+    "num_buckets": "n_buckets",
+    "num_hashes": "n_hashes",
+    "hidden_sizes": "hidden_layer_sizes",
+    "pool_std": "embedding",
+    "append_weight": "embedding",
+    "hash_rows": "embedding",
+    "importance_init": "embedding",
+}
+
+CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
+    "hidden_layer_sizes": [tuple, list],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "calibrate": [StrOptions({"auto"}), Options(bool, {False})],
+    "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
+    "schedule": [Schedule, StrOptions({"auto"}), None],
+    "early_stopping": [EarlyStopping, literal_options(Monitor), Options(bool, {False})],
+}
+"""Constraints of the training parameters that both neural classifiers have."""
+
+
+class NetClassifier(ScoringClassifier, FittedNet):
+    """A classifier with scores computed by a trained net."""
+
+    _net: ClassifierNet
+    _rows_seen: int
+    _class_counts: NDArray[np.float64]  # see count_classes
+    _keeps_step_sizes: ClassVar[bool] = True
+    _advice_if_not_diverged: ClassVar[str] = "values in X are too large: scale them down"
+
+    loss: LossChoice
+    calibrate: Calibrate
+    early_stopping: Literal[False] | Monitor | EarlyStopping
+
+    @abstractmethod
+    def _rows(self, X: Any) -> Rows:
+        """Check rows, and return the dataset that the net reads."""
+
+    def _stopping(self) -> EarlyStopping | None:
+        return as_early_stopping(self.early_stopping, EarlyStopping())
+
+    def _count_classes(self, rows: Rows, n_classes: int, *, resumes: bool) -> NDArray[np.float64]:
+        """Count the classes of the rows and of earlier ones, which determine the weights of further rows."""
+        class_counts = count_classes(rows, n_classes)
+        if resumes:
+            class_counts += self._class_counts
+            rows.row_weights = weights_of_batch(rows, class_counts)
+        return class_counts
+
+    def _calibrates(self, loss: LossName) -> bool:
+        return self.calibrate == "auto" and LOSSES[loss].has_temperature
+
+    def _first_scores(
+        self, rows: Rows, settings: TrainingSettings, *, resumes: bool, is_batch: bool
+    ) -> OutOfBatchScores | ProgressiveScores | None:
+        """Return a callback that scores rows before the net is trained on them; None if they are of no use."""
+        from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores
+
+        if resumes:
+            return ProgressiveScores(rows, settings)
+        return None if is_batch else OutOfBatchScores.of(rows, settings)
+
+    def _fit_temperature(
+        self,
+        net: ClassifierNet,
+        rows: Rows,
+        valid_rows: Rows | None,
+        scores: OutOfBatchScores | ProgressiveScores | None,
+        *,
+        known: float,
+        n_known: int,
+        calibrates: bool,
+    ) -> None:
+        """Fit the temperature of a trained net; ``known`` is its inverse before, fitted on ``n_known`` rows."""
+        from sklearn_hashnlp.classifiers._calibration import ProgressiveScores, fit_temperature
+
+        loss = net.criterion_
+        fitted = calibrates and fit_temperature(net, valid_rows, scores)
+        if isinstance(scores, ProgressiveScores):
+            scores.update_temperature(net, known, n_known)
+        elif not fitted and loss.needs_temperature:
+            some, n_classes = rows if valid_rows is None else valid_rows, net.architecture()["num_classes"]
+            update_temperature(loss, net.score_rows, some, n_classes, known=known, n_known=n_known)
+
+    @property
+    def _is_fitted(self) -> bool:
+        return "_net" in self.__dict__
+
+    @property
+    def _loss(self) -> Loss:  # type: ignore[override]  # an attribute of quantized classifiers
+        return self._net.criterion_
+
+    @property
+    def loss_(self) -> LossName:
+        """The name of the loss that was minimized."""
+        return self._loss.name
+
+    @property
+    def _labels(self) -> Labels:
+        return Labels(self.classes_, self._loss.multilabel, self._label_lists)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._scores_by_net(self._rows(X))
+
+    def _scores_by_net(self, rows: Any) -> NDArray[np.float64]:
+        """Compute the scores of checked rows by torch."""
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        with plain_torch(self._net.device_type):
+            scores = self._net.score_rows(rows)
+        self._check_finite(scores)
+        return scores
+
+    def _check_finite(self, scores: NDArray[np.float64]) -> None:
+        self._check_all_finite(bool(np.isfinite(scores).all()))
+
+    def _check_all_finite(self, finite: bool) -> None:
+        if not finite:
+            raise ValueError(
+                f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. If the training "
+                "diverged, train again by fit with warm_start=False. Otherwise "
+                f"{self._advice_if_not_diverged}."
+            )
+
+    def _keep(
+        self, net: ClassifierNet, labels: Labels, rows: Rows, class_counts: NDArray[np.float64], *, resumes: bool
+    ) -> None:
+        """Set the fitted attributes."""
+        self._keep_labels(labels, len(rows) + (self._rows_seen if resumes else 0), class_counts)
+        self._keep_net(net, self.history_ if resumes else [])
+
+    def _keep_labels(self, labels: Labels, rows_seen: int, class_counts: NDArray[np.float64]) -> None:
+        self._rows_seen, self._class_counts = rows_seen, class_counts
+        self.classes_, self._label_lists = labels.classes, labels.lists
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        check_is_fitted(self)
+        net = self._held()
+        values, arrays = net.to_state()
+        step_sizes, accumulators = net.to_step_sizes()
+        arrays |= accumulators | {"class_counts": self._class_counts}
+        values |= step_sizes | self._pack_labels()
+        return values | {"history": self.history_, "rows_seen": self._rows_seen}, arrays
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self._unpack_labels(values)
+        n_classes = values["architecture"]["num_classes"]
+        if n_classes != len(self.classes_):
+            raise ValueError(f"The net has {n_classes} classes, but the model has {len(self.classes_)} labels.")
+        self._rows_seen = int(values["rows_seen"])
+        counts = arrays["class_counts"]
+        if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
+            raise ValueError(f"There must be a count for each of {n_classes} classes and one for all, at least 0.")
+        self._class_counts = counts
+        self._load_net(values, arrays)
+
+    def _held(self) -> Any:
+        """Return the net, or the arrays that it is made from."""
+        return self._net
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = takes_several_labels(self.loss)
+        return tags
+
+    def _load_net(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Make the net of a saved model."""
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        net = self._net_from_state(values, arrays, values["history"])
+        with plain_torch():
+            net.load_step_sizes(values, arrays)
+        self._keep_net(net, [])
+
+
+def labels_of_partial_fit(known: Labels | None, named: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:
+    """Return the labels of a call of ``partial_fit``: the labels of earlier calls, or ``classes`` in the first.
+
+    ``named`` are the labels in y if y is lists of labels or a frame.
+    """
+    if known is not None and classes is None and named is None:
+        return known
+    if known is None and classes is None and (y.ndim == 1 or (named is not None and named.lists)):
+        raise ValueError(
+            "classes must be passed on the first call to partial_fit: all labels that can occur in any call, since "
+            "later rows may have labels that these rows do not have."
+        )
+    labels = named or Labels.of(y, classes, caller=caller)
+    if known is not None:
+        known.check_same(labels)
+    return labels
+
+
+def refuse_balanced(class_weight: Any) -> None:
+    """Refuse balanced class weights, which need the labels of all calls."""
+    if class_weight == "balanced":
+        raise ValueError(
+            "class_weight='balanced' is not for partial_fit: a part of the rows does not have the label frequencies. "
+            "Compute the weights from a sample of the labels, by sklearn.utils.class_weight.compute_class_weight, "
+            "and set class_weight to a dict of them."
+        )
+
+
+def check_optimizer(estimator: Any) -> None:
+    """Check that the optimizer has not changed."""
+    from sklearn_hashnlp.training._optimizers import OPTIMIZERS
+
+    optimizer = estimator.net_.optimizer_
+    if optimizer.state and type(optimizer) is not OPTIMIZERS[estimator.optimizer]:
+        raise ValueError(
+            f"{type(estimator).__name__}(optimizer={estimator.optimizer!r}) cannot continue a training with "
+            f"{type(optimizer).__name__}, whose step sizes are part of the model. Set 'optimizer' back, or call fit "
+            "with warm_start=False to train a new net."
+        )
+
+
+def check_unchanged(estimator: Any, wanted: dict[str, Any], net: dict[str, Any], device: str) -> None:
+    """Check that training can continue with a net of the hyper-parameters ``net``."""
+    for name, value in wanted.items():
+        if net[name] != value:
+            parameter = _PARAMETER_OF.get(name, name)
+            raise ValueError(
+                f"{type(estimator).__name__} cannot continue training its net, which was made with another "
+                f"{parameter!r} than {getattr(estimator, parameter)!r}. Set it back, or call fit with warm_start=False "
+                "to train a new net."
+            )
+    if estimator.device not in ("auto", device):
+        raise ValueError(
+            f"{type(estimator).__name__}(device={estimator.device!r}) cannot continue training its net, which is on "
+            f"{device!r}. Set device={device!r}, or call fit with warm_start=False to train a new net."
+        )
