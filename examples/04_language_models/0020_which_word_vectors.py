@@ -1,6 +1,6 @@
 """
 Which word vectors represent the meaning of words?
-========================================
+==================================================
 
 Word vectors can be tested by analogies, "file is to files as object is to ...", and by neighbors: are the vectors of
 "year" and "month" among the nearest? Four kinds of vectors of the same words:
