@@ -30,7 +30,6 @@ from benchmarks.common.pages import table
 from sklearn_hashnlp.persistence import load_model
 
 RESULT = "tune.json"
-PAGE = "tuning.md"
 MODELS = {"default": "default parameters", "best": "best model", "small": "best model of at most 1 MB"}
 DATA_SET = "trec"
 MAX_SIZE = "1MB"
@@ -134,6 +133,3 @@ def markdown(result: dict[str, Any]) -> str:
             (label, f"{statistics.mean(accuracies):.1f}", *(f"{value:.1f}" for value in accuracies), f"{size:.2f} MB")
         )
     return table(("", "mean", *(f"seed {one['seed']}" for one in searches), "largest size"), rows)
-
-
-TABLES = {"tune": markdown}
