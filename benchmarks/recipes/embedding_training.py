@@ -182,7 +182,7 @@ def train(
                 continue  # batch normalization compares rows
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(network(ids, row_of, weights, len(labels)), labels)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
             optimizer.step()
         accuracy = float(np.mean(probabilities(network, valid, settings.device).argmax(axis=1) == valid.labels))
         on_epoch(epoch, accuracy)

@@ -250,7 +250,7 @@ _FASTTEXT_TEXT = (
     "it has the n-grams of words and characters and its defaults."
 )
 _WORD_VECTORS_TEXT = (
-    f"Percent, for vectors trained on {_WIKIPEDIA}; ours are those of the language model, `HsigmoidLanguageModel`, "
+    f"Percent, for vectors trained on {_WIKIPEDIA}; this package's are of the language model, `HsigmoidLanguageModel`, "
     "embeddings and context vectors side by side. [More](../coming_from_gensim.md#which-vectors-are-better)."
 )
 _LOSS_TEXT = "Every row above in which the other program is faster, smaller or more accurate."
