@@ -1,37 +1,40 @@
-"""AG News on a CUDA device and on the CPU: seconds per epoch and accuracy, by batch size.
+"""Training on a CUDA device and on the CPU: seconds per epoch and what was learned, by batch size.
 
-Both train the same pipeline with the same seed for three epochs; the seconds are of the fastest epoch after the
-first, which also loads compiled kernels and copies the data to the device. A warm-up training is not counted.
+The text classifier trains on AG News; a language model with a softmax over 10,000 words and 512 hidden units on
+3,000 sentences of the Penn Treebank, a sentence encoder with two Transformer layers on 1,000 texts of AG News. Both
+devices train the same model with the same seed; the seconds are of the fastest epoch after the first, which also loads
+compiled kernels and copies the data to the device. A warm-up training is not counted.
 
     python -m benchmarks run bench_cuda --data DIR
-    python -m benchmarks run bench_cuda --data DIR --batch-sizes 32 1024 --devices cuda
+    python -m benchmarks run bench_cuda --data DIR --models "text classifier" --devices cuda
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from statistics import mean
 from typing import Any
 
 import torch
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
-from benchmarks.common.data import Rows
+from benchmarks.common.data import DataFolder
 from benchmarks.common.timing import train_and_test
 from sklearn_hashnlp.classifiers import make_text_classifier
+from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 
 RESULT = "cuda.json"
-EPOCHS = 3
-EPOCH_SECONDS = 0.1
+PAGE = "gpu.md"
+Trained = tuple[dict[str, float], list[dict[str, Any]]]  # what was measured, and the history of the training
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[32, 128, 512, 2048], help="default: %(default)s")
+    parser = BenchmarkParser(__doc__, RESULT, "ag_news/train.csv and test.csv, ptb/train.txt and valid.txt")
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
     parser.add_argument("--devices", nargs="+", choices=["cpu", "cuda"], default=["cpu", "cuda"], help="default: both")
-    parser.add_argument(
-        "--seeds", type=int, default=3, help="trainings per device and batch size (default: %(default)s)"
-    )
+    parser.add_argument("--seeds", type=int, default=3, help="trainings of each (default: %(default)s)")
     options = parser.parse_args(arguments)
     if "cuda" in options.devices and not torch.cuda.is_available():
         raise SystemExit(
@@ -39,38 +42,86 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "CUDA device and a torch built for CUDA; --devices cpu measures the CPU alone."
         )
     data, path = parser.data_of(options), parser.output_of(options)
-    train, test = data.train("ag_news"), data.test("ag_news")
-
-    measured = []
-    print(f"{'device':8}{'batch':>7}{'epoch s':>10}{'fit s':>8}{'accuracy %':>12}")
-    for device in options.devices:
-        measure(device, options.batch_sizes[0], 0, train, test)
-        for batch_size in options.batch_sizes:
-            runs = [measure(device, batch_size, seed, train, test) for seed in range(options.seeds)]
-            one = {
-                "device": device,
-                "batch size": batch_size,
-                "epoch s": min(run["epoch s"] for run in runs),
-                "fit s": min(run["seconds"] for run in runs),
-                "accuracy": sum(run["accuracy"] for run in runs) / len(runs),
-                "runs": runs,
-            }
-            measured.append(one)
-            print(
-                f"{device:8}{batch_size:7}{one['epoch s']:10.3f}{one['fit s']:8.2f}{one['accuracy']:12.2f}", flush=True
-            )
-    print(f"Goal: {EPOCH_SECONDS} s per epoch on the device, with the accuracy of the CPU.")
-
-    env = environment("sklearn-hashnlp", "numpy", "skorch", "torch")
-    env["machine"]["device"] = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    env["machine"]["threads"] = len(os.sched_getaffinity(0))
-    rows = {"train": len(train.texts), "test": len(test.texts)}
-    write_result(path, env | {"data": {"name": "AG News", "rows": rows}, "epochs": EPOCHS, "models": measured})
+    result = environment("sklearn-hashnlp", "numpy", "skorch", "torch")
+    result["machine"]["device"] = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    result["machine"]["threads"] = len(os.sched_getaffinity(0))
+    result["models"] = []
+    for name in options.models:
+        train, batch_sizes = MODELS[name]
+        for device in options.devices:
+            train(data, device, batch_sizes[-1], 0)
+            for batch_size in batch_sizes:
+                runs = [measure(train, data, device, batch_size, seed) for seed in range(options.seeds)]
+                one = {"model": name, "device": device, "batch size": batch_size}
+                for key in runs[0]:
+                    one[key] = (min if key == "epoch s" else mean)(run[key] for run in runs)
+                result["models"].append(one | {"runs": runs})
+                print(", ".join(f"{key}: {value}" for key, value in one.items()), flush=True)
+                write_result(path, result)
 
 
-def measure(device: str, batch_size: int, seed: int, train: Rows, test: Rows) -> dict[str, Any]:
+def measure(
+    train: Callable[..., Trained], data: DataFolder, device: str, batch_size: int, seed: int
+) -> dict[str, float]:
+    score, history = train(data, device, batch_size, seed)
+    return {"epoch s": min(epoch["dur"] for epoch in history[1:])} | score
+
+
+def train_classifier(data: DataFolder, device: str, batch_size: int, seed: int) -> Trained:
     model = make_text_classifier(random_state=seed).set_params(
-        classifier__device=device, classifier__batch_size=batch_size, classifier__max_epochs=EPOCHS
+        classifier__device=device, classifier__batch_size=batch_size, classifier__max_epochs=3
     )
-    run = train_and_test(model, train, test)
-    return run | {"epoch s": min(epoch["dur"] for epoch in model["classifier"].history_[1:])}
+    run = train_and_test(model, data.train("ag_news"), data.test("ag_news"))
+    return {"accuracy": run["accuracy"]}, model["classifier"].history_
+
+
+def train_language_model(data: DataFolder, device: str, batch_size: int, seed: int) -> Trained:
+    model = HsigmoidLanguageModel(
+        output="softmax",
+        hidden_size=512,
+        embedding_dim=128,
+        batch_size=batch_size,
+        max_epochs=2,
+        device=device,
+        random_state=seed,
+    )
+    lines, valid = (
+        (data.path / "ptb" / name).read_text(encoding="utf-8").splitlines() for name in ("train.txt", "valid.txt")
+    )
+    model.fit(lines[: data.rows or 3000])
+    return {"perplexity": model.perplexity(valid[:1000])}, model.history_
+
+
+def train_encoder(data: DataFolder, device: str, batch_size: int, seed: int) -> Trained:
+    encoder = SGNNSentenceEncoder(
+        network=Network(n_layers=2), max_epochs=2, batch_size=batch_size, device=device, random_state=seed
+    ).fit(data.train("ag_news").texts[:1000])
+    return {"training loss": encoder.history_[-1]["train_loss"]}, encoder.history_
+
+
+MODELS: dict[str, tuple[Callable[..., Trained], tuple[int, ...]]] = {
+    "text classifier": (train_classifier, (32, 128, 512, 2048)),
+    "language model": (train_language_model, (128, 1024)),
+    "sentence encoder": (train_encoder, (64, 256)),
+}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table of the page: the CPU, the device and their ratio, by model and batch size."""
+    lines = [
+        "| model | batch size | CPU, s per epoch | GPU, s per epoch | CPU : GPU | CPU | GPU | |",
+        "|---|" + "---:|" * 6 + "---|",
+    ]
+    by_device = {(one["model"], one["batch size"], one["device"]): one for one in result["models"]}
+    for model, size, device in by_device:
+        if device == "cuda":
+            cpu, gpu = by_device[model, size, "cpu"], by_device[model, size, "cuda"]
+            score = next(key for key in gpu if key in ("accuracy", "perplexity", "training loss"))
+            seconds = [f"{one['epoch s']:.3g}" for one in (cpu, gpu)]
+            scores = [f"{one[score]:.4g}" for one in (cpu, gpu)]
+            ratio = f"{cpu['epoch s'] / gpu['epoch s']:.2g}"
+            lines.append("| " + " | ".join([model, f"{size:,}", *seconds, ratio, *scores, score]) + " |")
+    return "\n".join(lines)
+
+
+TABLES = {"cuda": markdown}

@@ -360,7 +360,7 @@ def test_a_batch_on_cuda_gives_the_gradients_of_the_cpu(hidden):
         found[device] = [loss, *(g.to_dense() if g.is_sparse else g for g in gradients.values())]
     for there, here in zip(found["cuda"], found["cpu"], strict=True):
         assert there.device.type == "cuda"
-        torch.testing.assert_close(there.cpu(), here, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(there.cpu(), here, rtol=1e-4, atol=1e-5)  # sums that cancel keep their error
 
 
 @pytest.mark.gpu
