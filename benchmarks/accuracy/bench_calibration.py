@@ -7,7 +7,6 @@ and skipped the next time (unless --again is given).
 
     python -m benchmarks run bench_calibration --data DIR
     python -m benchmarks run bench_calibration --data DIR --plot docs/images/reliability.png   (draws sst2)
-    python -m benchmarks run bench_calibration --data DIR --rows 500 --seeds 1   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ CS = (1, 4, 16, 64)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--sets", nargs="*", choices=list(SETS), default=list(SETS), help="default: all")
+    parser.add_choices("--sets", SETS)
     parser.add_argument("--seeds", type=int, default=5, help="trainings of the classifier (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+    parser.add_again()
     parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw the reliability diagram of sst2")
     options, data, path = parser.read(arguments)
     result = read_result(path)

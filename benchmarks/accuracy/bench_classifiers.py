@@ -20,7 +20,6 @@ accuracy    Every labeled data set, mean over the seeds: ours with each value of
 
     python -m benchmarks run bench_classifiers --data DIR --part speed prediction memory
     python -m benchmarks run bench_classifiers --data DIR --part accuracy --sets trec sst2 --models words tuned svm
-    python -m benchmarks run bench_classifiers --data DIR --rows 2000 --seeds 2   (a test run; writes no JSON)
 
 fastText's settings are read from the JSON if they are there, and chosen first otherwise, or with --again for `speed`.
 fastText is installed into a temporary folder for the run (--fasttext keeps one). Run it while nothing else runs.
@@ -48,27 +47,16 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorc
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="for accuracy; default: all")
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        choices=classifier_accuracy.MODELS,
-        default=list(classifier_accuracy.MODELS),
-        help="for accuracy; default: all that apply to a data set",
-    )
-    parser.add_argument("--again", action="store_true", help="measure again the accuracies that the JSON already holds")
+    parser.add_choices("--part", PARTS)
+    parser.add_choices("--sets", SETS, of="for accuracy; ")
+    parser.add_choices("--models", classifier_accuracy.MODELS, of="for accuracy; ")
+    parser.add_again()
     parser.add_argument("--seeds", type=int, default=5, help="trainings of each method (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=11, help="predictions of each method (default: %(default)s)")
     parser.add_argument(
         "--threads", type=int, default=2, help="of fastText (default: %(default)s); ours uses its defaults"
     )
-    parser.add_argument(
-        "--fasttext",
-        type=Path,
-        metavar="DIR",
-        help="folder that holds fastText, or to install it into (default: a temporary one)",
-    )
+    parser.add_fasttext()
     options, data, path = parser.read(arguments)
     result = read_result(path)
     with contextlib.ExitStack() as stack:

@@ -41,8 +41,8 @@ UNITS = ("accuracy", "seconds", "processor seconds", "seconds to predict")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), help="default: both")
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
+    parser.add_choices("--problems", PROBLEMS)
+    parser.add_choices("--models", MODELS)
     parser.add_argument("--labels", type=int, default=10_000, help="synthetic labels (default: %(default)s)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=1, help="of torch (default: %(default)s)")

@@ -6,7 +6,6 @@ probabilities (a soft vote, which needs all models to predict), and the models a
 for each of them on validation rows; accuracies are of the test rows, one per seed, which also deals the rows.
 
     python -m benchmarks run bench_merge --data DIR
-    python -m benchmarks run bench_merge --data DIR --rows 2000 --seeds 1   (a test run; writes no JSON)
 
 Seconds are processor time of one thread.
 """
@@ -49,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--parts", nargs="+", type=int, default=[2, 4, 8], help="numbers of parts (default: 2 4 8)")
     parser.add_argument("--seeds", type=int, default=5, help="deals of the rows, and trainings (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+    parser.add_again()
     options, data, path = parser.read(arguments)
     result = read_result(path)
     train, valid = data.train_valid("ag_news")

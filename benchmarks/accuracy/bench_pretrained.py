@@ -12,7 +12,6 @@ seeds. The weight of the vectors was chosen on training rows.
 
     python -m benchmarks run bench_pretrained --data DIR --teacher-vectors FOLDER
     python -m benchmarks run bench_pretrained --data DIR --sets trec --sizes 250 --encoders Wikipedia
-    python -m benchmarks run bench_pretrained --data DIR --rows 300 --seeds 1   (a test run; writes no JSON)
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     add_sample_options(parser, SETS)
     names = [WIKIPEDIA, OWN, TEACHER]
-    parser.add_argument("--encoders", nargs="+", choices=names, default=names, help="default: all")
+    parser.add_choices("--encoders", names)
     parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors")
     options, data, path = parser.read(arguments)
     result = read_result(path)

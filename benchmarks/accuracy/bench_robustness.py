@@ -8,7 +8,6 @@ number of steps with and without copies. Each seed determines the training and t
 it is measured and skipped the next time (unless --again is given).
 
     python -m benchmarks run bench_robustness --data DIR
-    python -m benchmarks run bench_robustness --data DIR --rows 300 --seeds 1 --sets trec   (a test run; writes no JSON)
     python -m benchmarks run bench_robustness --data DIR --models   (only draws the plot of the JSON)
 
 Writes a plot next to the JSON (needs matplotlib). fastText is installed into a temporary folder for the run (--fasttext
@@ -39,17 +38,12 @@ COLORS = {"sgnn": "#4c72b0", "hash": "#dd8452", "svm": "#55a868", FASTTEXT: "#81
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: both")
-    parser.add_argument("--models", nargs="*", choices=MODELS, default=list(MODELS), help="default: all")
-    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+    parser.add_choices("--sets", SETS)
+    parser.add_choices("--models", MODELS)
+    parser.add_again()
     parser.add_argument("--seeds", type=int, default=3, help="trainings per model (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=1, help="of fastText (default: %(default)s)")
-    parser.add_argument(
-        "--fasttext",
-        type=Path,
-        metavar="DIR",
-        help="folder that holds fastText, or to install it into (default: a temporary one)",
-    )
+    parser.add_fasttext()
     options, data, path = parser.read(arguments)
     result = read_result(path)
     with contextlib.ExitStack() as stack:

@@ -13,7 +13,6 @@ Each result is written when it is measured and skipped the next time (unless --a
 
     python -m benchmarks run bench_sgnn_accuracy --data DIR
     python -m benchmarks run bench_sgnn_accuracy --data DIR --part accuracy --sets trec atis
-    python -m benchmarks run bench_sgnn_accuracy --data DIR --rows 500 --seeds 1   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ ABLATION_ROWS: dict[str, tuple[int | None, int | None, int]] = {  # training row
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
-    parser.add_argument("--sets", nargs="+", choices=list(RECIPES), default=list(RECIPES), help="default: all")
+    parser.add_choices("--part", PARTS)
+    parser.add_choices("--sets", RECIPES)
     parser.add_argument("--seeds", type=int, default=5, help="for accuracy (default: %(default)s)")
     parser.add_argument("--ablation-seeds", type=int, default=3, help="for ablations (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+    parser.add_again()
     options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
     for part in options.part:

@@ -5,7 +5,6 @@ its wall-clock time is measured. The same trials then choose a small model. Both
 on the same rows, are tested on the held-out rows, which no search has seen. Sizes are of the model folders.
 
     python -m benchmarks run bench_tune --data DIR
-    python -m benchmarks run bench_tune --data DIR --rows 500 --seeds 1 --time 10   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def search(rows: Rows, seed: int, seconds: float) -> dict[str, Any]:
                 "small": 100 * small["score"],
             },
             "held out": {model: 100 * float(one.score(held_out, true)) for model, one in models.items()},
-            "bytes": {model: folder_bytes(folder / model) for model in models},
+            "bytes": {model: sum(file.stat().st_size for file in (folder / model).iterdir()) for model in models},
             "front": best["front"],
         }
 
@@ -105,10 +104,6 @@ def write_rows(path: Path, texts: Sequence[str], labels: Sequence[str]) -> None:
         writer = csv.writer(file)
         writer.writerow(["label", "text"])
         writer.writerows(zip(labels, texts, strict=True))
-
-
-def folder_bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir())
 
 
 def show(one: dict[str, Any]) -> None:

@@ -13,18 +13,9 @@ FILES = ("classifiers", "vectorizers", "serving", "small_sets")
 
 
 def tables() -> dict[str, str]:
-    """Return the table of the stored results by its name."""
-    return {"other programs": markdown(results())}
-
-
-def markdown(results: dict[str, dict[str, Any]]) -> str:
-    """Return the table: what this package does better first, then what others do better."""
-    return table(HEADS, [*_classifiers(results["classifiers"]), *_other_tasks(results)])
-
-
-def results() -> dict[str, dict[str, Any]]:
-    """Read the results that the table quotes."""
-    return {name: read_result(FOLDER / f"{name}.json") for name in FILES}
+    """Return the table of the stored results by its name: what this package does better first."""
+    results = {name: read_result(FOLDER / f"{name}.json") for name in FILES}
+    return {"other programs": table(HEADS, [*_classifiers(results["classifiers"]), *_other_tasks(results)])}
 
 
 def _classifiers(result: dict[str, Any]) -> list[tuple[str, ...]]:

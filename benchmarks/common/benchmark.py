@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,23 @@ class BenchmarkParser(argparse.ArgumentParser):
         data = os.environ.get("HASHNLP_DATA")
         text = f"folder that holds {content} (default: the variable HASHNLP_DATA)"
         self.add_argument("--data", type=Path, default=data, help=text)
-        self.add_argument("--rows", type=int, help="a sample of this many rows or lines of each file: a test run")
-        text = f"the JSON (default: {result} in benchmarks/results; not written with --rows)"
+        self.add_argument("--rows", type=int, help="a test run on so many rows or lines of each file; writes no JSON")
+        text = f"the JSON (default: {result} in benchmarks/results)"
         self.add_argument("--output", type=Path, help=text)
+
+    def add_choices(self, option: str, choices: Iterable[str], of: str = "") -> None:
+        """Add an option that takes some of these names; all are the default."""
+        names = list(choices)
+        self.add_argument(option, nargs="*", choices=names, default=names, help=f"{of}default: all")
+
+    def add_again(self) -> None:
+        """Add the option to measure what the JSON holds already."""
+        self.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+
+    def add_fasttext(self) -> None:
+        """Add the option for the folder of fastText."""
+        text = "folder that holds fastText, or to install it into (default: a temporary one)"
+        self.add_argument("--fasttext", type=Path, metavar="DIR", help=text)
 
     def read(self, arguments: Sequence[str] | None) -> tuple[argparse.Namespace, DataFolder, Path | None]:
         """Return the options, the data, and the file to write; None with --rows, so that a test run writes none."""

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from benchmarks.common.benchmark import BenchmarkParser
 
 ALL = 0  # size: all training rows
 SIZES = (250, 1000, 4000, ALL)
 _BOOTSTRAPS = 2000
 
 
-def add_sample_options(parser: argparse.ArgumentParser, sets: Iterable[str]) -> None:
+def add_sample_options(parser: BenchmarkParser, sets: Iterable[str]) -> None:
     """Add the options for data sets, numbers of training rows, and seeds."""
-    names = list(sets)
-    parser.add_argument("--sets", nargs="+", choices=names, default=names, help="default: all")
+    parser.add_choices("--sets", sets)
     parser.add_argument(
         "--sizes", nargs="+", type=int, default=list(SIZES), help="training rows, 0 for all (default: %(default)s)"
     )
     parser.add_argument("--seeds", type=int, default=5, help="samples of rows, and trainings (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+    parser.add_again()
 
 
 def bootstrap(lead: NDArray[np.float64]) -> list[float]:

@@ -12,7 +12,6 @@ imdb   Order 5 on all 50,000 reviews, each a sentence, with all their words: tim
 
     python -m benchmarks run bench_kneser_ney --data DIR
     python -m benchmarks run bench_kneser_ney --data DIR --part ptb --kenlm PYTHON
-    python -m benchmarks run bench_kneser_ney --data DIR --rows 2000   (a test run; writes no JSON)
 
 --kenlm names a Python that has the package kenlm: it scores test.txt with the ARPA file of order 5, and the largest
 difference of a sentence's log10 probability is reported.
@@ -62,7 +61,7 @@ print(json.dumps([model.score(line.rstrip("\\n")) for line in sys.stdin]))
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, "ptb/, brown/ and imdb/")
-    parser.add_argument("--part", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
+    parser.add_choices("--part", MODELS)
     parser.add_argument("--kenlm", metavar="PYTHON", help="a Python that has kenlm, to compare with (default: none)")
     options, data, path = parser.read(arguments)
     result = read_result(path)

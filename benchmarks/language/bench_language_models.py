@@ -16,7 +16,6 @@ ranking   The network with the learned tree: how often a test sentence is more p
 
     python -m benchmarks run bench_language_models --data DIR --work FOLDER
     python -m benchmarks run bench_language_models --data DIR --work FOLDER --part networks --networks cluster hashed
-    python -m benchmarks run bench_language_models --data DIR --rows 2000   (a test run; writes no JSON)
 
 Hyper-parameters were chosen by the perplexity on valid.txt; test.txt is read once per model, at the end. Perplexities
 count every word of a sentence and </s>; words outside the vocabulary are <unk>, a token of the text too.
@@ -104,9 +103,9 @@ MIN_CORRECT = 0.95
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, "ptb/ with train.txt, valid.txt and test.txt")
     parser.add_argument("--work", type=Path, help="folder to save the networks in (default: they are not saved)")
-    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
-    parser.add_argument("--builders", nargs="+", choices=list(BUILDERS), default=list(BUILDERS), help="default: all")
-    parser.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=list(NETWORKS), help="default: all")
+    parser.add_choices("--part", PARTS)
+    parser.add_choices("--builders", BUILDERS)
+    parser.add_choices("--networks", NETWORKS)
     options, data, path = parser.read(arguments)
     result = read_result(path)
     with tempfile.TemporaryDirectory() as spare:

@@ -57,10 +57,10 @@ MODELS: dict[str, dict[str, Any]] = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--texts", nargs="*", choices=TEXTS, default=list(TEXTS), help="default: all")
+    parser.add_choices("--texts", TEXTS)
     parser.add_argument("--sizes", nargs="*", type=int, default=list(SIZES), help="sentences (default: %(default)s)")
-    parser.add_argument("--outputs", nargs="*", choices=OUTPUTS, default=list(OUTPUTS), help="default: all")
-    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+    parser.add_choices("--outputs", OUTPUTS)
+    parser.add_again()
     options, data, path = parser.read(arguments)
     torch.set_num_threads(1)
     result = {"texts": read_result(path).get("texts", {})} | environment(*PACKAGES)

@@ -19,7 +19,6 @@ report          The full network of the reference implementation; only on reques
     python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER
     python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part similarity --models "TF-IDF, words"
     python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part report --device cuda
-    python -m benchmarks run bench_sentence_encoder --data DIR --rows 300 --seeds 1   (a test run; writes no JSON)
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """
@@ -117,20 +116,12 @@ class Bench:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, CONTENT)
     parser.add_argument("--work", type=Path, help="folder to save the encoders in (default: they are not saved)")
-    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")
-    parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
-    parser.add_argument(
-        "--search-models", nargs="+", choices=SEARCH_MODELS, default=list(SEARCH_MODELS), help="default: all"
-    )
-    parser.add_argument(
-        "--search-sets",
-        nargs="+",
-        choices=sentence_search.SETS,
-        default=list(sentence_search.SETS),
-        help="default: all",
-    )
-    parser.add_argument("--ablations", nargs="+", choices=list(ABLATIONS), default=list(ABLATIONS), help="default: all")
+    parser.add_choices("--part", PARTS)
+    parser.add_choices("--models", MODELS)
+    parser.add_choices("--sets", sentence_tasks.SETS)
+    parser.add_choices("--search-models", SEARCH_MODELS)
+    parser.add_choices("--search-sets", sentence_search.SETS)
+    parser.add_choices("--ablations", ABLATIONS)
     parser.add_argument("--seeds", type=int, default=3, help="of encoders (default: %(default)s)")
     parser.add_argument(
         "--imdb-seeds", type=int, default=1, help="for imdb, which has 600,000 sentences (default: %(default)s)"
@@ -140,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="threads that prepare batches (default: %(default)s)")
     parser.add_argument("--log-every", type=int, default=100, help="steps (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+    parser.add_again()
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as spare:
         bench = Bench(data, path, Path(spare) if options.work is None else options.work, options)

@@ -94,11 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, CONTENT)
     parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors (default: not kept)")
     parser.add_argument("--package", type=Path, help="folder to install the teacher in, if needed (default: not kept)")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")
-    parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
+    parser.add_choices("--models", MODELS)
+    parser.add_choices("--sets", sentence_tasks.SETS)
     parser.add_argument("--windows", type=int, default=53_248, help="number of windows (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+    parser.add_again()
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare) / "vectors" if options.teacher_vectors is None else options.teacher_vectors

@@ -12,7 +12,6 @@ of the STS benchmark) by mean vectors. The lists are in common/word_lists.py.
 
     python -m benchmarks run bench_word_vectors --data DIR
     python -m benchmarks run bench_word_vectors --data DIR --seeds 3
-    python -m benchmarks run bench_word_vectors --data DIR --rows 2000   (a test run; writes no JSON)
 
 gensim is installed into a temporary folder for the run (--gensim keeps one). 10 minutes per seed.
 """

@@ -20,6 +20,7 @@ import torch
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
 from benchmarks.common.data import DataFolder
+from benchmarks.common.pages import table
 from benchmarks.common.timing import train_and_test
 from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.language import HsigmoidLanguageModel
@@ -27,13 +28,14 @@ from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 
 RESULT = "cuda.json"
 PAGE = "gpu.md"
+HEADS = ("model", "batch size", "CPU, s per epoch", "GPU, s per epoch", "CPU : GPU", "CPU", "GPU", "")
 Trained = tuple[dict[str, float], list[dict[str, Any]]]  # what was measured, and the history of the training
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, "ag_news/train.csv and test.csv, ptb/train.txt and valid.txt")
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
-    parser.add_argument("--devices", nargs="+", choices=["cpu", "cuda"], default=["cpu", "cuda"], help="default: both")
+    parser.add_choices("--models", MODELS)
+    parser.add_choices("--devices", ["cpu", "cuda"])
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each (default: %(default)s)")
     options = parser.parse_args(arguments)
     if "cuda" in options.devices and not torch.cuda.is_available():
@@ -51,20 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for device in options.devices:
             train(data, device, batch_sizes[-1], 0)
             for batch_size in batch_sizes:
-                runs = [measure(train, data, device, batch_size, seed) for seed in range(options.seeds)]
-                one = {"model": name, "device": device, "batch size": batch_size}
-                for key in runs[0]:
-                    one[key] = (min if key == "epoch s" else mean)(run[key] for run in runs)
-                result["models"].append(one | {"runs": runs})
+                runs = [train(data, device, batch_size, seed) for seed in range(options.seeds)]
+                seconds = [epoch["dur"] for _, history in runs for epoch in history[1:]]
+                scores = {key: mean(score[key] for score, _ in runs) for key in runs[0][0]}
+                one = {"model": name, "device": device, "batch size": batch_size, "epoch s": min(seconds)} | scores
+                result["models"].append(one)
                 print(", ".join(f"{key}: {value}" for key, value in one.items()), flush=True)
                 write_result(path, result)
-
-
-def measure(
-    train: Callable[..., Trained], data: DataFolder, device: str, batch_size: int, seed: int
-) -> dict[str, float]:
-    score, history = train(data, device, batch_size, seed)
-    return {"epoch s": min(epoch["dur"] for epoch in history[1:])} | score
 
 
 def train_classifier(data: DataFolder, device: str, batch_size: int, seed: int) -> Trained:
@@ -107,21 +102,16 @@ MODELS: dict[str, tuple[Callable[..., Trained], tuple[int, ...]]] = {
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table of the page: the CPU, the device and their ratio, by model and batch size."""
-    lines = [
-        "| model | batch size | CPU, s per epoch | GPU, s per epoch | CPU : GPU | CPU | GPU | |",
-        "|---|" + "---:|" * 6 + "---|",
-    ]
+    """Return the table of the page: a row per model and batch size."""
+    rows = []
     by_device = {(one["model"], one["batch size"], one["device"]): one for one in result["models"]}
-    for model, size, device in by_device:
-        if device == "cuda":
-            cpu, gpu = by_device[model, size, "cpu"], by_device[model, size, "cuda"]
-            score = next(key for key in gpu if key in ("accuracy", "perplexity", "training loss"))
+    for (model, size, device), gpu in by_device.items():
+        if device == "cuda" and (cpu := by_device.get((model, size, "cpu"))):
+            score = next(key for key in ("accuracy", "perplexity", "training loss") if key in gpu)
             seconds = [f"{one['epoch s']:.3g}" for one in (cpu, gpu)]
             scores = [f"{one[score]:.4g}" for one in (cpu, gpu)]
-            ratio = f"{cpu['epoch s'] / gpu['epoch s']:.2g}"
-            lines.append("| " + " | ".join([model, f"{size:,}", *seconds, ratio, *scores, score]) + " |")
-    return "\n".join(lines)
+            rows.append([model, f"{size:,}", *seconds, f"{cpu['epoch s'] / gpu['epoch s']:.2g}", *scores, score])
+    return table(HEADS, rows)
 
 
 TABLES = {"cuda": markdown}

@@ -11,7 +11,6 @@ seconds     Processor seconds of the labels of all texts, in turn: predict of th
             compiled function inside fastText's predict from lines that end with a line break.
 
     python -m benchmarks run bench_fasttext_bridge --data DIR
-    python -m benchmarks run bench_fasttext_bridge --data DIR --rows 3000 --rounds 1   (a test run; writes no JSON)
 
 fastText is installed into a temporary folder for the run (--fasttext keeps one).
 """
@@ -81,7 +80,7 @@ SETTINGS = {
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--rounds", type=int, default=7, help="rounds of predictions (default: %(default)s)")
-    parser.add_argument("--fasttext", type=Path, metavar="DIR", help="folder of fastText, or to install it into")
+    parser.add_fasttext()
     options, data, path = parser.read(arguments)
     train, test = data.train(SET), data.test(SET)
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:

@@ -17,7 +17,6 @@ search   Wikipedia's 100,000 most frequent words, one epoch of training: the ten
 
     python -m benchmarks run bench_hsoftmax --data DIR
     python -m benchmarks run bench_hsoftmax --data DIR --part epoch target --rounds 5
-    python -m benchmarks run bench_hsoftmax --data DIR --rows 2000 --rounds 1   (a test run; writes no JSON)
 
 The methods alternate in one process; each ratio is of one round, and the median ratio is reported. Torch has as many
 threads as there are cores, for the baselines and wherever ours uses the threads of torch. 40 minutes in all; run it
@@ -49,7 +48,7 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorc
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, CONTENT)
-    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
+    parser.add_choices("--part", PARTS)
     parser.add_argument("--rounds", type=int, default=3, help="of each method (default: %(default)s)")
     options = parser.parse_args(arguments)
     data = parser.data_of(options) if ON_TEXT & set(options.part) else None

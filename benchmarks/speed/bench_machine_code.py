@@ -5,7 +5,6 @@ run the same tasks on AG News with either. "start" is the processor time up to t
 "without a cache" it is measured once where nothing can be kept.
 
     python -m benchmarks run bench_machine_code --data DIR
-    python -m benchmarks run bench_machine_code --data DIR --rows 500 --repeats 1   (a test run; writes no JSON)
 
 Ratios are steadier than seconds where other programs run.
 """

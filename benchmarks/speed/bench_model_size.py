@@ -4,7 +4,6 @@ Each table shape is trained once per seed, saved at each precision, loaded and t
 saved model. Size is the sum of the folder's files.
 
     python -m benchmarks run bench_model_size --data DIR
-    python -m benchmarks run bench_model_size --data DIR --rows 2000 --seeds 1   (a test run; writes no JSON)
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ label of the quantized pipeline for each test question. Its seconds are CPU time
 weights.
 
     python -m benchmarks run bench_on_device --data DIR
-    python -m benchmarks run bench_on_device --data DIR --rows 500   (a test run; writes no JSON)
 """
 
 from __future__ import annotations

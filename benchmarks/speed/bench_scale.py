@@ -38,7 +38,7 @@ COLORS = {"fit": "#4c72b0", "partial_fit": "#dd8452"}
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="default: %(default)s")
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="default: both")
+    parser.add_choices("--methods", METHODS)
     options, data, path = parser.read(arguments)
     methods: dict[str, Any] = read_result(path).get("methods", {})  # keep the other method's results
     print(f"{'':12}{'documents':>11}{'seconds':>9}{'documents/s':>13}{'peak MiB':>10}")

@@ -12,7 +12,6 @@ threads     The same where eight threads of one process call at once, and texts 
             share the processors and Python's interpreter lock.
 
     python -m benchmarks run bench_serving --data DIR
-    python -m benchmarks run bench_serving --data DIR --rows 500 --repeats 1   (a test run; writes no JSON)
 
 fastText is installed into a temporary folder for the run (--fasttext keeps one). Run it while nothing else runs.
 """
@@ -72,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--repeats", type=int, default=5, help="processes of each method (default: %(default)s)")
     parser.add_argument("--texts", type=int, default=1000, help="texts of each process (default: %(default)s)")
-    parser.add_argument("--fasttext", type=Path, metavar="DIR", help="folder of fastText, or to install it into")
+    parser.add_fasttext()
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
         package = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))

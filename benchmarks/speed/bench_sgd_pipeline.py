@@ -5,7 +5,6 @@ rows, which are split off the training rows. Accuracies are of the test rows, on
 parameter than its seed.
 
     python -m benchmarks run bench_sgd_pipeline --data DIR
-    python -m benchmarks run bench_sgd_pipeline --data DIR --rows 2000 --seeds 1   (a test run; writes no JSON)
 
 Seconds are processor time of one thread, from raw strings.
 """

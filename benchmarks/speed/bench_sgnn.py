@@ -8,7 +8,6 @@ project_words, which splits texts into words and returns the projections of the 
 each text.
 
     python -m benchmarks run bench_sgnn --data DIR
-    python -m benchmarks run bench_sgnn --data DIR --rows 1000 --rounds 1   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
