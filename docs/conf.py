@@ -9,7 +9,7 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-sys.path.insert(0, str(DOCS / "site"))
+sys.path[:0] = [str(DOCS / "site"), str(ROOT)]
 os.environ.setdefault("MPLBACKEND", "agg")
 
 import generated_pages  # noqa: E402 - its folder is on the path from here on

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common.data import TITLES
+
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
 Keys = tuple[str, ...]
@@ -187,16 +189,6 @@ MEMORY = (
     ),
 )
 
-_NAMES = {
-    "ag_news": "AG News",
-    "imdb": "IMDB",
-    "swda": "SwDA",
-    "mrda": "MRDA",
-    "trec": "TREC",
-    "sst2": "SST-2",
-    "atis": "ATIS",
-    "languages79": "79 languages",
-}
 _WORD_VECTOR_TASKS = {
     "analogies": "analogies answered",
     "nearest of the same group": "words whose nearest is of the same group",
@@ -302,7 +294,7 @@ def _rows(comparisons: Sequence[Comparison], results: dict[str, Any]) -> list[Ro
 
 def _against_linear(results: dict[str, Any]) -> Iterator[Row]:
     result = results["small_sets"]
-    for name, label in _NAMES.items():
+    for name, label in TITLES.items():
         for size, values in sorted(result["sets"].get(name, {}).items(), key=lambda pair: int(pair[0])):
             what = f"{label}, {'all texts' if size == '0' else f'{int(size):,} texts'}"
             lead, texts = values["lead"], [f"{values[key]:.2f}" for key in ("ours", "linear")]
@@ -311,7 +303,7 @@ def _against_linear(results: dict[str, Any]) -> Iterator[Row]:
 
 def _against_fasttext(results: dict[str, Any]) -> Iterator[Row]:
     result = results["classifiers"]["accuracy"]
-    for name, label in _NAMES.items():
+    for name, label in TITLES.items():
         models = result["sets"][name]
         if "fasttext" in models:
             best = models.get("tuned", models["words+characters"])["accuracy"]
