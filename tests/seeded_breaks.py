@@ -3,6 +3,9 @@
 A break changes an operator or a bound, or drops a guard, in a line of the package at that commit. It is applied to the
 same line at a later commit, and the tests of its folder and the contract run until one fails. A break that is not
 caught is tried with the tests of the earlier commit: if they catch it, a test was lost.
+
+``--coverage FILE`` saves most of the time: the tests that reach the line run first. The later commit, checked out here,
+writes the file by ``python -m pytest -n2 --cov=sklearn_hashnlp --cov-context=test``.
 """
 
 from __future__ import annotations
@@ -21,9 +24,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from coverage import CoverageData
 
 ROOT = Path(__file__).parents[1]
 _SEED = 33
+_MOST_TESTS = 300  # that reach a line
 _OPERATORS = {
     ast.Lt: ("<", "<="),
     ast.LtE: ("<=", "<"),
@@ -48,11 +58,11 @@ class Break:
     new: str
     kind: str
 
-    def apply(self, root: Path) -> bool:
-        """Change the line in a tree; return False if the tree does not have it in that function, once."""
+    def apply(self, root: Path) -> int:
+        """Change the line in a tree, and return its number; 0 if the tree does not have it in that function."""
         path = root / self.path
         if not path.exists():
-            return False
+            return 0
         lines = path.read_text(encoding="utf-8").split("\n")
         rows = [
             number
@@ -62,11 +72,11 @@ class Break:
             if lines[number].strip() == self.old.strip()
         ]
         if not rows:
-            return False
+            return 0
         indent = lines[rows[0]][: len(lines[rows[0]]) - len(lines[rows[0]].lstrip())]
         lines[rows[0]] = indent + self.new.strip()
         path.write_text("\n".join(lines), encoding="utf-8")
-        return True
+        return rows[0] + 1
 
 
 def seeded_breaks(root: Path, n_breaks: int, seed: int = _SEED) -> list[Break]:
@@ -135,14 +145,29 @@ def _is_valid(change: Break, root: Path) -> bool:
     return True
 
 
-def is_caught(tree: Path, change: Break, seconds: float) -> bool | None:
+def is_caught(tree: Path, change: Break, seconds: float, reached: CoverageData | None = None) -> bool | None:
     """Apply a break to a tree and run its tests; return None if the tree does not have the line."""
     path = tree / change.path
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    if not change.apply(tree):
+    if not (line := change.apply(tree)):
         return None
     folder = Path(change.path).parts[1]
     tests = [name for name in (f"tests/{folder}", "tests/contract") if (tree / name).exists()]
+    try:
+        near = [] if reached is None else _tests_at(reached, change.path, line)
+        return (bool(near) and _fails(tree, near, seconds)) or _fails(tree, tests, seconds)
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
+def _tests_at(reached: CoverageData, path: str, line: int) -> list[str]:
+    """Return tests that reach a line, at most some hundreds."""
+    contexts = reached.contexts_by_lineno(str(ROOT / path)).get(line, [])
+    tests = sorted({context.split("|")[0].split("[")[0] for context in contexts if context.startswith("tests/")})
+    return random.Random(_SEED).sample(tests, min(len(tests), _MOST_TESTS))
+
+
+def _fails(tree: Path, tests: list[str], seconds: float) -> bool:
     try:
         result = subprocess.run(
             [sys.executable, "-m", "pytest", "-x", "-q", "-n2", "-p", "no:cacheprovider", *tests],
@@ -151,11 +176,9 @@ def is_caught(tree: Path, change: Break, seconds: float) -> bool | None:
             capture_output=True,
             timeout=seconds,
         )
-        return result.returncode != 0
+        return result.returncode in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
     except subprocess.TimeoutExpired:
         return True  # a loop without end
-    finally:
-        path.write_text(text, encoding="utf-8")
 
 
 def _tree_of(commit: str, folder: Path) -> Path:
@@ -172,15 +195,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--head", default="HEAD", help="the commit after")
     parser.add_argument("-n", type=int, default=60, help="how many breaks")
     parser.add_argument("--seed", type=int, default=_SEED)
+    parser.add_argument("--coverage", type=Path, help="data of coverage with the tests that reach each line")
     parser.add_argument("--seconds", type=float, default=900.0, help="time limit of the tests of a break")
     options = parser.parse_args(arguments)
-    n_lost = 0
+    n_lost, reached = 0, None
+    if options.coverage is not None:
+        from coverage import CoverageData
+
+        reached = CoverageData(str(options.coverage))
+        reached.read()
     with tempfile.TemporaryDirectory() as folder:
         base, head = (
             _tree_of(commit, Path(folder, name)) for name, commit in (("base", options.base), ("head", options.head))
         )
         for change in seeded_breaks(base, options.n, options.seed):
-            after = is_caught(head, change, options.seconds)
+            after = is_caught(head, change, options.seconds, reached)
             before = is_caught(base, change, options.seconds) if after is False else None
             n_lost += bool(before)
             print(json.dumps({**asdict(change), "caught_after": after, "caught_before": before}), flush=True)
