@@ -25,7 +25,7 @@ from sklearn_hashnlp import TextClassifier, load_model, save_model
 RESULT = "learning_on.json"
 PAGE = "stream.md"
 COLUMNS = ("1", "10", "100", "1000")
-HEADS_OF_NIGHTS = ("after ten rows_of_nights", "largest drop in a night")
+HEADS_OF_NIGHTS = ("after ten nights", "largest drop in a night")
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 MORE = (1, 10, 100, 1000)
 NIGHTS, NIGHT = 10, 500

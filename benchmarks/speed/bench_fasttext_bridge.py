@@ -36,7 +36,7 @@ from sklearn_hashnlp.classifiers import load_fasttext
 
 RESULT = "fasttext_bridge.json"
 PAGE = "coming_from_fasttext.md"
-HEADS = ("model", "MB", "other labels", "largest difference", "ours, s", "fastText, s", "faster by")
+HEADS = ("model", "MB", "other labels", "largest difference", "this package, s", "fastText, s", "faster by")
 SET = "ag_news"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy")
 THREADS = 2

@@ -96,7 +96,7 @@ def markdown(result: dict[str, Any]) -> str:
     """Return the table: a row per task, and the ratio of portable machine code to code for this processor."""
     own, portable = (result.get("seconds", {}).get(kind, {}) for kind in ("own", "portable"))
     return table(
-        ("", "own, s", "portable, s", "ratio"),
+        ("", "native, s", "portable, s", "ratio"),
         (
             (title, f"{own[task]:.2f}", f"{portable[task]:.2f}", f"{portable[task] / own[task]:.2f}")
             for task, title in TASKS.items()
