@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
+from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, check_is_file, decompress
 
 # Links to pages in these namespaces have no text. A dump has localized names, but the numbers are the same in every
 # language.
@@ -85,10 +85,7 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     if find_spec("mwparserfromhell") is None:
         raise ImportError("stream_wikipedia needs mwparserfromhell. Install it with: pip install mwparserfromhell")
     path = Path(dump)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a dump, such as enwiki-latest-pages-articles.xml.bz2.")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist.")
+    check_is_file(path, "a dump, such as enwiki-latest-pages-articles.xml.bz2")
     return _paragraphs(path)
 
 
