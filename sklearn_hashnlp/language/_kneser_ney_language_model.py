@@ -129,17 +129,8 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         """
         name, order = type(self).__name__, int(self.order)
         discounts, min_counts = self._check_discounts(order), self._check_min_ngram_counts(order)
-        special_tokens = SpecialTokens.of(self)
-        corpus = read_training_corpus(X, order=order, special_tokens=special_tokens, caller=name)
-        tokenizer = build_tokenizer(
-            corpus,
-            order=order,
-            vocabulary=self.vocabulary,
-            max_words=None if self.max_features is None else int(self.max_features),
-            min_count=int(self.min_count),
-            special_tokens=special_tokens,
-            caller=name,
-        )
+        corpus = read_training_corpus(X, order=order, special_tokens=SpecialTokens.of(self), caller=name)
+        tokenizer = build_tokenizer(self, corpus, order=order)
         separate = isinstance(corpus, EncodedWindows)
         windows = tokenizer.windows(corpus)
         del corpus  # frees memory
