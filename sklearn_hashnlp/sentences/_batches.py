@@ -15,8 +15,7 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import WordBatch
-from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-from sklearn_hashnlp.sentences._reader import CachedProjections
+from sklearn_hashnlp.sentences._reader import CachedProjections, Paragraphs, of_lengths
 
 _WINDOW = 64  # batches: paragraphs of similar length are grouped within them
 
@@ -64,7 +63,7 @@ class ParagraphBatches:
         self.first = first
         self.mask_probability = mask_probability
         self.n_jobs = n_jobs
-        self.waited = self.total = 0.0  # seconds: waiting for batches, and from the first request to the last use
+        self.waited = 0.0  # seconds, for batches
         generator = np.random.default_rng((seed, epoch))
         self._order, self._boundaries = _pack_batches(paragraphs, batch_size, generator)
         self._batches = generator.permutation(len(self._boundaries) - 1)
@@ -73,20 +72,15 @@ class ParagraphBatches:
         return max(len(self._batches) - self.first, 0)
 
     def __iter__(self) -> Iterator[ParagraphBatch]:
-        started, before = clock(), self.total
         numbers = range(self.first, len(self._batches))
         batches = map_in_background(self.make, numbers, effective_n_jobs(self.n_jobs))
-        try:
-            with closing(batches):
-                for _ in numbers:
-                    requested = clock()
-                    batch = next(batches)
-                    self.waited += clock() - requested
-                    yield batch
-                    del batch  # it may be freed while the next one is prepared
-                    self.total = before + clock() - started
-        finally:
-            self.total = before + clock() - started
+        with closing(batches):
+            for _ in numbers:
+                requested = clock()
+                batch = next(batches)
+                self.waited += clock() - requested
+                yield batch
+                del batch  # it may be freed while the next one is prepared
 
     def make(self, number: int) -> ParagraphBatch:
         """Make a batch by its number in the epoch."""
@@ -168,7 +162,7 @@ def _count_repetitions(words: NDArray[np.integer], lengths: NDArray[np.int64], n
 def take_rows(rows: Ragged, indices: NDArray[np.int64]) -> Ragged:
     """Return some of the rows."""
     lengths = rows.offsets[indices + 1] - rows.offsets[indices]
-    return Ragged(rows.values[_ranges(rows.offsets[indices], lengths)], np.concatenate(([0], np.cumsum(lengths))))
+    return of_lengths(rows.values[_ranges(rows.offsets[indices], lengths)], lengths)
 
 
 def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,8 +15,7 @@ from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product
 from sklearn_hashnlp.sentences._ngram_design import NgramDictionary
-from sklearn_hashnlp.sentences._paragraphs import read_texts
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, read_texts
 from sklearn_hashnlp.sentences._ridge import multiply, ridge_regression
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 
@@ -224,8 +223,6 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags

@@ -1,17 +1,17 @@
-"""The skorch net inside SGNNSentenceEncoder, and its objective: a weighted sum of losses."""
+"""The skorch net inside SGNNSentenceEncoder, its objective, a weighted sum of losses, and its training."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from inspect import unwrap
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from skorch.callbacks import PassthroughScoring
+from skorch.callbacks import Callback, PassthroughScoring
 from skorch.dataset import Dataset
 from torch import Tensor, nn
 from torch.nn import functional
@@ -22,13 +22,16 @@ from sklearn_hashnlp.nn._sentence_losses import BlockLoss, word_blocks
 from sklearn_hashnlp.nn._sentence_network import SentenceModule, make_sentence_module
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
 from sklearn_hashnlp.sentences._bundles import Objectives, as_network, as_objectives, first_and_last
-from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
+from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, StepLog, callbacks_of_kind
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
+from sklearn_hashnlp.training._settings import TrainingSettings
 
 _MAX_KEY_BITS = 48
 _MAX_WORDS = 512  # of the word loss, which compares all pairs
 _TABLES = "network.transformer.tables.tables.weight"  # only rows of training words are not zero
+_BEST = "best."  # prefix of the names of the best weights
+_WARM_UP = 0.02  # share of a training in which the learning rate rises
 _COMMON = ("network.common", "network.context_common")  # a row per removed direction
 
 
@@ -74,26 +77,22 @@ class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
 class SentenceObjective:
     """A weighted sum of losses."""
 
-    loss: str  # over the sentences of a paragraph, and over the words of a sentence
-    temperature: float  # of "infonce"
-    sentence: LinearSchedule
-    word: LinearSchedule
-    masked: LinearSchedule
+    objectives: Objectives
     seed: int  # of the sample of words
 
     def compute(self, module: SentenceModule, batch: ParagraphBatch, *, epoch: int, progress: float) -> Tensor:
         """Compute the loss of a batch; ``progress`` is the share of the training that is done."""
         criterion, terms = self._criterion(), []
         transformer = module.network.transformer
-        if transformer is not None and (weight := self.sentence.at(progress)):
+        if transformer is not None and (weight := self.weight("sentence", progress)):
             # Of the trained part of the vectors alone: the spelling part would dominate the similarities.
             terms.append(weight * criterion(transformer(batch.batch), batch.blocks))
-        if transformer is not None and (weight := self.word.at(progress)):
+        if transformer is not None and (weight := self.weight("word", progress)):
             words, blocks = self._sample_words(batch, epoch)
             if len(words):
                 vectors = functional.normalize(transformer.word_vectors(batch.batch.projections[words]), dim=1)
                 terms.append(weight * criterion(vectors, blocks))
-        if transformer is not None and module.masked_head is not None and (weight := self.masked.at(progress)):
+        if transformer is not None and module.masked_head is not None and (weight := self.weight("masked", progress)):
             encoded = transformer.encode_words(batch.batch, hidden=batch.hidden)
             word_vectors = transformer.word_vectors(batch.batch.projections)
             terms.append(weight * module.masked_head(encoded, word_vectors, batch.batch.words, batch.hidden))
@@ -101,15 +100,20 @@ class SentenceObjective:
             terms = [parameter.sum() * 0.0 for parameter in module.parameters() if parameter.requires_grad]
         return torch.stack(terms).sum() if terms else torch.zeros(())
 
+    def weight(self, name: str, progress: float) -> float:
+        """Return the weight of a loss when that share of the training is done."""
+        first, last = map(float, first_and_last(getattr(self.objectives, f"{name}_weight")))
+        return first + (last - first) * progress
+
     def _criterion(self) -> BlockLoss:
-        if self.loss == "infonce":
-            return InfoNCELoss(self.temperature)
+        if self.objectives.loss == "infonce":
+            return InfoNCELoss(float(self.objectives.temperature))
         others: dict[str, type[BlockLoss]] = {
             "bxent": SimilarityBXENT,
             "proximity": CosineProximityLoss,
             "vmf": VonMisesFisherLoss,
         }
-        return others[self.loss]()
+        return others[self.objectives.loss]()
 
     def _sample_words(self, batch: ParagraphBatch, epoch: int) -> tuple[Tensor, Tensor]:
         """Sample distinct words, each in one of its sentences: in two, it would be a negative of itself."""
@@ -119,25 +123,6 @@ class SentenceObjective:
         sample = order[np.sort(first)[:_MAX_WORDS]]
         device = batch.batch.words.device
         return torch.from_numpy(words[sample]).to(device), torch.from_numpy(blocks[sample]).to(device)
-
-
-@dataclass(frozen=True)
-class LinearSchedule:
-    """A weight that changes linearly during training."""
-
-    start: float
-    end: float
-
-    def at(self, progress: float) -> float:
-        """Return the weight when that share of the training is done."""
-        return self.start + (self.end - self.start) * progress
-
-
-def sentence_objective(objectives: Objectives, seed: int) -> SentenceObjective:
-    """Build the objective from the parameter of an estimator."""
-    weights = (objectives.sentence_weight, objectives.word_weight, objectives.masked_weight)
-    sentence, word, masked = (LinearSchedule(*map(float, first_and_last(weight))) for weight in weights)
-    return SentenceObjective(objectives.loss, float(objectives.temperature), sentence, word, masked, seed)
 
 
 class SentenceNet(Net):
@@ -246,3 +231,129 @@ def net_from_state(
     net = make_sentence_net(values["architecture"], "cpu")
     net.restore(arrays, values["device"], history)
     return net
+
+
+@dataclass
+class TrainingState:
+    """Progress of a training: the content of a checkpoint besides weights and optimizer."""
+
+    epoch: int = 0
+    batch: int = 0
+    losses: list[float] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    best_score: float | None = None  # of ``scoring`` so far
+    best_weights: dict[str, Tensor] = field(default_factory=dict)  # with it
+
+    def note(self, score: float, net: SentenceNet) -> None:
+        """Keep the weights if the score is the best so far; NaN never is."""
+        if not math.isnan(score) and (self.best_score is None or score > self.best_score):
+            self.best_score, self.best_weights = score, trained_weights(net)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return JSON values, and the best weights as arrays."""
+        values = asdict(self)
+        del values["best_weights"]
+        return values, {f"{_BEST}{name}": value.cpu().numpy().copy() for name, value in self.best_weights.items()}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TrainingState:
+        """Load the state that :meth:`to_state` returned."""
+        best = {
+            name.removeprefix(_BEST): torch.from_numpy(np.array(array))
+            for name, array in arrays.items()
+            if name.startswith(_BEST)
+        }
+        return cls(**values, best_weights=best)
+
+
+class WarmUpAndDecay(Callback):  # type: ignore[misc]  # skorch has no types
+    """Warm up the learning rate in the first steps and decay it linearly to zero; or keep it constant."""
+
+    def __init__(self, decays: bool) -> None:
+        self.decays = decays
+
+    def on_batch_begin(self, net: Any, batch: Any = None, **_: Any) -> None:
+        """Set the learning rate of the next step."""
+        progress = batch.progress
+        factor = min(1.0, progress / _WARM_UP + 0.05) * (1 - progress) if self.decays else 1.0
+        for group in net.optimizer_.param_groups:
+            group["lr"] = net.lr * factor * group.get("gain", 1.0)
+
+
+class RecordTraining(Callback):  # type: ignore[misc]  # skorch has no types
+    """Record the progress of the training, its losses, and the scores of the model."""
+
+    def __init__(
+        self,
+        state: TrainingState,
+        log: list[dict[str, Any]],
+        *,
+        every: int | None,  # steps between entries of the log; None is an epoch
+        scoring: Callable[[], float] | None,
+        show: bool,
+    ) -> None:
+        self.state = state
+        self.log = log
+        self.every = every
+        self.scoring = scoring
+        self.show = show
+
+    def on_epoch_begin(self, net: Any, **_: Any) -> None:
+        """Restore the batches before an interruption."""
+        for loss, size in zip(self.state.losses, self.state.sizes, strict=True):
+            net.history[-1]["batches"].append({"train_loss": loss, "train_batch_size": size})
+
+    def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
+        """Record a step."""
+        state, done = self.state, net.history[-1]["batches"][-1]
+        state.losses.append(done["train_loss"])
+        state.sizes.append(done["train_batch_size"])
+        state.batch = batch.number + 1
+        if self.every is not None and state.batch % self.every == 0:
+            self._add_entry(net)
+
+    def on_epoch_end(self, net: Any, dataset_train: Any = None, **_: Any) -> None:
+        """Go to the next epoch."""
+        state = self.state
+        if self.every is None or state.batch % self.every:
+            self._add_entry(net)
+        if state.batch == dataset_train.n_batches:  # else a time limit was reached
+            state.epoch, state.batch, state.losses, state.sizes = state.epoch + 1, 0, [], []
+
+    def _add_entry(self, net: Any) -> None:
+        state, every = self.state, self.every or len(self.state.losses)
+        recent = slice(-((state.batch - 1) % every + 1), None)
+        losses, sizes = state.losses[recent], state.sizes[recent]
+        mean = sum(loss * size for loss, size in zip(losses, sizes, strict=True)) / sum(sizes)
+        entry: dict[str, Any] = {"stage": "sentences", "epoch": state.epoch + 1, "step": state.batch}
+        entry["train_loss"] = mean
+        if self.scoring is not None:
+            net.module_.eval()
+            entry["score"] = self.scoring()
+            state.note(entry["score"], net)
+        self.log.append(entry)
+        if self.show:
+            print(", ".join(f"{key} {value:.5g}" if key != "stage" else value for key, value in entry.items()))
+
+
+def take_step_logs(settings: TrainingSettings, log: list[dict[str, Any]]) -> tuple[TrainingSettings, int | None]:
+    """Return the settings without StepLog callbacks, which get the log, and the steps between its entries."""
+    step_logs = callbacks_of_kind(settings.callbacks, StepLog)
+    for step_log in step_logs:
+        step_log.check()
+        step_log.log_ = log
+    others = tuple(each for each in settings.callbacks if not callbacks_of_kind([each], StepLog))
+    return replace(settings, callbacks=others), min((int(each.every) for each in step_logs), default=None)
+
+
+def trained_weights(net: SentenceNet) -> dict[str, Tensor]:
+    """Copy the weights that training changes."""
+    return {name: value.detach().clone() for name, value in net.module_.named_parameters() if value.requires_grad}
+
+
+def load_trained_weights(net: SentenceNet, weights: dict[str, Tensor]) -> None:
+    """Load the weights that :func:`trained_weights` returned."""
+    parameters = dict(net.module_.named_parameters())
+    with torch.no_grad():
+        for name, value in weights.items():
+            parameters[name].copy_(value)

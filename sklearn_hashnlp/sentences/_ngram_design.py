@@ -16,6 +16,7 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.linear._sparse_products import pair_fingerprints
 from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
 from sklearn_hashnlp.kernels.strings._units import word_character_units
+from sklearn_hashnlp.sentences._reader import encoded, of_lengths
 from sklearn_hashnlp.sentences._ridge import Design
 from sklearn_hashnlp.text._documents import pack
 
@@ -115,9 +116,7 @@ def _to_idf_power(idf: float) -> float:
 
 def word_fingerprints(words: list[str]) -> NDArray[np.uint64]:
     """Hash words to 64 bits: the MurmurHash3_x86_32 of two seeds."""
-    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    rows = Ragged(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+    rows = encoded(words)
     high, low = (murmur3(rows, seed=seed).view(np.uint32).astype(np.uint64) for seed in (_HIGH_SEED, _LOW_SEED))
     return high << np.uint64(32) | low
 
@@ -130,9 +129,8 @@ def character_fingerprints(words: list[str]) -> Ragged:
             words, lowercase=False, preprocess=None, check_surrogates=_accept_surrogates, max_characters=_CHUNK
         )
     ]
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts]) if parts else np.zeros(0, np.int64)
-    values = np.concatenate([part.values for part in parts]) if parts else np.zeros(0, np.uint64)
-    return Ragged(values, np.concatenate(([0], np.cumsum(lengths))))
+    lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.offsets) for part in parts)])
+    return of_lengths(np.concatenate([np.zeros(0, np.uint64), *(part.values for part in parts)]), lengths)
 
 
 def _accept_surrogates(_position: Any, _text: Any) -> None:
@@ -145,7 +143,7 @@ def distinct(rows: Ragged, n_ids: int) -> Ragged:
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) > 0]
     owners, values = np.divmod(keys, max(n_ids, 1))
-    return Ragged(values, _offsets(owners, len(rows.offsets) - 1))
+    return of_lengths(values, np.bincount(owners, minlength=len(rows.offsets) - 1))
 
 
 def _distinct_pairs(hashes: NDArray[np.uint64], rows: Ragged) -> Ragged:
@@ -156,16 +154,12 @@ def _distinct_pairs(hashes: NDArray[np.uint64], rows: Ragged) -> Ragged:
     values, owners = pairs.values[order], owners[order]
     first = np.ones(len(values), dtype=np.bool_)
     first[1:] = (values[1:] != values[:-1]) | (owners[1:] != owners[:-1])
-    return Ragged(values[first], _offsets(owners[first], len(rows.offsets) - 1))
+    return of_lengths(values[first], np.bincount(owners[first], minlength=len(rows.offsets) - 1))
 
 
 def _owners(rows: Ragged) -> NDArray[np.int64]:
     """Return the row of each value."""
     return np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets))
-
-
-def _offsets(owners: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=n_rows))))
 
 
 def _threshold(counts: NDArray[np.int64], max_columns: int) -> int:

@@ -32,30 +32,17 @@ class Design(NamedTuple):
         n_rows, n_columns = self.direct.shape
         return int(n_rows), int(n_columns)
 
-    def transpose(self) -> _TransposedDesign:
+    def transpose(self) -> Design:
         """Return the transposed matrix."""
-        return _TransposedDesign(*(csr_array(part.T) for part in self))
+        return Design(*(csr_array(part.T) for part in (self.inner, self.outer, self.direct)))
 
     def __matmul__(self, dense: Rows) -> Rows:
-        return add(self.direct, dense, multiply(self.outer, multiply(self.inner, dense)))
+        return multiply(self.direct, dense, multiply(self.outer, multiply(self.inner, dense)))
 
 
-class _TransposedDesign(NamedTuple):
-    outer: csr_array
-    inner: csr_array
-    direct: csr_array
-
-    def __matmul__(self, dense: Rows) -> Rows:
-        return add(self.direct, dense, multiply(self.inner, multiply(self.outer, dense)))
-
-
-def multiply(matrix: csr_array, dense: Rows) -> Rows:
-    """Return the product of a sparse and a dense matrix, in float32; it does not depend on the number of threads."""
-    return add(matrix, dense, np.zeros((matrix.shape[0], dense.shape[1]), dtype=np.float32))
-
-
-def add(matrix: csr_array, dense: Rows, out: Rows) -> Rows:
-    """Add the product of a sparse and a dense matrix to ``out``, and return it."""
+def multiply(matrix: csr_array, dense: Rows, out: Rows | None = None) -> Rows:
+    """Return the product of a sparse and a dense matrix, in float32, added to ``out``, for any number of threads."""
+    out = np.zeros((matrix.shape[0], dense.shape[1]), dtype=np.float32) if out is None else out
     add_product(matrix.indptr, matrix.indices.astype(np.int32, copy=False), matrix.data, dense, out)
     return out
 
@@ -92,7 +79,7 @@ def ridge_regression(
 # Hestenes & Stiefel (1952), for the normal equations. Each target has its own step length; all targets of a block
 # share the products with the design matrix, which cost most.
 def _fit_block(
-    design: Design, transposed: _TransposedDesign, residuals: Rows, alpha: float, n_steps: int, out: Rows
+    design: Design, transposed: Design, residuals: Rows, alpha: float, n_steps: int, out: Rows
 ) -> NDArray[np.float64]:
     """Fit some targets, which become their residuals, and write their coefficients to ``out``."""
     solution = np.zeros((design.shape[1], residuals.shape[1]), dtype=np.float32)
