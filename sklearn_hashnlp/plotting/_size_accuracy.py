@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp.plotting._axes import axes_and_figure
+from sklearn_hashnlp.plotting._axes import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     from sklearn_hashnlp.classifiers.tuning._result import TuningResult
 
 
-class SizeAccuracyDisplay:
+class SizeAccuracyDisplay(Display):
     """Plot of the accuracy of models against their size in bytes, with the Pareto front.
 
     A model is on the front if no smaller model is as good. Pass the same axes to draw several sets of models into one
@@ -62,8 +61,6 @@ class SizeAccuracyDisplay:
     [0, 2]
     """
 
-    ax_: Axes
-    figure_: Figure
     points_: PathCollection
     line_: Line2D
     reference_: Line2D | None
@@ -122,8 +119,7 @@ class SizeAccuracyDisplay:
         self._check()
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
-        ax, figure = axes_and_figure(ax)
-        self.ax_, self.figure_ = ax, figure
+        ax = self._take_axes(ax)
         ax.set_xscale("log")
         front = self.front()
         label = self.name or "no smaller model is as good"
