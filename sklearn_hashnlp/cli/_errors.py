@@ -181,7 +181,7 @@ def _usage_message(error: Any) -> str:
     }.get(first["type"])
     choices = getattr(parameter.type_descriptor, "choices", None)
     if choices:
-        expected = " or ".join(", ".join(str(choice.value) for choice in choices).rsplit(", ", 1))
+        expected = " or ".join(", ".join(choices).rsplit(", ", 1))
     name = max(parameter.opts, key=len)
     return f"{name}: expected {expected}, got {first['input']!r}." if expected else f"{name}: {first['msg']}."
 

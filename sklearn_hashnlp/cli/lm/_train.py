@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,7 +13,7 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, OptionGroup
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
-from sklearn_hashnlp.cli._screen import Screen, bold, command_name, counted
+from sklearn_hashnlp.cli._screen import Screen, bold, counted
 from sklearn_hashnlp.cli.lm._options import SentenceFile
 
 if TYPE_CHECKING:
@@ -55,13 +53,6 @@ also saved after every epoch, and after an interruption the same command with --
 """
 
 
-class ModelType(StrEnum):
-    """Kind of language model."""
-
-    network = "network"
-    kneser_ney = "kneser-ney"
-
-
 @dataclass(frozen=True)
 class LanguageOptions(OptionGroup):
     """The options of the command that no other has."""
@@ -70,8 +61,9 @@ class LanguageOptions(OptionGroup):
         Path | None, typer.Option(metavar="FILE", help="Validation sentences, scored after every epoch.")
     ] = None
     model_type: Annotated[
-        ModelType, typer.Option(help="network: a neural network. kneser-ney: n-gram counts, in seconds.")
-    ] = ModelType.network
+        Literal["network", "kneser-ney"],
+        typer.Option(help="network: a neural network. kneser-ney: n-gram counts, in seconds."),
+    ] = "network"
     order: Annotated[int, typer.Option(min=2, help="Length of the n-grams: context words and predicted word.")] = 5
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Lowercase the sentences; the other commands then do so, too.")
@@ -135,7 +127,7 @@ def train(
     parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
 ) -> None:
     """Train a language model; the parameters are the options of the command."""
-    counts = options.model_type is ModelType.kneser_ney
+    counts = options.model_type == "kneser-ney"
     if counts:
         training.refuse("--model-type kneser-ney", **options.of_networks)
     if options.arpa is not None and not counts:
@@ -272,6 +264,5 @@ def _train_counts(
 
 
 def _suggest(screen: Screen, model: Path) -> None:
-    command, folder = f"{command_name()} lm", shlex.quote(str(model))
-    samples, scores = f"{command} sample --model {folder} --samples 5", f"{command} score --model {folder} FILE"
-    screen.next_step("generate sentences, or score some", samples, scores)
+    samples, scores = "{hashnlp} lm sample --model {path} --samples 5", "{hashnlp} lm score --model {path} FILE"
+    screen.next_step("generate sentences, or score some", samples, scores, path=model)

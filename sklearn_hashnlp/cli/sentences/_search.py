@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._screen import Screen, one_field
 from sklearn_hashnlp.cli.reading._lines import check_text_file, is_stdin, line_batches
 from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads, read_vectors
 
@@ -122,9 +122,9 @@ class _Index:
                 ]
                 yield json.dumps({"query": query, "results": results}) + "\n"
                 continue
-            prefix = f"{_one_field(query)}\t" if with_query else ""
+            prefix = f"{one_field(query)}\t" if with_query else ""
             for index, value in zip(row, values, strict=True):
-                yield f"{prefix}{value:.4f}\t{self.numbers[index]}\t{_one_field(self.texts[index])}\n"
+                yield f"{prefix}{value:.4f}\t{self.numbers[index]}\t{one_field(self.texts[index])}\n"
 
 
 def _read_vectors(path: Path, n_lines: int, n_columns: int) -> NDArray[np.float32]:
@@ -139,8 +139,3 @@ def _read_vectors(path: Path, n_lines: int, n_columns: int) -> NDArray[np.float3
             "encoder. Compute them again with hashnlp sentences embed."
         )
     return vectors
-
-
-def _one_field(text: str) -> str:
-    """Replace tabs, which separate the fields of the output."""
-    return text.replace("\t", " ").replace("\r", " ")
