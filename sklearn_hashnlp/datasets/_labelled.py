@@ -192,13 +192,9 @@ def stream_labelled(
     files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not files:
         raise ValueError("paths must be one file or several. Got none.")
-    columns = Columns(text_column, label_column)
-    readers = []
-    for path in files:
-        row_format = RowFormat(
-            find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator
-        )
-        readers.append(open_rows(path, row_format, multilabel=multilabel, errors=errors))
+    options = Columns(text_column, label_column), delimiter, quoted, label_prefix, label_separator
+    formats = [RowFormat(find_format(path, file_format), *options) for path in files]
+    readers = [open_rows(*file, multilabel=multilabel, errors=errors) for file in zip(files, formats, strict=True)]
     return batches_of_rows(chain.from_iterable(readers), batch_size, multilabel=multilabel)
 
 

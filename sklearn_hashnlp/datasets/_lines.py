@@ -116,10 +116,8 @@ def decode_line(line: bytes, source: Path | str, number: int, errors: str | None
             reason, encoding = "the file begins like UTF-16", "utf-16"
         else:
             reason, encoding = f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}", "latin1"
-        message = (
-            f"{source}, line {number}: expected UTF-8, but {reason}. "
-            f"Convert it first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
-        )
+        message = f"{source}, line {number}: expected UTF-8, but {reason}."
+        message += f" Convert it first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
         if errors is not None and encoding != "utf-16":  # its NUL bytes would raise an error
             message += ". Or replace such bytes by U+FFFD, with errors='replace' (--errors replace)."
         raise ValueError(message) from error

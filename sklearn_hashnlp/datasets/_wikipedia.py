@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, check_is_file, decompress
 
@@ -21,12 +21,6 @@ _HIDDEN_NAMESPACE_NUMBERS = frozenset({"6", "14"})
 
 # Old dumps have no <redirect> element; their redirects start with #REDIRECT [[Cat]] in any language.
 _REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[")
-
-
-class _Article(NamedTuple):
-    title: str
-    wikitext: str
-    hidden: frozenset[str]  # lowercase names of the namespaces with links without text
 
 
 def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
@@ -92,16 +86,17 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
 def _paragraphs(path: Path) -> Iterator[str]:
     from sklearn_hashnlp.datasets._wiki_markup import plain_paragraphs  # mwparserfromhell may be missing
 
-    for article in _articles(path):
+    for title, wikitext, hidden in _articles(path):
         try:
-            paragraphs = plain_paragraphs(article.wikitext, article.hidden)
+            paragraphs = plain_paragraphs(wikitext, hidden)
         except ValueError as error:
-            warnings.warn(f"{path}: the article {article.title!r} is skipped: {error}.", UserWarning, stacklevel=2)
+            warnings.warn(f"{path}: the article {title!r} is skipped: {error}.", UserWarning, stacklevel=2)
         else:
             yield from paragraphs
 
 
-def _articles(path: Path) -> Iterator[_Article]:
+def _articles(path: Path) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Yield title and markup of articles, and the lowercase names of the namespaces whose links have no text."""
     hidden = _HIDDEN_NAMESPACES
     root: ET.Element | None = None
     with ExitStack() as stack:
@@ -123,7 +118,7 @@ def _articles(path: Path) -> Iterator[_Article]:
             elif event == "end" and name == "page":
                 wikitext = element.findtext("{*}revision/{*}text", "")
                 if _is_article(element, wikitext):
-                    yield _Article(element.findtext("{*}title", ""), wikitext, hidden)
+                    yield element.findtext("{*}title", ""), wikitext, hidden
                 root.clear()  # otherwise the tree grows to the size of the dump
 
 
