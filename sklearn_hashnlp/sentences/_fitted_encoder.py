@@ -19,8 +19,7 @@ from sklearn_hashnlp.nn._sentence_network import ContextWeight, SentenceNetwork
 from sklearn_hashnlp.nn._word_batch import WordVectors
 from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.sentences._batches import pad_sentences, take_rows
-from sklearn_hashnlp.sentences._bundles import as_network, as_objectives
-from sklearn_hashnlp.sentences._net import SentenceNet, TrainingState, net_from_state
+from sklearn_hashnlp.sentences._net import SentenceNet, TrainingState, as_network, as_objectives, net_from_state
 from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 from sklearn_hashnlp.training._estimator import FittedNet

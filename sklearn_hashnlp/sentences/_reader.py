@@ -104,10 +104,10 @@ class _WordRows:
         """Add texts; ``first`` is the index of the first text, for errors."""
         words, rows = encode_words(texts, first=first, featurizer=self._featurizer, caller=self._caller)
         ids = np.fromiter((self.word_ids.setdefault(word, len(self.word_ids)) for word in words), np.int32, len(words))
-        values, lengths = _truncate(rows, self._max_words)
         self.longest = max(self.longest, int(np.diff(rows.offsets).max(initial=0)))
+        values, offsets = truncate_words(rows, self._max_words)
         self._values.append(ids[values])
-        self._lengths.append(lengths)
+        self._lengths.append(np.diff(offsets))
 
     def concatenated(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the word ids of all rows, and the lengths of the rows."""
@@ -137,7 +137,11 @@ def warn_of_single_sentences(paragraphs: Paragraphs, *, caller: str) -> None:
 
 def truncate_words(rows: Ragged, max_words: int) -> Ragged:
     """Truncate rows of words."""
-    return of_lengths(*_truncate(rows, max_words))
+    lengths = np.diff(rows.offsets)
+    if lengths.max(initial=0) <= max_words:
+        return rows
+    positions = np.arange(len(rows.values)) - np.repeat(rows.offsets[:-1], lengths)
+    return of_lengths(rows.values[positions < max_words], np.minimum(lengths, max_words))
 
 
 def _split_paragraphs(X: Any, split: Splitter, caller: str) -> Iterator[list[str]]:
@@ -198,15 +202,6 @@ def _chunks(paragraphs: Iterable[list[str]]) -> Iterator[list[list[str]]]:
             chunk, size = [], 0
     if chunk:
         yield chunk
-
-
-def _truncate(rows: Ragged, max_words: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the values and lengths of truncated rows."""
-    lengths = np.diff(rows.offsets)
-    if lengths.max(initial=0) <= max_words:
-        return rows.values, lengths
-    positions = np.arange(len(rows.values)) - np.repeat(rows.offsets[:-1], lengths)
-    return rows.values[positions < max_words], np.minimum(lengths, max_words)
 
 
 def _assemble(

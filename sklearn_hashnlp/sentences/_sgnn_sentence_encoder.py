@@ -15,14 +15,18 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_contex
 from sklearn_hashnlp.nn._sgnn_transformer import Init
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._bundles import Network, Objectives, as_network, as_objectives, first_and_last
 from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder, check_free, read_checkpoint, score_of
 from sklearn_hashnlp.sentences._net import (
     EpochsOfParagraphs,
+    Network,
+    Objectives,
     RecordTraining,
     SentenceObjective,
     TrainingState,
     WarmUpAndDecay,
+    as_network,
+    as_objectives,
+    first_and_last,
     load_trained_weights,
     make_sentence_net,
     sentence_architecture,
@@ -274,19 +278,15 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     def report(cls) -> Self:
         """Return an encoder with the network and training of the report that it is based on.
 
-        The report [1]_ trained a Transformer alone: 6 layers of width 512 with 8 heads and maximum pooling, from random
-        weights, on projections of character 1- to 3-grams, with the loss :class:`~sklearn_hashnlp.nn.SimilarityBXENT`.
-        It does not give a learning rate. On a CPU the training takes days: set ``device="cuda"``.
+        The report (Chevalier, 2019) trained a Transformer alone: 6 layers of width 512 with 8 heads and maximum
+        pooling, from random weights, on projections of character 1- to 3-grams, with the loss
+        :class:`~sklearn_hashnlp.nn.SimilarityBXENT`. It does not give a learning rate. On a CPU the training takes
+        days: set ``device="cuda"``.
 
         Returns
         -------
         SGNNSentenceEncoder
             A new encoder, not fitted.
-
-        References
-        ----------
-        .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
-               SimilarityBXENT. Université Laval, IFT-7022.
 
         Examples
         --------

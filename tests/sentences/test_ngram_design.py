@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences._ngram_design import NgramDictionary, character_fingerprints, distinct
+from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, character_fingerprints, distinct
 from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, read_texts
 
 TEXTS = [

@@ -9,8 +9,7 @@ from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SGNNTransformer
 from sklearn_hashnlp.nn._sentence_network import SentenceModule, SentenceNetwork
 from sklearn_hashnlp.sentences import Objectives
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._bundles import SentenceLoss
-from sklearn_hashnlp.sentences._net import SentenceObjective
+from sklearn_hashnlp.sentences._net import SentenceLoss, SentenceObjective
 from sklearn_hashnlp.sentences._reader import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.sentence_texts import LISTS, read
