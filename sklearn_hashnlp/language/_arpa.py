@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple, NoReturn, cast
 
@@ -87,12 +88,10 @@ def _lines_of(trie: NgramTrie, nodes: NDArray[np.int64], n: int, words: list[byt
         ids[:, column] = trie.words[ancestors]
         ancestors = np.searchsorted(trie.first_child, ancestors, side="right") - 1
     log_probs = trie.log_probs[nodes].tolist()
-    if nodes[0] >= len(trie.backoffs):
-        for log_prob, row in zip(log_probs, ids.tolist(), strict=True):
-            yield b"%a\t%b\n" % (log_prob, b" ".join([words[i] for i in row]))
-        return
-    for log_prob, row, backoff in zip(log_probs, ids.tolist(), trie.backoffs[nodes].tolist(), strict=True):
-        yield b"%a\t%b\t%a\n" % (log_prob, b" ".join([words[i] for i in row]), backoff)
+    of_highest_order = nodes[0] >= len(trie.backoffs)
+    ends = [b""] * len(nodes) if of_highest_order else [b"\t%a" % backoff for backoff in trie.backoffs[nodes].tolist()]
+    for log_prob, row, end in zip(log_probs, ids.tolist(), ends, strict=True):
+        yield b"%a\t%b%b\n" % (log_prob, b" ".join([words[i] for i in row]), end)
 
 
 class _Section(NamedTuple):
@@ -124,14 +123,14 @@ def read_arpa(path: Path) -> tuple[NgramTrie, list[str], int]:
     return build_trie(levels), words, len(sizes)
 
 
+@dataclass
 class _Reader:
     """Lines of an ARPA file; errors name the line."""
 
-    def __init__(self, path: Path, stream: IO[bytes]) -> None:
-        self._path = path
-        self._stream = stream
-        self._number = 0  # number of the last line read
-        self._line = b""
+    _path: Path
+    _stream: IO[bytes]
+    _number: int = 0  # of the last line read
+    _line: bytes = b""
 
     def fail(self, message: str, line: int | None = None) -> NoReturn:
         raise ModelFormatError(f"{self._path}, line {self._number if line is None else line}: {message}")

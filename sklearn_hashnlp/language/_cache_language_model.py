@@ -13,7 +13,7 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_contex
 from sklearn_hashnlp.kernels.ngrams._cache_counts import CacheCounts, count_before, count_contexts
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._reader import build_tokenizer, read_training_corpus
-from sklearn_hashnlp.language._vocabulary import SpecialTokens
+from sklearn_hashnlp.language._vocabulary import VOCABULARY, SpecialTokens
 from sklearn_hashnlp.language._windows import FarContext, WordWindows
 
 Reset: TypeAlias = Literal["never", "sentence"]
@@ -79,16 +79,12 @@ class CacheLanguageModel(BaseLanguageModel):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = VOCABULARY | {
         "cache_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "decay": [Interval(Real, 0, 1, closed="right")],
         "unigram_prior": [Interval(Real, 0, MAX_REAL, closed="right")],
         "bigram_prior": [Interval(Real, 0, MAX_REAL, closed="right")],
         "reset": [literal_options(Reset)],
-        "vocabulary": [dict, None],
-        "max_features": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
-        "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "special_tokens": [tuple, list],
     }
 
     _reads_word_ids = False

@@ -280,10 +280,10 @@ def read_training_data(
     seeds: Seeds,
     *,
     stopping: EarlyStopping | None = None,
-    tokenizer: Tokenizer | None = None,
+    resumes: bool = False,
 ) -> TrainingData:
     """Read sentences, and split off a validation set for early stopping unless ``X_valid`` is given."""
-    name = type(estimator).__name__
+    name, tokenizer = type(estimator).__name__, estimator._tokenizer if resumes else None
     special_tokens = SpecialTokens.of(estimator) if tokenizer is None else tokenizer.special_tokens
     corpus = read_training_corpus(X, order=int(estimator.order), special_tokens=special_tokens, caller=name)
     validation = np.zeros(len(corpus), dtype=np.bool_)
