@@ -179,13 +179,10 @@ def draw_plot(
     true: Any,
     predicted: Any,
     labels: list[str],
-    curves: Mapping[str, Mapping[int, Sequence[float]]],
+    curves: Mapping[str, Mapping[int, Sequence[float]]],  # test accuracies of splits by number of training texts
     title: str,
 ) -> Any:
-    """Draw the confusion matrix and learning curves as a PNG file, and return the figure.
-
-    A learning curve has the test accuracies, one per split, by the number of training texts.
-    """
+    """Draw the confusion matrix and learning curves as a PNG file, and return the figure."""
     # First, because without matplotlib the error of this import contains the install command.
     import sklearn_hashnlp.plotting  # noqa: F401
 

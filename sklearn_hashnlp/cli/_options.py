@@ -10,10 +10,7 @@ import typer
 
 
 class OptionGroup:
-    """Options that commands share: a command takes the group as one argument, and the group is made from its options.
-
-    :func:`~sklearn_hashnlp.cli._errors.reporting_errors` puts the parameters of the constructor among the options.
-    """
+    """Options that commands share: one argument, whose parameters ``reporting_errors`` puts among the options."""
 
 
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]

@@ -256,10 +256,7 @@ def _train_in_memory(
 
 
 def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
-    """Return a callback that stops on the validation texts of the user, in place of texts that ``fit`` would hold out.
-
-    None without early stopping.
-    """
+    """Return a callback that stops on a user's validation texts, not held-out ones; None without early stopping."""
     from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_epochs
     from sklearn_hashnlp.training import EarlyStopping as EarlyStoppingBundle
     from sklearn_hashnlp.training._fit import EarlyStopping

@@ -93,7 +93,12 @@ def tune(
     """Tune a text classifier; the parameters are the options of the command."""
     started = time.monotonic()
     limit, seconds = _read_size(options.max_size), options.seconds
-    _check_optuna()
+    from sklearn_hashnlp.classifiers.tuning import check_optuna
+
+    try:
+        check_optuna("hashnlp tune")
+    except ImportError as error:
+        raise typer.BadParameter(str(error)) from None
     if options.plot is not None:
         seconds -= _PLOT_SECONDS
         _check_plot(options.plot)
@@ -158,15 +163,6 @@ def _read_files(
     if options.valid is None:
         return texts, labels, None
     return texts, labels, read_labelled(screen, options.valid, multilabel=multilabel, **vars(reading))[:2]
-
-
-def _check_optuna() -> None:
-    from sklearn_hashnlp.classifiers.tuning import check_optuna
-
-    try:
-        check_optuna("hashnlp tune")
-    except ImportError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _search(

@@ -12,7 +12,7 @@ import typer
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, OptionGroup
-from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
+from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
 from sklearn_hashnlp.cli._screen import Screen, bold, counted
 from sklearn_hashnlp.cli.lm._options import SentenceFile
 
@@ -135,7 +135,18 @@ def train(
     from sklearn_hashnlp.cli.lm._loading import check_sentences
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-    language_model = _new_counts(options, training) if counts else _new_network(options, training)
+    language_model: Any
+    if counts:
+        from sklearn_hashnlp.language import KneserNeyLanguageModel
+
+        language_model = KneserNeyLanguageModel(order=options.order)
+        set_parameters(language_model, training.settings or [], {})
+    else:
+        from sklearn_hashnlp.language import HsigmoidLanguageModel
+
+        language_model = HsigmoidLanguageModel(order=options.order, resume=options.resume)
+        folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
+        training.configure(language_model, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks())
     check_parameters(language_model)
     check_sentences(data)
     if options.valid is not None:
@@ -145,24 +156,6 @@ def train(
         _train_counts(screen, language_model, data, model, options)
     else:
         _train_network(screen, language_model, data, model, options)
-
-
-def _new_counts(options: LanguageOptions, training: Training) -> KneserNeyLanguageModel:
-    from sklearn_hashnlp.cli._parameters import set_parameters
-    from sklearn_hashnlp.language import KneserNeyLanguageModel
-
-    model = KneserNeyLanguageModel(order=options.order)
-    set_parameters(model, training.settings or [], {})
-    return model
-
-
-def _new_network(options: LanguageOptions, training: Training) -> HsigmoidLanguageModel:
-    from sklearn_hashnlp.language import HsigmoidLanguageModel
-
-    model = HsigmoidLanguageModel(order=options.order, resume=options.resume, callbacks=options.callbacks())
-    folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
-    training.configure(model, _bundles(), checkpoint_dir=folder)
-    return model
 
 
 def _train_network(
