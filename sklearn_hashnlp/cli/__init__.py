@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 from sklearn_hashnlp.cli._main import main
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.cli._app import app
+    import typer
+
+    app: typer.Typer
 
 __all__ = ["app", "main"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "app":  # imported after main handles Ctrl-C
-        from sklearn_hashnlp.cli._app import app
+        from sklearn_hashnlp.cli._app import app_for
 
-        return app
+        return app_for([])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from sklearn_hashnlp import __version__
 from sklearn_hashnlp.cli._errors import CommandGroup
-
-if TYPE_CHECKING:
-    app: typer.Typer
 
 _COMMANDS = {  # in the order of the help: the module, and the function in it
     "demo": ("_demo", "demo"),
@@ -62,16 +59,12 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     """Return the command line with the one command that the arguments name, or with all."""
     name = arguments[0] if arguments else ""
     if (name in _COMMANDS or name in _GROUPS) and _COMPLETION not in os.environ:
-        return _make_app([name])
-    return _whole_app()
+        return _make_app(name)
+    return _make_app(*_COMMANDS, *_GROUPS)
 
 
 @cache
-def _whole_app() -> typer.Typer:
-    return _make_app([*_COMMANDS, *_GROUPS])
-
-
-def _make_app(names: Iterable[str]) -> typer.Typer:
+def _make_app(*names: str) -> typer.Typer:
     app = typer.Typer(
         name="hashnlp",
         cls=CommandGroup,
@@ -107,9 +100,3 @@ def _top(
     ] = False,
 ) -> None:
     """Declare the options of ``hashnlp`` itself."""
-
-
-def __getattr__(name: str) -> Any:
-    if name == "app":  # with all commands
-        return _whole_app()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ModelFolder, Precision, SavedPrecision
-from sklearn_hashnlp.cli._screen import Screen, command_name, counted
+from sklearn_hashnlp.cli._options import ModelFolder, SavedPrecision
+from sklearn_hashnlp.cli._screen import Screen, counted
 
 HELP = """\
 Convert a supervised model of fastText, .bin or .ftz, to a model folder.
@@ -31,7 +30,7 @@ def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="fastText's file, .bin or .ftz.")],
     model: ModelFolder,
     screen: Screen,
-    precision: SavedPrecision = Precision.float32,
+    precision: SavedPrecision = "float32",
 ) -> None:
     """Convert a model; the parameters are the options of the command."""
     from sklearn_hashnlp.classifiers._load_fasttext import fasttext_pipeline
@@ -43,7 +42,7 @@ def convert(
     content = read_fasttext(file)
     labels, n_words = sorted(content.labels.tolist()), content.dictionary.n_words
     card = {"Converted from fastText": {"file": file.name} | content.arguments}
-    save_model(fasttext_pipeline(content), model, precision=precision.value, card=card)
+    save_model(fasttext_pipeline(content), model, precision=precision, card=card)
     n_bytes = sum(path.stat().st_size for path in model.iterdir() if path.is_file())
     report = {
         "model": str(model),
@@ -55,4 +54,4 @@ def convert(
     }
     sizes = f"{counted(len(labels), 'label')}, {counted(n_words, 'word')}, {counted(n_bytes, 'byte')}"
     screen.result(report, [f"Wrote {model}: {sizes}"])
-    screen.next_step("predict labels", f"{command_name()} predict --model {shlex.quote(str(model))}")
+    screen.next_step("predict labels", "{hashnlp} predict --model {path}", path=model)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ import typer
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Jobs, Seed
-from sklearn_hashnlp.cli._screen import Screen, command_name, plain_table
+from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 HELP = """\
 Train a classifier that predicts the module of a Python docstring, on text that is on your machine.
@@ -55,7 +54,7 @@ def demo(
         "hashnlp-demo"
     ),
     seed: Seed = 0,
-    device: ComputeDevice = Device.cpu,
+    device: ComputeDevice = "cpu",
     n_jobs: Jobs = None,
 ) -> None:
     """Run the demo; the parameters are the options of the command."""
@@ -111,8 +110,8 @@ def demo(
         "picture": str(plot) if plotted else None,
     }
     screen.result(report, _describe(results, folder, plot if plotted else None))
-    command = f"{command_name()} predict --model {shlex.quote(str(folder))} --top 3 --proba"
-    screen.next_step("predict the module of another sentence", f'echo "{_EXAMPLE}" | {command}')
+    command = f'echo "{_EXAMPLE}" | {{hashnlp}} predict --model {{path}} --top 3 --proba'
+    screen.next_step("predict the module of another sentence", command, path=folder)
 
 
 def _split(texts: list[str], labels: Any, seed: int) -> list[Any]:
@@ -133,7 +132,7 @@ def _make_model(name: str, *, seed: int, device: Device, n_jobs: int | None) -> 
     characters = name.endswith("characters")
     if name.startswith("hash embedding"):
         return _pipelines.make_model(
-            seed=seed, device=device.value, n_jobs=n_jobs, features="words+characters" if characters else "words"
+            seed=seed, device=device, n_jobs=n_jobs, features="words+characters" if characters else "words"
         )
     vectorizers = [TfidfVectorizer(ngram_range=(1, 2))]
     if characters:
@@ -180,13 +179,10 @@ def draw_plot(
     true: Any,
     predicted: Any,
     labels: list[str],
-    curves: Mapping[str, Mapping[int, Sequence[float]]],
+    curves: Mapping[str, Mapping[int, Sequence[float]]],  # test accuracies of splits by number of training texts
     title: str,
 ) -> Any:
-    """Draw the confusion matrix and learning curves as a PNG file, and return the figure.
-
-    A learning curve has the test accuracies, one per split, by the number of training texts.
-    """
+    """Draw the confusion matrix and learning curves as a PNG file, and return the figure."""
     # First, because without matplotlib the error of this import contains the install command.
     import sklearn_hashnlp.plotting  # noqa: F401
 

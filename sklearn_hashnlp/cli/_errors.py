@@ -89,7 +89,8 @@ class CommandGroup(TyperGroup):
 def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command: errors are one line on stderr, option groups are options, and ``--debug`` is added."""
     signature = inspect.signature(command, eval_str=True)
-    groups = {name: one.annotation for name, one in signature.parameters.items() if _is_group(one.annotation)}
+    annotations = {name: one.annotation for name, one in signature.parameters.items()}
+    groups = {name: one for name, one in annotations.items() if isinstance(one, type) and issubclass(one, OptionGroup)}
     fields = {name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()}
 
     @functools.wraps(command)
@@ -118,10 +119,6 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     reporting.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
     reporting.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return reporting
-
-
-def _is_group(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, OptionGroup)
 
 
 @contextmanager
@@ -181,7 +178,7 @@ def _usage_message(error: Any) -> str:
     }.get(first["type"])
     choices = getattr(parameter.type_descriptor, "choices", None)
     if choices:
-        expected = " or ".join(", ".join(str(choice.value) for choice in choices).rsplit(", ", 1))
+        expected = " or ".join(", ".join(choices).rsplit(", ", 1))
     name = max(parameter.opts, key=len)
     return f"{name}: expected {expected}, got {first['input']!r}." if expected else f"{name}: {first['msg']}."
 

@@ -64,13 +64,11 @@ def explain(
 ) -> None:
     """Explain predictions; the parameters are the options of the command."""
     source = TextSource(file, reading)
-    from sklearn_hashnlp.persistence._folder_files import check_model_folder
-
-    check_model_folder(model)  # before torch is loaded
     from sklearn_hashnlp.cli._pipelines import load_classifier
-    from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
 
     classifier = load_classifier(model)
+    from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
+
     try:
         parts = text_pipeline(classifier)
     except TypeError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ModelFolder, Precision, SavedPrecision
+from sklearn_hashnlp.cli._options import ModelFolder, SavedPrecision
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
 
@@ -49,7 +48,7 @@ def export(
             metavar="TEXTS", help="Texts, one per line, to compare predicted labels on before and after the export."
         ),
     ] = None,
-    precision: SavedPrecision = Precision.float32,
+    precision: SavedPrecision = "float32",
 ) -> None:
     """Export a model; the parameters are the options of the command."""
     from sklearn_hashnlp.persistence._folder_files import check_model_folder
@@ -62,7 +61,7 @@ def export(
 
     pipeline = load_classifier(model)
     try:
-        size = export_predictor(pipeline, file, precision=precision.value)
+        size = export_predictor(pipeline, file, precision=precision)
     except TypeError as error:
         raise ValueError(f"{model} cannot be exported: {error}") from error
     if isinstance(final_estimator(pipeline), HashEmbeddingClassifier):
@@ -82,7 +81,7 @@ def export(
     if same is not None and total is not None:
         lines.append(f"Same predicted label for {same:,} of {counted(total, 'text')}")
     screen.result(report | {"same_labels": same, "n_texts": total}, [*lines, f"Wrote {file}: {size:,} bytes"])
-    screen.next_step("wherever Python and numpy are installed", f'python {shlex.quote(str(file))} "some text"')
+    screen.next_step("wherever Python and numpy are installed", 'python {path} "some text"', path=file)
 
 
 def _compare(screen: Screen, pipeline: Any, predict: Callable[[list[str]], Any], texts: Path) -> tuple[int, int]:

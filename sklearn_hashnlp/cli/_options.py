@@ -3,61 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
 
 class OptionGroup:
-    """Options that commands share: a command takes the group as one argument, and the group is made from its options.
-
-    :func:`~sklearn_hashnlp.cli._errors.reporting_errors` puts the parameters of the constructor among the options.
-    """
+    """Options that commands share: one argument, whose parameters ``reporting_errors`` puts among the options."""
 
 
-class Device(StrEnum):
-    """Where to train: the CPU, a CUDA GPU, or a GPU if there is one."""
-
-    cpu = "cpu"
-    cuda = "cuda"
-    auto = "auto"
-
-
-class FileFormat(StrEnum):
-    """Formats of labeled files."""
-
-    csv = "csv"
-    tsv = "tsv"
-    jsonl = "jsonl"
-    fasttext = "fasttext"
-
-
-class TextFormat(StrEnum):
-    """Formats of files of texts."""
-
-    lines = "lines"
-    csv = "csv"
-    tsv = "tsv"
-    jsonl = "jsonl"
-    fasttext = "fasttext"
-
-
-class Errors(Enum):
-    """Treatment of input that cannot be read."""
-
-    strict = "strict"
-    replace = "replace"
-    skip = "skip"
-
-
-class Precision(StrEnum):
-    """Precision of the tables of a saved model."""
-
-    float32 = "float32"
-    float16 = "float16"
-    int8 = "int8"
+Device: TypeAlias = Literal["cpu", "cuda", "auto"]
+Errors: TypeAlias = Literal["strict", "replace", "skip"]
+FileFormat: TypeAlias = Literal["csv", "tsv", "jsonl", "fasttext"]
+Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
 
 def _check_n_jobs(n_jobs: int | None) -> int | None:
@@ -88,7 +47,8 @@ TextFile = Annotated[
 ModelFolder = Annotated[Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.")]
 Format = Annotated[FileFormat | None, typer.Option("--format", help="Format of DATA. Default: from its extension.")]
 FormatOfTexts = Annotated[
-    TextFormat | None, typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.")
+    Literal["lines", FileFormat] | None,
+    typer.Option("--format", help="Format of FILE. Default: from its extension, or lines."),
 ]
 TextColumn = Annotated[
     str | None, typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...")
@@ -149,21 +109,21 @@ class TextOptions(OptionGroup):
     delimiter: Delimiter = None
     quoted: Quoted = True
     label_prefix: LabelPrefix = "__label__"
-    errors: ReadErrors = Errors.strict
+    errors: ReadErrors = "strict"
 
 
 @dataclass(frozen=True)
 class LabelledOptions(TextOptions):
     """How a labeled file is read."""
 
-    file_format: Format = None  # type: ignore[assignment]  # texts alone have one format more
+    file_format: Format = None  # texts alone have one format more
     label_column: LabelColumn = None
     label_separator: LabelSeparator = None
 
 
 def check_device(device: Device) -> None:
     """Raise an error for a missing GPU, before a large file is read."""
-    if device is not Device.cuda:
+    if device != "cuda":
         return
     import torch
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from sklearn_hashnlp.cli._options import ComputeDevice, Device, OptionGroup, check_device
+from sklearn_hashnlp.cli._options import ComputeDevice, OptionGroup, check_device
 from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 _LITERALS = ("(", "[", "{", "'", '"')  # first characters of values that must be Python literals
@@ -35,7 +35,7 @@ class Training(OptionGroup):
         int | None,
         typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model. Default: 0."),
     ] = None
-    device: ComputeDevice = Device.cpu
+    device: ComputeDevice = "cpu"
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,7 +52,7 @@ class Training(OptionGroup):
 
     def refuse(self, reason: str, **more: Any) -> None:
         """Raise an error of usage for a given option of a model that has no such parameter."""
-        device = None if self.device is Device.cpu else self.device
+        device = None if self.device == "cpu" else self.device
         given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed, "device": device} | more
         for name, value in given.items():
             if value not in (None, False):
@@ -61,12 +61,11 @@ class Training(OptionGroup):
     def configure(self, estimator: Any, bundles: Bundles | None = None, **more: Any) -> None:
         """Set the parameters of an estimator or of the last step of a pipeline; None keeps the default."""
         given = {"max_epochs": self.epochs, "learning_rate": self.learning_rate, "random_state": self.random_state}
-        given |= {"device": self.device.value} | more
+        given |= {"device": self.device} | more
         trained = estimator[-1] if hasattr(estimator, "steps") else estimator
         trained.set_params(**{name: value for name, value in given.items() if value is not None})
         set_parameters(estimator, self.settings or [], bundles or {})
-        if trained.device == Device.cuda:
-            check_device(Device.cuda)
+        check_device(trained.device)
 
 
 class Parameter(NamedTuple):

@@ -105,6 +105,9 @@ def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.fl
 
 def load_classifier(folder: Path) -> Any:
     """Load a text classifier; raise an error for another model, or one that reads files."""
+    from sklearn_hashnlp.persistence._folder_files import check_model_folder
+
+    check_model_folder(folder)  # before torch is loaded
     from sklearn_hashnlp.language._base import BaseLanguageModel
     from sklearn_hashnlp.persistence import load_model
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import json
-import lzma
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated, Any, Final, cast
@@ -18,9 +15,10 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
-from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._screen import Screen, one_field
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, batches
 from sklearn_hashnlp.cli.reading._text_formats import Text, TextSource
+from sklearn_hashnlp.datasets._lines import OPENERS
 
 HELP = """\
 Predict the labels of new texts: lines, or a column of a table.
@@ -56,7 +54,6 @@ LABEL_COLUMN: Final = "predicted_label"
 PROBABILITY_COLUMN: Final = "probability"
 SEPARATOR: Final = "|"  # between labels in one field
 
-_OPENERS: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _EXTENSIONS: Final = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 _DELIMITED: Final = ("csv", "tsv")
@@ -172,7 +169,7 @@ def open_output(screen: Screen, path: Path | None, source: Path | None) -> Itera
     if source is not None and path.exists() and source.exists() and path.samefile(source):
         raise ValueError(f"{path} is the file of the texts; choose another --output.")
     part = path.with_name(f"{path.name}.part")
-    opener = _OPENERS.get(path.suffix.lower(), open)
+    opener = OPENERS.get(path.suffix.lower(), open)
     try:
         with opener(part, "wt", encoding="utf-8", newline="") as stream:
             yield cast(IO[str], stream)
@@ -187,7 +184,7 @@ def output_format(path: Path | None, input_format: str, *, as_json: bool) -> str
     """Return the format of the output, by the name of the file or else as the input."""
     kind = "lines" if input_format == "fasttext" else input_format
     if path is not None:
-        name = path.stem if path.suffix.lower() in _OPENERS else path.name
+        name = path.stem if path.suffix.lower() in OPENERS else path.name
         kind = _EXTENSIONS.get(Path(name).suffix.lower(), kind)
     if as_json and kind != "lines":
         kind = "jsonl"
@@ -226,7 +223,7 @@ class PredictionWriter:
     def _line(self, text: Text, prediction: Prediction) -> str:
         if self._format == "lines":
             fields = [
-                f"{_escape(label)}\t{share:.4f}" if self._proba else _escape(label) for label, share in prediction
+                f"{one_field(label)}\t{share:.4f}" if self._proba else one_field(label) for label, share in prediction
             ]
             return "\t".join(fields) + "\n"
         if self._format in _DELIMITED:
@@ -248,7 +245,7 @@ class PredictionWriter:
         if self._quoted:
             return str(self._csv.writerow(fields))
         # Fields are as they were read: quotes in them are characters.
-        added = [_escape(field).replace(self._delimiter, " ") for field in fields[-2:]]
+        added = [one_field(field).replace(self._delimiter, " ") for field in fields[-2:]]
         return self._delimiter.join([*fields[:-2], *added]) + "\n"
 
 
@@ -279,8 +276,3 @@ def _encodable(line: str) -> bool:
     except UnicodeEncodeError:  # half of a surrogate pair, in a key that is not the text
         return False
     return True
-
-
-def _escape(label: object) -> str:
-    """Replace tabs and line breaks, which separate the fields of the output."""
-    return str(label).replace("\t", " ").replace("\n", " ").replace("\r", " ")

@@ -6,6 +6,8 @@ import io
 import json
 import logging
 import os
+import re
+import shlex
 import shutil
 import sys
 import warnings
@@ -16,7 +18,7 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -45,13 +47,13 @@ class Screen(OptionGroup):
         """Print a note on stderr."""
         self._notes.print(text, style=style)
 
-    def next_step(self, purpose: str, *commands: str) -> None:
-        """Print the next commands of a user as notes that can be pasted."""
+    def next_step(self, purpose: str, *commands: str, path: Path) -> None:
+        """Print the next commands of a user, with ``hashnlp`` and a path in braces, as notes that can be pasted."""
         if self.as_json:
             return
         self.note(f"\nNext, {purpose}:")
         for command in commands:
-            self.note(f"  {command}", style="bold")
+            self.note(f"  {command.format(hashnlp=command_name(), path=shlex.quote(str(path)))}", style="bold")
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
@@ -82,25 +84,17 @@ class Screen(OptionGroup):
         """Print a value as one line of JSON on stdout."""
         sys.stdout.write(f"{json.dumps(value)}\n")
 
-    def progress(self, remaining_time: ProgressColumn | None = None) -> Progress:
-        """Return a progress display on stderr; it is hidden when quiet and if stderr is not a terminal."""
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn() if remaining_time is None else remaining_time,
-        )
-        hidden = self.quiet or not self._notes.is_terminal
-        # By default, rich redirects stdout to the console of the bar, which is stderr.
-        return Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
-
     @contextmanager
     def bar(self, description: str) -> Iterator[Callable[..., None]]:
-        """Show a progress bar; yield the function that updates it: done, total, description."""
-        with self.progress() as progress:
+        """Show a progress bar on stderr, if it is a terminal; yield the function that updates it."""
+        name, hidden = TextColumn("{task.description}", markup=False), self.quiet or not self._notes.is_terminal
+        columns = (name, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        # By default, rich redirects stdout to the console of the bar, which is stderr.
+        progress = Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
+        with progress:
             task = progress.add_task(description, total=None)
 
-            def update(done: int, total: int, text: str | None = None) -> None:
+            def update(done: int, total: int | None, text: str | None = None) -> None:
                 progress.update(task, completed=done, total=total, description=text)
 
             yield update
@@ -176,6 +170,11 @@ def bold(text: str) -> Text:
 def counted(number: int, noun: str) -> str:
     """Format a number of things: ``1 text``, ``2,000 texts``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def one_field(value: object) -> str:
+    """Replace tabs and line breaks, which separate the fields of the output."""
+    return re.sub(r"[\t\n\r]", " ", str(value))
 
 
 def command_name() -> str:

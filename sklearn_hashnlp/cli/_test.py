@@ -69,15 +69,13 @@ def evaluate(
     """Test a classifier; the parameters are the options of the command."""
     if wrong is not None and wrong.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         raise typer.BadParameter(f"--wrong: expected a name in .csv, .tsv or .jsonl, got {str(wrong)!r}.")
-    from sklearn_hashnlp.persistence._folder_files import check_model_folder
-
-    check_model_folder(model)  # before torch is loaded
     from sklearn_hashnlp.cli._pipelines import is_multilabel, load_classifier, predict_proba
-    from sklearn_hashnlp.cli._validation import scores_at
+
+    classifier = load_classifier(model)
+    from sklearn_hashnlp.cli._validation import scores_at  # loads torch
     from sklearn_hashnlp.cli.reading._labelled_texts import label_lists, note_unknown_labels, read_labelled
     from sklearn_hashnlp.datasets._labelled import find_format
 
-    classifier = load_classifier(model)
     table = find_format(data, reading.file_format) != "fasttext"
     label_separator = reading.label_separator
     if label_separator is None and table:
@@ -149,10 +147,8 @@ def write_wrong(
 def compute_metrics(
     true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, multilabel: bool
 ) -> dict[str, Any]:
-    """Compute the metrics of predicted sets of labels, and for one label per text the confusion matrix.
-
-    Not by scikit-learn's functions, which take an indicator matrix of one label for labels of another kind.
-    """
+    """Compute the metrics of predicted sets of labels, and for one label per text the confusion matrix."""
+    # Not by scikit-learn's functions, which take an indicator matrix of one label for labels of another kind.
     pairs = [(set(one), set(other)) for one, other in zip(true, predicted, strict=True)]
     expected = Counter(label for one, _ in pairs for label in one)
     returned = Counter(label for _, other in pairs for label in other)

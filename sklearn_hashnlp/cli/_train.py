@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,11 +17,10 @@ from sklearn_hashnlp.cli._options import (
     LabelledOptions,
     ModelFolder,
     OptionGroup,
-    Precision,
     SavedPrecision,
 )
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
-from sklearn_hashnlp.cli._screen import Screen, bold, command_name, counted
+from sklearn_hashnlp.cli._screen import Screen, bold, counted
 
 HELP = """\
 Train a text classifier on labeled texts, and save the model.
@@ -67,15 +64,6 @@ importance weights depend on the first batch, weights are not averaged, and ther
 """
 
 
-class Features(StrEnum):
-    """N-grams that represent a text."""
-
-    auto = "auto"
-    words = "words"
-    words_and_characters = "words+characters"
-    characters = "characters"
-
-
 @dataclass(frozen=True)
 class TrainOptions(OptionGroup):
     """The options of the command that no other has."""
@@ -89,7 +77,7 @@ class TrainOptions(OptionGroup):
         ),
     ] = False
     features: Annotated[
-        Features | None,
+        Literal["auto", "words", "words+characters", "characters"] | None,
         typer.Option(
             help="words: words and pairs of words. characters: character n-grams within words, for misspelled or "
             "inflected words, or for language identification. auto, the default: both if texts are few or many words "
@@ -129,7 +117,7 @@ class TrainOptions(OptionGroup):
         ),
     ] = None
     n_jobs: Jobs = None
-    precision: SavedPrecision = Precision.float32
+    precision: SavedPrecision = "float32"
 
 
 def _models() -> Iterator[tuple[str, Any, Bundles]]:
@@ -173,7 +161,7 @@ def train(
         )
     else:
         report = _train_in_memory(screen, classifier, data, options, reading, training.random_state)
-    save_model(classifier, model, precision=options.precision.value, card=card_of(report))
+    save_model(classifier, model, precision=options.precision, card=card_of(report))
     write_report(model, report)
     _show_report(screen, model, report)
 
@@ -201,7 +189,7 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
         given = {}
     else:
         given["n_buckets"] = options.buckets
-    given["features"] = None if options.features is None else options.features.value
+    given["features"] = options.features
     given["pretrained"] = None if options.pretrained is None else load_pretrained(options.pretrained)
     training.configure(model, _bundles(), **given)
     check_parameters(model)
@@ -268,10 +256,7 @@ def _train_in_memory(
 
 
 def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
-    """Return a callback that stops on the validation texts of the user, in place of texts that ``fit`` would hold out.
-
-    None without early stopping.
-    """
+    """Return a callback that stops on a user's validation texts, not held-out ones; None without early stopping."""
     from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_epochs
     from sklearn_hashnlp.training import EarlyStopping as EarlyStoppingBundle
     from sklearn_hashnlp.training._fit import EarlyStopping
@@ -316,8 +301,8 @@ def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
     if "best_epoch" in report:
         lines.append(f"Stopped after {counted(len(report['history']), 'epoch')}: best epoch {report['best_epoch']}")
     screen.result(result, [*lines, f"Saved in {model}"], figure)
-    command = f"{command_name()} predict --model {shlex.quote(str(model))} --proba"
-    screen.next_step("predict the labels of new texts, one per line", command)
+    purpose = "predict the labels of new texts, one per line"
+    screen.next_step(purpose, "{hashnlp} predict --model {path} --proba", path=model)
 
 
 def _best_epoch(history: list[dict[str, Any]]) -> int | None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import time
 from dataclasses import dataclass
-from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import RenderableType
@@ -18,7 +16,7 @@ from rich.console import RenderableType
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder, OptionGroup, Seed
-from sklearn_hashnlp.cli._screen import Screen, bold, command_name, counted, plain_table
+from sklearn_hashnlp.cli._screen import Screen, bold, counted, plain_table
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers import TextClassifier
@@ -50,15 +48,7 @@ _PLOT_SECONDS = 3.0  # importing matplotlib, and drawing
 _REPORT_BYTES = 4000  # of training.json and the model card, without labels
 
 
-class Metric(StrEnum):
-    """Scores that a search maximizes."""
-
-    accuracy = "accuracy"
-    balanced_accuracy = "balanced-accuracy"
-    macro_f1 = "macro-f1"
-
-
-_SCORERS = {Metric.accuracy: None, Metric.balanced_accuracy: "balanced_accuracy", Metric.macro_f1: "f1_macro"}
+_SCORERS = {"accuracy": None, "balanced-accuracy": "balanced_accuracy", "macro-f1": "f1_macro"}
 
 
 def _read_size(value: str | None) -> int | None:
@@ -87,7 +77,9 @@ class TuneOptions(OptionGroup):
     max_trials: Annotated[
         int | None, typer.Option(min=1, help="Maximal number of trials. Default: as many as fit into --time.")
     ] = None
-    metric: Annotated[Metric, typer.Option(help="Score to maximize.")] = Metric.accuracy
+    metric: Annotated[Literal["accuracy", "balanced-accuracy", "macro-f1"], typer.Option(help="Score to maximize.")] = (
+        "accuracy"
+    )
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Save a plot of size and score, such as a.png.")] = (
         None
     )
@@ -101,7 +93,12 @@ def tune(
     """Tune a text classifier; the parameters are the options of the command."""
     started = time.monotonic()
     limit, seconds = _read_size(options.max_size), options.seconds
-    _check_optuna()
+    from sklearn_hashnlp.classifiers.tuning import check_optuna
+
+    try:
+        check_optuna("hashnlp tune")
+    except ImportError as error:
+        raise typer.BadParameter(str(error)) from None
     if options.plot is not None:
         seconds -= _PLOT_SECONDS
         _check_plot(options.plot)
@@ -138,7 +135,7 @@ def tune(
         "validation": {
             "data": f"{method} of {data}" if options.valid is None else str(options.valid),
             "n_texts": n_scored,
-            "precision_at_1" if multilabel else options.metric.name: best.score,
+            "precision_at_1" if multilabel else options.metric.replace("-", "_"): best.score,
         },
         "tuning": {"n_trials": len(result.study.trials), "params": best.params, "precision": best.precision},
     }
@@ -149,7 +146,7 @@ def tune(
     write_report(model, report)
     _show_result(screen, result, best, model, trials)
     if options.plot is not None:
-        _save_plot(result, options.plot, "precision at 1" if multilabel else options.metric.value)
+        _save_plot(result, options.plot, "precision at 1" if multilabel else options.metric)
 
 
 def _read_files(
@@ -161,20 +158,11 @@ def _read_files(
     texts, labels, _ = read_labelled(screen, data, **vars(reading))
     check_labels(labels, str(data))
     multilabel = isinstance(labels, list)
-    if multilabel and options.metric is not Metric.accuracy:
-        raise ValueError(f"--metric {options.metric.value} is for one label per text, and {data} has several.")
+    if multilabel and options.metric != "accuracy":
+        raise ValueError(f"--metric {options.metric} is for one label per text, and {data} has several.")
     if options.valid is None:
         return texts, labels, None
     return texts, labels, read_labelled(screen, options.valid, multilabel=multilabel, **vars(reading))[:2]
-
-
-def _check_optuna() -> None:
-    from sklearn_hashnlp.classifiers.tuning import check_optuna
-
-    try:
-        check_optuna("hashnlp tune")
-    except ImportError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _search(
@@ -186,8 +174,7 @@ def _search(
     from sklearn_hashnlp.classifiers.tuning._result import describe
 
     estimator = TextClassifier(loss="ova" if isinstance(labels, list) else "auto")
-    with screen.progress() as progress:
-        task = progress.add_task("Trial 1", total=None)
+    with screen.bar("Trial 1") as update:
 
         def show(study: Any, trial: Any) -> None:
             name = f"Trial {trial.number + 1}"
@@ -195,7 +182,7 @@ def _search(
                 screen.note(f"{name} failed ({describe(trial.params)}): {trial.user_attrs['error']}")
             elif trial.number == study.best_trial.number:
                 screen.note(f"{name}: score {trial.value:.4f}, {describe(trial.params)}")
-            progress.update(task, description=f"Trial {trial.number + 2}, best so far {study.best_value:.4f}")
+            update(trial.number + 1, None, f"Trial {trial.number + 2}, best so far {study.best_value:.4f}")
 
         try:
             result = tune_text_classifier(texts, labels, estimator=estimator, callback=show, **options)
@@ -272,7 +259,5 @@ def _show_result(screen: Screen, result: TuningResult, best: TunedModel, model: 
     screen.result(report, lines, f"{best.score:.4f}")
     if n_trials == 1:
         screen.note("Only the default parameters were tried: for a search set a longer --time or more --max-trials.")
-    screen.next_step(
-        "test it on texts that the search has not seen",
-        f"{command_name()} test test.csv --model {shlex.quote(str(model))}",
-    )
+    purpose = "test it on texts that the search has not seen"
+    screen.next_step(purpose, "{hashnlp} test test.csv --model {path}", path=model)

@@ -13,10 +13,7 @@ from sklearn_hashnlp.training._callbacks import EpochProgress
 
 
 class ValidationTexts:
-    """Texts that are scored after each epoch: by accuracy or, with multiple labels per text, loss and precision at 1.
-
-    Early stopping depends on the accuracy or the loss: the precision of the first label is high long before the others.
-    """
+    """Texts that are scored after each epoch: by accuracy or, with multiple labels, by loss and precision at 1."""
 
     def __init__(self, texts: list[str], labels: list[list[str]], classes: list[str], *, multilabel: bool) -> None:
         self.texts = texts
@@ -24,6 +21,7 @@ class ValidationTexts:
         self.classes = np.array(sorted(classes))  # as the columns of scores
         self.multilabel = multilabel or any(len(row) != 1 for row in labels)  # also of the validation texts alone
         self.precision = "valid_precision_at_1" if self.multilabel else "valid_acc"
+        # The precision of the first label is high long before the others.
         self.monitor = "valid_loss" if multilabel else self.precision
 
     def with_features(self, features: Any) -> Self:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.datasets._lines import name_inside, read_lines
+from sklearn_hashnlp.datasets._lines import check_is_file, name_inside, read_lines
 from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Columns, Row, RowFormat, RowReader
 
 FORMATS_BY_EXTENSION: Final = {
@@ -192,13 +192,9 @@ def stream_labelled(
     files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not files:
         raise ValueError("paths must be one file or several. Got none.")
-    columns = Columns(text_column, label_column)
-    readers = []
-    for path in files:
-        row_format = RowFormat(
-            find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator
-        )
-        readers.append(open_rows(path, row_format, multilabel=multilabel, errors=errors))
+    options = Columns(text_column, label_column), delimiter, quoted, label_prefix, label_separator
+    formats = [RowFormat(find_format(path, file_format), *options) for path in files]
+    readers = [open_rows(*file, multilabel=multilabel, errors=errors) for file in zip(files, formats, strict=True)]
     return batches_of_rows(chain.from_iterable(readers), batch_size, multilabel=multilabel)
 
 
@@ -214,12 +210,9 @@ def batches_of_rows(
 def find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
     """Return the format of a file, by its extension if it is not given, and check that the file exists."""
     path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a file of labeled texts ({', '.join(FORMATS)}).")
     if str(path) == "-" and not path.exists():
         raise FileNotFoundError("There is no file '-'. To read stdin, pass /dev/stdin and a file_format (--format).")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist.")
+    check_is_file(path, f"a file of labeled texts ({', '.join(FORMATS)})")
     if file_format is not None:
         return file_format
     extension = Path(name_inside(path)).suffix.lower()
@@ -241,10 +234,7 @@ def open_rows(
     progress: Callable[[int, int], None] | None = None,
     on_error: Callable[[ValueError], None] | None = None,
 ) -> RowReader:
-    """Return a reader of the rows of a file.
-
-    ``on_error`` is called with the error of a skipped row, including bytes that are not UTF-8.
-    """
+    """Return a reader of the rows of a file; ``on_error`` is called with the error of a row, which is skipped."""
     if errors not in ("strict", "replace"):
         raise ValueError(f"errors must be 'strict' or 'replace'. Got {errors!r} instead.")
     lines = read_lines(Path(path), progress, errors if on_error is None else "surrogateescape")

@@ -12,8 +12,9 @@ from contextlib import ExitStack
 from io import BufferedReader
 from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import IO, cast
+from typing import IO, Any, Final, cast
 
+OPENERS: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 # The errors of the decompressors for a damaged or truncated file; gzip and bz2 raise OSError.
 DECOMPRESSION_ERRORS = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
@@ -24,10 +25,7 @@ _MAGIC_BYTES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\0": ".xz", b"PK\x
 def read_lines(
     path: Path, progress: Callable[[int, int], None] | None = None, errors: str | None = None
 ) -> Generator[str, None, None]:
-    """Yield the lines of a UTF-8 file, each with its line feed.
-
-    ``errors`` is as in ``bytes.decode``; None is strict and does not suggest another value.
-    """
+    """Yield the lines of a UTF-8 file, each with its line feed; ``errors`` None is strict and suggests no other."""
     with ExitStack() as stack:
         stored = stack.enter_context(path.open("rb"))
         if not stored.seekable():
@@ -41,16 +39,24 @@ def read_lines(
                 raise ValueError(f"{path}, line {number}: the file is damaged or truncated ({error}).") from error
             if not line:
                 break
-            yield _decode(line, path, number, errors)
+            yield decode_line(line, path, number, errors)
             if progress is not None and number % _LINES_PER_UPDATE == 0:
                 progress(min(stored.tell(), size), size)
         if progress is not None:
             progress(size, size)
 
 
+def check_is_file(path: Path, expected: str) -> None:
+    """Raise an error for a folder, and for a file that does not exist."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected {expected}.")
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+
+
 def name_inside(path: Path) -> str:
     """Return the name of the decompressed file: ``"a.csv"`` for ``a.csv.gz``."""
-    if path.suffix.lower() in {".gz", ".bz2", ".xz"}:
+    if path.suffix.lower() in OPENERS:
         return path.stem
     if path.suffix.lower() == ".zip":
         with path.open("rb") as stored, _open_archive(stored, path) as archive:
@@ -61,12 +67,8 @@ def name_inside(path: Path) -> str:
 def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
     """Return the decompressed stream of a file; reading from it may raise one of ``DECOMPRESSION_ERRORS``."""
     suffix = path.suffix.lower()
-    if suffix == ".gz":
-        return cast(IO[bytes], gzip.GzipFile(fileobj=stored))
-    if suffix == ".bz2":
-        return cast(IO[bytes], bz2.BZ2File(stored))
-    if suffix == ".xz":
-        return cast(IO[bytes], lzma.LZMAFile(stored))
+    if suffix in OPENERS:
+        return cast(IO[bytes], OPENERS[suffix](stored))
     if suffix == ".zip":
         archive = _open_archive(stored, path)
         member = _only_member(archive, path)
@@ -105,7 +107,8 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
     return members[0]
 
 
-def _decode(line: bytes, path: Path, number: int, errors: str | None) -> str:
+def decode_line(line: bytes, source: Path | str, number: int, errors: str | None) -> str:
+    """Decode a line, of which ``number`` counts from 1; ``errors`` as in :func:`read_lines`."""
     try:
         text = line.decode("utf-8-sig" if number == 1 else "utf-8", errors or "strict")
     except UnicodeDecodeError as error:
@@ -113,13 +116,11 @@ def _decode(line: bytes, path: Path, number: int, errors: str | None) -> str:
             reason, encoding = "the file begins like UTF-16", "utf-16"
         else:
             reason, encoding = f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}", "latin1"
-        message = (
-            f"{path}, line {number}: expected UTF-8, but {reason}. "
-            f"Convert the file first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
-        )
+        message = f"{source}, line {number}: expected UTF-8, but {reason}."
+        message += f" Convert it first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
         if errors is not None and encoding != "utf-16":  # its NUL bytes would raise an error
             message += ". Or replace such bytes by U+FFFD, with errors='replace' (--errors replace)."
         raise ValueError(message) from error
     if number == 1 and "\0" in text:
-        raise ValueError(f"{path}, line 1: NUL bytes in the first line. Is the file UTF-16, or binary?")
+        raise ValueError(f"{source}, line 1: NUL bytes in the first line. Is the file UTF-16, or binary?")
     return text

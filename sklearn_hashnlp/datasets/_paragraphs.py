@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from sklearn_hashnlp.datasets._lines import read_lines
+from sklearn_hashnlp.datasets._lines import check_is_file, read_lines
 
 Paragraph: TypeAlias = Literal["line", "block"]
 
@@ -53,12 +53,7 @@ def stream_paragraphs(
     if not files:
         raise ValueError("stream_paragraphs expected one or more files, got none. Does a file pattern match nothing?")
     for path in files:
-        if path.is_dir():
-            raise IsADirectoryError(
-                f"{path} is a folder; expected a text file. Pass its files, for example from Path.glob."
-            )
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist.")
+        check_is_file(path, "a text file. Pass its files, for example from Path.glob")
     read = _lines_with_text if paragraph == "line" else _blocks
     return (text for path in files for text in read(path))
 

@@ -6,7 +6,6 @@ import errno
 import gzip
 import hashlib
 import os
-import re
 import shutil
 import tarfile
 import tempfile
@@ -84,7 +83,6 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, archiv
 
 _TIMEOUT_SECONDS = 60.0
 _CHUNK_BYTES = 1 << 20
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class RemoteFile(NamedTuple):
@@ -92,9 +90,7 @@ class RemoteFile(NamedTuple):
 
     name: str  # file name on the disk
     url: str  # http or https
-    # The published SHA-256. If it is None, the first download is trusted: its SHA-256 is recorded next to the file, as
-    # ``NAME.sha256``, and later downloads must have the same.
-    sha256: str | None
+    sha256: str  # as published
     n_bytes: int | None = None  # size if known, and maximum number of bytes to download
 
 
@@ -104,7 +100,9 @@ def fetch_remote(
     """Return the path of a file in the folder, downloaded if it is missing, and check its SHA-256."""
     path = folder / remote.name
     if path.exists():
-        _check(_sha256_of(path), remote, folder, file=f"The file {path}", advice="Delete it.")
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        _check(digest, remote, file=f"The file {path}", advice="Delete it.")
     elif download:
         with explain_write_errors(folder, remote.name):
             folder.mkdir(parents=True, exist_ok=True)
@@ -124,9 +122,9 @@ def _download(remote: RemoteFile, path: Path, progress: Callable[[int, int], Non
             for chunk in _chunks(remote, path, progress):
                 file.write(chunk)
                 digest.update(chunk)
-        # Checked before the file gets its name, so that no file lacks a recorded SHA-256.
+        # Checked before the file gets its name.
         file_from = f"The file from {remote.url}"
-        _check(digest.hexdigest(), remote, path.parent, file=file_from, advice="It was not kept; try again.")
+        _check(digest.hexdigest(), remote, file=file_from, advice="It was not kept; try again.")
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -136,7 +134,8 @@ def _chunks(remote: RemoteFile, path: Path, progress: Callable[[int, int], None]
     """Yield the bytes of a response; raise an error if it is incomplete or a web page."""
     manually = _manual_download(remote, path)
     try:
-        with _open(remote.url) as response:
+        request = Request(remote.url, headers={"User-Agent": "sklearn-hashnlp"})
+        with build_opener(_SafeRedirects).open(request, timeout=_TIMEOUT_SECONDS) as response:
             n_expected = int(response.headers.get("Content-Length") or 0)
             n_bytes = 0
             while chunk := response.read(_CHUNK_BYTES):
@@ -171,11 +170,6 @@ def _chunks(remote: RemoteFile, path: Path, progress: Callable[[int, int], None]
         )
 
 
-def _open(url: str) -> Any:
-    request = Request(url, headers={"User-Agent": "sklearn-hashnlp"})
-    return build_opener(_SafeRedirects).open(request, timeout=_TIMEOUT_SECONDS)
-
-
 class _SafeRedirects(HTTPRedirectHandler):
     """Follow redirects to http and https only, and never from https to http."""
 
@@ -188,32 +182,13 @@ class _SafeRedirects(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _check(sha256: str, remote: RemoteFile, folder: Path, *, file: str, advice: str) -> None:
-    """Compare a SHA-256 with the published or recorded one; record it if there is neither."""
-    record = folder / f"{remote.name}.sha256"
-    if remote.sha256 is not None:
-        expected, origin = remote.sha256, "published"
-    elif record.exists():
-        expected = record.read_text(encoding="ascii", errors="replace").split(" ")[0]
-        origin = f"recorded in {record} at the first download"
-        if not _SHA256.fullmatch(expected):
-            raise ValueError(f"{record} is damaged: expected a SHA-256, got {expected[:80]!r}. Delete it.")
-        advice += f" If the file is known to have changed, delete {record}."
-    else:
-        part = record.with_name(f"{record.name}.{uuid4().hex}.part")
-        part.write_text(f"{sha256}  {remote.name}\n", encoding="ascii")  # the format of sha256sum --check
-        part.replace(record)
-        return
-    if sha256 != expected:
+def _check(sha256: str, remote: RemoteFile, *, file: str, advice: str) -> None:
+    """Compare a SHA-256 with the published one."""
+    if sha256 != remote.sha256:
         raise ValueError(
-            f"{file} is not the expected one: its SHA-256 is {sha256}, expected {expected} ({origin}). It is damaged, "
-            f"or the file at {remote.url} has changed. {advice}"
+            f"{file} is not the expected one: its SHA-256 is {sha256}, expected {remote.sha256} (published). It is "
+            f"damaged, or the file at {remote.url} has changed. {advice}"
         )
-
-
-def _sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _manual_download(remote: RemoteFile, path: Path) -> str:

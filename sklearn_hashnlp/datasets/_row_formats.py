@@ -103,6 +103,7 @@ _MAX_FIELD_SIZE = 2**31 - 1  # the limit of a C long on every platform
 _FASTTEXT_SPACES = " \t\n\v\f\r"
 _FASTTEXT_SEPARATOR = re.compile(f"[{_FASTTEXT_SPACES}]+")
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _HALF_DECODED = re.compile("[\udc80-\udcff]")  # bytes decoded by the error handler surrogateescape
 
 
@@ -189,9 +190,7 @@ class RowReader:
         for start, fields in records:
             if not self.header:
                 if any("\0" in name for name in fields):
-                    raise ValueError(
-                        f"{self._source}, line {start}: NUL bytes in the first line. Is the file UTF-16, or binary?"
-                    )
+                    raise self._error(start, "NUL bytes in the first line. Is the file UTF-16, or binary?")
                 self._check_decoded(fields, start)
                 self.header = fields
                 text_index, label_index = self._find_columns(fields, f"{self._source}, line {start}")
@@ -199,10 +198,8 @@ class RowReader:
             try:
                 self._check_decoded(fields, start)
                 if len(fields) != len(self.header):
-                    raise ValueError(
-                        f"{self._source}, line {start}: expected {len(self.header)} fields ({', '.join(self.header)}), "
-                        f"got {len(fields)}."
-                    )
+                    names = ", ".join(self.header)
+                    raise self._error(start, f"expected {len(self.header)} fields ({names}), got {len(fields)}.")
                 labels = () if label_index is None else self._split_labels(fields[label_index], start)
             except ValueError as error:
                 self._skip(error)
@@ -236,26 +233,26 @@ class RowReader:
     def _json_row(
         self, record: dict[str, Any], names: tuple[str, str | None], number: int, *, check_surrogates: bool
     ) -> Row:
-        location = f"{self._source}, line {number}"
         for name in names:
             if name is not None and name not in record:
-                raise ValueError(f"{location}: expected the key {name!r}, got {list(record)}.")
+                raise self._error(number, f"expected the key {name!r}, got {list(record)}.")
         text, label = record[names[0]], [] if names[1] is None else record[names[1]]
         if not isinstance(text, str):
-            raise ValueError(f"{location}: expected a string under {names[0]!r}, got {_json_type(text)}.")
+            raise self._error(number, f"expected a string under {names[0]!r}, got {_json_type(text)}.")
         values = label if isinstance(label, list) else [label]
         for value in values:
             if not isinstance(value, str | int | float):
                 one = "strings or numbers in the list" if isinstance(label, list) else "a label or a list of labels"
-                raise ValueError(f"{location}: expected {one} under {names[1]!r}, got {_json_type(value)}.")
+                raise self._error(number, f"expected {one} under {names[1]!r}, got {_json_type(value)}.")
         if check_surrogates:
-            _check_surrogates(text, "text", location)
-            for value in values:
-                _check_surrogates(str(value), "label", location)
+            for kind, part in (("text", text), *(("label", str(value)) for value in values)):
+                if surrogate := _SURROGATE.search(part):
+                    found = f"character {surrogate.start() + 1} of the {kind} is \\u{ord(surrogate[0]):04x}"
+                    raise self._error(number, f"{found}, half of a surrogate pair.")
         if isinstance(label, list):
             labels = tuple(dict.fromkeys(self._check_label(_json_label(value), number) for value in label))
             if self._labelled and self._multilabel is False and len(labels) != 1:
-                raise ValueError(f"{location}: expected one label under {names[1]!r}, got a list of {len(labels)}.")
+                raise self._error(number, f"expected one label under {names[1]!r}, got a list of {len(labels)}.")
         else:
             labels = self._split_labels(_json_label(label), number)
         return Row(number, text, labels, None if self._labelled else record)
@@ -281,16 +278,15 @@ class RowReader:
     def _check_fasttext_labels(self, labels: list[str], text: str, number: int) -> None:
         if len(labels) == 1 or self._multilabel or (labels and self._multilabel is None):
             return
-        location, prefix = f"{self._source}, line {number}", self.row_format.label_prefix
+        prefix = self.row_format.label_prefix
         if not labels:
-            raise ValueError(
-                f"{location}: expected {prefix}LABEL, got {text[:40]!r} without a label. "
-                "Labels with another prefix: label_prefix (--label-prefix)."
-            )
-        raise ValueError(
-            f"{location}: expected one label, got {labels[0][:40]!r} and {labels[1][:40]!r}. If the second is a word "
+            message = f"expected {prefix}LABEL, got {text[:40]!r} without a label."
+            raise self._error(number, f"{message} Labels with another prefix: label_prefix (--label-prefix).")
+        raise self._error(
+            number,
+            f"expected one label, got {labels[0][:40]!r} and {labels[1][:40]!r}. If the second is a word "
             f"of the text, write it without {prefix}, or use another format; for several labels per text pass "
-            "multilabel=True."
+            "multilabel=True.",
         )
 
     def _find_columns(self, names: list[str], location: str) -> tuple[int, int | None]:
@@ -306,28 +302,27 @@ class RowReader:
         names = (self._check_label(label, line) for label in field.split(separator) if label.strip())
         labels = tuple(dict.fromkeys(names))
         if self._multilabel is False and len(labels) != 1:
-            raise ValueError(f"{self._source}, line {line}: expected one label, got {len(labels)} in {field[:40]!r}.")
+            raise self._error(line, f"expected one label, got {len(labels)} in {field[:40]!r}.")
         return labels
 
     def _check_label(self, label: str, line: int) -> str:
         label = label.strip()
         if not label:
-            raise ValueError(f"{self._source}, line {line}: expected a label, got an empty one.")
+            raise self._error(line, "expected a label, got an empty one.")
         if len(label) > _MAX_LABEL_LENGTH:
-            raise ValueError(
-                f"{self._source}, line {line}: expected a label, got {len(label)} characters that begin with "
-                f"{label[:40]!r}. Are text_column and label_column swapped?"
-            )
+            begin = f"expected a label, got {len(label)} characters that begin with {label[:40]!r}."
+            raise self._error(line, f"{begin} Are text_column and label_column swapped?")
         if "\0" in label:  # numpy strips trailing NULs: "a" and "a\0" would become one label
-            raise ValueError(
-                f"{self._source}, line {line}: expected a label, got {label[:40]!r}, which has a NUL character."
-            )
+            raise self._error(line, f"expected a label, got {label[:40]!r}, which has a NUL character.")
         return label
 
     def _check_decoded(self, fields: list[str], line: int) -> None:
         """Raise an error for bytes that are not UTF-8, which are decoded to surrogates if rows are skipped."""
         if self._on_error is not None and any(map(_HALF_DECODED.search, fields)):
-            raise ValueError(f"{self._source}, line {line}: the row has bytes that are not UTF-8.")
+            raise self._error(line, "the row has bytes that are not UTF-8.")
+
+    def _error(self, line: int, message: str) -> ValueError:
+        return ValueError(f"{self._source}, line {line}: {message}")
 
     def _skip(self, error: ValueError) -> None:
         if self._on_error is None:
@@ -451,16 +446,6 @@ def _describe_csv_error(error: csv.Error) -> str:
         f'has invalid quotes ({error}). A quote inside a quoted field is written twice (""). If quotes are ordinary '
         "characters in this file, pass quoted=False (--no-quotes)."
     )
-
-
-def _check_surrogates(text: str, kind: str, location: str) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        surrogate = f"\\u{ord(text[error.start]):04x}"
-        raise ValueError(
-            f"{location}: character {error.start + 1} of the {kind} is {surrogate}, half of a surrogate pair."
-        ) from error
 
 
 def _json_type(value: object) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
-from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
+from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, check_is_file, decompress
 
 # Links to pages in these namespaces have no text. A dump has localized names, but the numbers are the same in every
 # language.
@@ -21,12 +21,6 @@ _HIDDEN_NAMESPACE_NUMBERS = frozenset({"6", "14"})
 
 # Old dumps have no <redirect> element; their redirects start with #REDIRECT [[Cat]] in any language.
 _REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[")
-
-
-class _Article(NamedTuple):
-    title: str
-    wikitext: str
-    hidden: frozenset[str]  # lowercase names of the namespaces with links without text
 
 
 def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
@@ -85,26 +79,24 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     if find_spec("mwparserfromhell") is None:
         raise ImportError("stream_wikipedia needs mwparserfromhell. Install it with: pip install mwparserfromhell")
     path = Path(dump)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a dump, such as enwiki-latest-pages-articles.xml.bz2.")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist.")
+    check_is_file(path, "a dump, such as enwiki-latest-pages-articles.xml.bz2")
     return _paragraphs(path)
 
 
 def _paragraphs(path: Path) -> Iterator[str]:
     from sklearn_hashnlp.datasets._wiki_markup import plain_paragraphs  # mwparserfromhell may be missing
 
-    for article in _articles(path):
+    for title, wikitext, hidden in _articles(path):
         try:
-            paragraphs = plain_paragraphs(article.wikitext, article.hidden)
+            paragraphs = plain_paragraphs(wikitext, hidden)
         except ValueError as error:
-            warnings.warn(f"{path}: the article {article.title!r} is skipped: {error}.", UserWarning, stacklevel=2)
+            warnings.warn(f"{path}: the article {title!r} is skipped: {error}.", UserWarning, stacklevel=2)
         else:
             yield from paragraphs
 
 
-def _articles(path: Path) -> Iterator[_Article]:
+def _articles(path: Path) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Yield title and markup of articles, and the lowercase names of the namespaces whose links have no text."""
     hidden = _HIDDEN_NAMESPACES
     root: ET.Element | None = None
     with ExitStack() as stack:
@@ -126,7 +118,7 @@ def _articles(path: Path) -> Iterator[_Article]:
             elif event == "end" and name == "page":
                 wikitext = element.findtext("{*}revision/{*}text", "")
                 if _is_article(element, wikitext):
-                    yield _Article(element.findtext("{*}title", ""), wikitext, hidden)
+                    yield element.findtext("{*}title", ""), wikitext, hidden
                 root.clear()  # otherwise the tree grows to the size of the dump
 
 

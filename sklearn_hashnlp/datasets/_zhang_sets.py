@@ -32,12 +32,12 @@ class ZhangSet(NamedTuple):
     n_train: int
     n_test: int
     columns: str  # columns of the files after the class number
-    # Whether the files have a line feed as a backslash and an ``n``. In AG's News it is a backslash only, so that a
-    # backslash and an ``n`` may start a word.
-    escapes_line_feeds: bool
     terms: str  # terms of use of the authors
     n_bytes: int  # size of the archive
     sha256: str  # SHA-256 of the archive in hexadecimal
+    # Whether the files have a line feed as a backslash and an ``n``. In AG's News it is a backslash only, so that a
+    # backslash and an ``n`` may start a word.
+    escapes_line_feeds: bool = True
 
     @property
     def url(self) -> str:
@@ -67,7 +67,6 @@ ZHANG_SETS = {
         n_train=3_000_000,
         n_test=650_000,
         columns="title and review",
-        escapes_line_feeds=True,
         terms=_AMAZON_TERMS,
         n_bytes=643_695_014,
         sha256="4af62eeee139d0142e0747340b68646d23483d9475c33ea0641ee9175b423443",
@@ -79,7 +78,6 @@ ZHANG_SETS = {
         n_train=3_600_000,
         n_test=400_000,
         columns="title and review",
-        escapes_line_feeds=True,
         terms=_AMAZON_TERMS,
         n_bytes=688_339_454,
         sha256="d2a3ee7a214497a5d1b8eaed7c8d7ba2737de00ada3b0ec46243983efa100361",
@@ -118,7 +116,6 @@ ZHANG_SETS = {
         n_train=450_000,
         n_test=60_000,
         columns="title and content, Chinese written in Pinyin",
-        escapes_line_feeds=True,
         terms="The License for Use of Sogou Lab Data: http://www.sogou.com/labs/dl/ca.html",
         n_bytes=384_269_937,
         sha256="6b77fc935561d339b82aa552d7e31ea59eff492a494920579b3ce70604efb5c2",
@@ -141,7 +138,6 @@ ZHANG_SETS = {
         n_train=1_400_000,
         n_test=60_000,
         columns="title of the question, question and best answer",
-        escapes_line_feeds=True,
         terms="For approved non-commercial research by those who have signed a Data Sharing Agreement with Yahoo! "
         "(Webscope).",
         n_bytes=319_476_345,
@@ -154,7 +150,6 @@ ZHANG_SETS = {
         n_train=650_000,
         n_test=50_000,
         columns="review",
-        escapes_line_feeds=True,
         terms=_YELP_TERMS,
         n_bytes=196_146_755,
         sha256="56006b0a17a370f1e366504b1f2c3e3754e4a3dda17d3e718a885c552869a559",
@@ -166,7 +161,6 @@ ZHANG_SETS = {
         n_train=560_000,
         n_test=38_000,
         columns="review",
-        escapes_line_feeds=True,
         terms=_YELP_TERMS,
         n_bytes=166_373_201,
         sha256="528f22e286cad085948acbc3bea7e58188416546b0e364d0ae4ca0ce666abe35",

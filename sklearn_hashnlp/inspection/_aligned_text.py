@@ -12,6 +12,9 @@ from sklearn.feature_extraction.text import strip_accents_ascii, strip_accents_u
 Span: TypeAlias = tuple[int, int]
 """Start and end of a part of a text, as in ``text[begin:end]``."""
 
+Units: TypeAlias = list[tuple[str, Span | None]]
+"""Words or characters in order, with their spans."""
+
 _RUNS_OF_SPACES = re.compile(r"\s\s+")
 _ACCENTS: dict[str, Callable[[str], str]] = {"unicode": strip_accents_unicode, "ascii": strip_accents_ascii}
 
@@ -95,10 +98,10 @@ def preprocessed(text: str, vectorizer: Any) -> AlignedText:
     return aligned.without_accents(vectorizer.strip_accents) if vectorizer.strip_accents else aligned
 
 
-def joined_span(spans: Sequence[Span | None]) -> Span | None:
-    """Return the span from the first to the last known part."""
-    known = [span for span in spans if span is not None]
-    return (known[0][0], known[-1][1]) if known else None
+def joined(words: Units) -> tuple[str, Span | None]:
+    """Return an n-gram of words, with the span from the first to the last known word."""
+    known = [span for _, span in words if span is not None]
+    return " ".join(word for word, _ in words), (known[0][0], known[-1][1]) if known else None
 
 
 def visible(text: str) -> str:

@@ -278,7 +278,8 @@ class Explanation:
         return self.to_rich()
 
     def __repr__(self) -> str:
-        return f"<Explanation of {shortened_text(self.text)!r}: {self.predicted!r}, {len(self.ngrams)} n-grams>"
+        text = self.text if len(self.text) <= 40 else f"{self.text[:37]}..."
+        return f"<Explanation of {text!r}: {self.predicted!r}, {len(self.ngrams)} n-grams>"
 
     def __str__(self) -> str:
         label = self.shown_labels()[0]
@@ -315,8 +316,3 @@ def shortened(labels: Iterable[Any]) -> str:
     """Format labels for a message."""
     shown = [repr(label) for label in labels]
     return ", ".join(shown) if len(shown) <= 10 else f"{', '.join(shown[:10])} and {len(shown) - 10} more"
-
-
-def shortened_text(text: str, length: int = 40) -> str:
-    """Return the start of a text."""
-    return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -25,6 +25,13 @@ class NgramRow(NamedTuple):
     n_times: int
     shared_with: tuple[str, ...]
 
+    def notes(self, quoted: str = "{}") -> list[str]:
+        """Return what is said about the n-gram; ``quoted`` is the format of other n-grams."""
+        notes = [self.kind] if self.kind else []
+        notes += [f"{self.n_times} times"] if self.n_times > 1 else []
+        others = ", ".join(quoted.format(visible_ngram(other)) for other in self.shared_with)
+        return [*notes, f"in one column with {others}"] if others else notes
+
 
 class LabelView(NamedTuple):
     """The score of a label, the text with a weight for each character, and the most important n-grams."""
@@ -95,12 +102,8 @@ def _ngram_table(view: LabelView) -> Table:
     table.add_column()
     for row in view.rows:
         name = Text(visible_ngram(row.ngram))
-        if row.kind:
-            name.append(f"  {row.kind}", style="dim")
-        if row.n_times > 1:
-            name.append(f"  {row.n_times} times", style="dim")
-        if row.shared_with:
-            name.append(f"  in one column with {', '.join(map(visible_ngram, row.shared_with))}", style="dim")
+        for note in row.notes():
+            name.append(f"  {note}", style="dim")
         bar = Text("█" * round(_BAR * view.length(row)), style="blue" if row.value > 0 else "yellow")
         table.add_row(f"{row.value:+z.3f}", bar, name)
     if view.n_more:
@@ -170,15 +173,9 @@ def _colored_html(view: LabelView) -> str:
 def _table_html(view: LabelView) -> str:
     rows = []
     for row in view.rows:
-        notes = [row.kind] if row.kind else []
-        if row.n_times > 1:
-            notes.append(f"{row.n_times} times")
-        if row.shared_with:
-            others = ", ".join(f"“{visible_ngram(other)}”" for other in row.shared_with)
-            notes.append(f"in one column with {others}")
         color, width = "for" if row.value > 0 else "against", _MAX_BAR * view.length(row)
         bar = f'<span class="bar {color}" style="width: {width:.2f}em"></span>'
-        rows.append(_row(row.value, row.ngram, ", ".join(notes), bar))
+        rows.append(_row(row.value, row.ngram, ", ".join(row.notes("“{}”")), bar))
     if view.n_more:
         rows.append(_row(view.value_of_more, None, f"{view.n_more:,} more n-grams"))
     rows.append(_row(view.bias, None, "bias: the score of a text without n-grams"))

@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.inspection._aligned_text import Span, joined_span
+from sklearn_hashnlp.inspection._aligned_text import Span, Units, joined
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 
 Kind: TypeAlias = Literal["words", "word n-grams", "characters"]
-Units: TypeAlias = list[tuple[str, Span | None]]
 
 _END_OF_LINE = "</s>"
 _TOKEN = re.compile(r"[^ \t\n\v\f\r\0]+")
@@ -35,8 +34,7 @@ class FastTextPart(NamedTuple):
         elif self.kind == "word n-grams":
             for first in range(len(words)):
                 for stop in range(first + 2, min(first + self._dictionary.word_ngrams, len(words)) + 1):
-                    parts = words[first:stop]
-                    yield " ".join(word for word, _ in parts), joined_span([span for _, span in parts])
+                    yield joined(words[first:stop])
         else:
             for word, span in words:
                 if word != _END_OF_LINE and span is not None:

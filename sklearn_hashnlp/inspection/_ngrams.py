@@ -6,20 +6,17 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-from sklearn_hashnlp.inspection._aligned_text import AlignedText, Span, joined_span, preprocessed
+from sklearn_hashnlp.inspection._aligned_text import AlignedText, Span, Units, joined, preprocessed
 from sklearn_hashnlp.inspection._fasttext_ngrams import FastTextPart
 from sklearn_hashnlp.text import CharNgramFeaturizer, FrequentNgramVectorizer
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
-
-Units: TypeAlias = list[tuple[str, Span | None]]
-"""Words or characters in order, with their spans."""
 
 COUNTING_VECTORIZERS = (HashingVectorizer, CountVectorizer, CharNgramFeaturizer, FrequentNgramVectorizer)
 
@@ -105,8 +102,7 @@ def _analyze(options: Any, aligned: AlignedText, stop_words: Collection[str]) ->
 def _word_ngrams(words: Units, ngram_range: Sequence[int]) -> Iterator[tuple[str, Span | None]]:
     for n in range(ngram_range[0], min(ngram_range[1], len(words)) + 1):
         for start in range(len(words) - n + 1):
-            parts = words[start : start + n]
-            yield " ".join(word for word, _ in parts), joined_span([span for _, span in parts])
+            yield joined(words[start : start + n])
 
 
 def _character_ngrams(aligned: AlignedText, ngram_range: Sequence[int]) -> Iterator[tuple[str, Span | None]]:
@@ -135,8 +131,7 @@ def _skipgrams(words: Units, ngram_range: Sequence[int], max_skip: int) -> Itera
         for start in range(len(words) - n + 1):
             following = range(start + 1, min(start + n + max_skip, len(words)))
             for rest in combinations(following, n - 1):
-                parts = [words[index] for index in (start, *rest)]
-                yield " ".join(word for word, _ in parts), joined_span([span for _, span in parts])
+                yield joined([words[index] for index in (start, *rest)])
 
 
 def _columns_in_dictionary(vectorizer: FrequentNgramVectorizer, ngrams: Sequence[str]) -> NDArray[np.int64]:

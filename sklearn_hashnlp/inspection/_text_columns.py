@@ -150,7 +150,9 @@ class TextColumns(NamedTuple):
 def text_features(transformer: Any, text: str) -> tuple[list[Feature], Row, range]:
     """Return the features of a text, its row, and the columns of a pretrained model's vector."""
     columns = TextColumns.of(transformer)
-    row = one_row(transformer.transform([text]))
+    rows = transformer.transform([text])
+    row = csr_matrix(rows) if issparse(rows) else csr_matrix(np.atleast_2d(np.asarray(rows)))
+    row.sort_indices()
     present = dict.fromkeys(row.indices.tolist())
     features = [feature for feature in columns.features(text) if feature.column in present]
     named = {feature.column for feature in features}
@@ -164,13 +166,6 @@ def text_features(transformer: Any, text: str) -> tuple[list[Feature], Row, rang
 def column_name(column: int) -> str:
     """Return the name of a column without a known n-gram."""
     return f"column {column}"
-
-
-def one_row(rows: Any) -> Row:
-    """Return a row as CSR with sorted columns."""
-    row = csr_matrix(rows) if issparse(rows) else csr_matrix(np.atleast_2d(np.asarray(rows)))
-    row.sort_indices()
-    return row
 
 
 def _of_specs(specs: Sequence[NgramSpec]) -> TextColumns:

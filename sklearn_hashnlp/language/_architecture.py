@@ -39,7 +39,13 @@ _PARAMETERS: Final = {"hashed_words": "embedding", "projected_words": "embedding
 
 def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
     """Build the network of an architecture."""
-    embedding = _make_embedding(architecture)
+    hashed, projected = architecture["hashed_words"], architecture["projected_words"]
+    embedding: HashEmbedding | ProjectedEmbedding | None = None
+    if hashed is not None:
+        embedding = HashEmbedding(**hashed, append_weight=False, sparse=True)
+    elif projected is not None:
+        n_features = projected["n_projections"] * projected["n_bits"]
+        embedding = ProjectedEmbedding(n_features, architecture["embedding_dim"])
     arguments = {name: value for name, value in architecture.items() if name not in _OWN_KEYS}
     if isinstance(arguments["direct_connections"], list):
         arguments["direct_connections"] = [*arguments["direct_connections"], architecture["hash_seed"]]
@@ -50,15 +56,6 @@ def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
     if isinstance(embedding, ProjectedEmbedding):
         embedding.linear = SteadyLinear(embedding.linear)
     return network
-
-
-def _make_embedding(architecture: dict[str, Any]) -> HashEmbedding | ProjectedEmbedding | None:
-    hashed, projected = architecture["hashed_words"], architecture["projected_words"]
-    if hashed is not None:
-        return HashEmbedding(**hashed, append_weight=False, sparse=True)
-    if projected is not None:
-        return ProjectedEmbedding(projected["n_projections"] * projected["n_bits"], architecture["embedding_dim"])
-    return None
 
 
 def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int) -> dict[str, Any]:

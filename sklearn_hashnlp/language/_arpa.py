@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
-import lzma
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
+from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, OPENERS, decompress
 from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
 from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
 from sklearn_hashnlp.persistence._atomic_files import check_writable, replacing
@@ -77,14 +76,9 @@ def _encode(word: str) -> bytes:
 
 
 def _create(path: Path) -> IO[bytes]:
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))  # without a time, the bytes are reproducible
-    if suffix == ".bz2":
-        return cast(IO[bytes], bz2.BZ2File(path, "wb"))
-    if suffix == ".xz":
-        return cast(IO[bytes], lzma.LZMAFile(path, "wb"))
-    return path.open("wb")
+    return cast(IO[bytes], OPENERS.get(path.suffix.lower(), open)(path, "wb"))
 
 
 def _lines_of(trie: NgramTrie, nodes: NDArray[np.int64], n: int, words: list[bytes]) -> Iterator[bytes]:
@@ -94,12 +88,10 @@ def _lines_of(trie: NgramTrie, nodes: NDArray[np.int64], n: int, words: list[byt
         ids[:, column] = trie.words[ancestors]
         ancestors = np.searchsorted(trie.first_child, ancestors, side="right") - 1
     log_probs = trie.log_probs[nodes].tolist()
-    if nodes[0] >= len(trie.backoffs):
-        for log_prob, row in zip(log_probs, ids.tolist(), strict=True):
-            yield b"%a\t%b\n" % (log_prob, b" ".join([words[i] for i in row]))
-        return
-    for log_prob, row, backoff in zip(log_probs, ids.tolist(), trie.backoffs[nodes].tolist(), strict=True):
-        yield b"%a\t%b\t%a\n" % (log_prob, b" ".join([words[i] for i in row]), backoff)
+    of_highest_order = nodes[0] >= len(trie.backoffs)
+    ends = [b""] * len(nodes) if of_highest_order else [b"\t%a" % backoff for backoff in trie.backoffs[nodes].tolist()]
+    for log_prob, row, end in zip(log_probs, ids.tolist(), ends, strict=True):
+        yield b"%a\t%b%b\n" % (log_prob, b" ".join([words[i] for i in row]), end)
 
 
 class _Section(NamedTuple):
@@ -116,7 +108,7 @@ def read_arpa(path: Path) -> tuple[NgramTrie, list[str], int]:
     with path.open("rb") as stored, decompress(stored, path) as stream:
         reader = _Reader(path, stream)
         sizes = reader.read_header()
-        reader.expect_section(1)
+        reader.expect("\\1-grams:")
         words, unigrams = reader.read_unigrams(sizes[0], is_last=len(sizes) == 1)
         word_ids = {word.encode(*_ENCODING): index for index, word in enumerate([*words, _START])}
         root = np.zeros(len(word_ids), dtype=np.int32)
@@ -124,21 +116,21 @@ def read_arpa(path: Path) -> tuple[NgramTrie, list[str], int]:
             TrieLevel(np.arange(len(word_ids), dtype=np.int32), root, root, unigrams.log_probs, unigrams.backoffs)
         ]
         for n, size in enumerate(sizes[1:], start=2):
-            reader.expect_section(n)
+            reader.expect(f"\\{n}-grams:")
             section = reader.read_ngrams(n, size, word_ids, is_last=n == len(sizes))
             levels.append(_sort(section, levels, reader, [*words, _START]))
-        reader.expect_end()
+        reader.expect("\\end\\")
     return build_trie(levels), words, len(sizes)
 
 
+@dataclass
 class _Reader:
     """Lines of an ARPA file; errors name the line."""
 
-    def __init__(self, path: Path, stream: IO[bytes]) -> None:
-        self._path = path
-        self._stream = stream
-        self._number = 0  # number of the last line read
-        self._line = b""
+    _path: Path
+    _stream: IO[bytes]
+    _number: int = 0  # of the last line read
+    _line: bytes = b""
 
     def fail(self, message: str, line: int | None = None) -> NoReturn:
         raise ModelFormatError(f"{self._path}, line {self._number if line is None else line}: {message}")
@@ -158,15 +150,10 @@ class _Reader:
             self.fail(f"expected ngram 1= and a number, got {_show(line)}.")
         return sizes
 
-    def expect_section(self, n: int) -> None:
-        """Check that the current line starts the n-grams of one order."""
-        if self._line != b"\\%d-grams:" % n:
-            self.fail(f"expected \\{n}-grams:, got {_show(self._line)}.")
-
-    def expect_end(self) -> None:
-        """Check that the current line ends the file."""
-        if self._line != b"\\end\\":
-            self.fail(f"expected \\end\\, got {_show(self._line)}.")
+    def expect(self, line: str) -> None:
+        """Check the current line, which starts the n-grams of one order or ends the file."""
+        if self._line != line.encode():
+            self.fail(f"expected {line}, got {_show(self._line)}.")
 
     def read_unigrams(self, size: int, *, is_last: bool) -> tuple[list[str], _Section]:
         """Read the words; add ``</s>`` and ``<unk>`` if they are missing, and ``<s>`` last."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._windows import EncodedWindows, Sentences, read_sentences
+from sklearn_hashnlp.language._windows import EncodedWindows, Sentences, read_corpus
 from sklearn_hashnlp.trees._arrays import is_integer
 
 BATCH_SIZE = 1024  # contexts whose probabilities of all words lie in memory at once; fewer with many words
@@ -30,6 +30,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
     vocabulary_: dict[str, int]
     _tokenizer: Tokenizer
+    _reads_word_ids: ClassVar[bool] = True  # whether readers may return windows of word ids
 
     @abstractmethod
     def _log_probs(self, contexts: Any) -> NDArray[np.float64]:
@@ -38,10 +39,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
     @abstractmethod
     def _log_prob(self, windows: Any) -> NDArray[np.float64]:
         """Return the log-probability of each window's last word, of shape (n_windows,)."""
-
-    def _read_corpus(self, X: Any) -> Sentences | EncodedWindows:
-        """Read sentences or windows."""
-        return self._tokenizer.read_corpus(X)
 
     def _encode_text(self, corpus: Sentences | EncodedWindows) -> Any:
         """Return the windows of a corpus; they have a length and the ``offsets`` of the sentences."""
@@ -95,12 +92,13 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         name = f"{type(self).__name__}.rank"
-        corpus = read_sentences(candidates, special_tokens=self._tokenizer.special_tokens, caller=name)
+        corpus = read_corpus(candidates, order=None, special_tokens=self._tokenizer.special_tokens, caller=name)
+        assert isinstance(corpus, Sentences)
         if len(corpus) == 0:
             raise ValueError(f"{name} needs at least one candidate sentence, got none.")
         if not corpus.lengths.all():
             raise ValueError(f"{name}: candidate {corpus.lengths.argmin()} is empty; leave it out.")
-        sentences = [tuple(sentence) for sentence in corpus.reader()()]
+        sentences = [tuple(sentence) for sentence in corpus.read()]
         distinct = {sentence: index for index, sentence in enumerate(dict.fromkeys(sentences))}
         parts = [[sentence] for sentence in distinct] if self._reads_across_sentences() else [distinct]
         sums, lengths = np.concatenate([self._sum_log_probs(self._windows(part)) for part in parts], axis=1)
@@ -275,7 +273,8 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
     def _windows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._encode_text(self._read_corpus(X))
+        tokens, order = self._tokenizer.special_tokens, self._tokenizer.order if self._reads_word_ids else None
+        return self._encode_text(read_corpus(X, order=order, special_tokens=tokens, caller=type(self).__name__))
 
     def _sum_log_probs(self, windows: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the log-probability and number of predicted words of each sentence; NaN if no word is predicted."""
@@ -313,7 +312,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
-        tags.target_tags.required = False
         return tags
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.kernels.ngrams._cache_counts import CacheCounts, count_before, count_contexts
 from sklearn_hashnlp.language._base import BaseLanguageModel
-from sklearn_hashnlp.language._reader import build_tokenizer, read_training_sentences
-from sklearn_hashnlp.language._vocabulary import SpecialTokens
-from sklearn_hashnlp.language._windows import FarContext, Sentences, WordWindows, read_sentences
+from sklearn_hashnlp.language._reader import build_tokenizer, read_training_corpus
+from sklearn_hashnlp.language._vocabulary import VOCABULARY, SpecialTokens
+from sklearn_hashnlp.language._windows import FarContext, WordWindows
 
 Reset: TypeAlias = Literal["never", "sentence"]
 _KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "reset"  # used in predictions
@@ -79,18 +79,15 @@ class CacheLanguageModel(BaseLanguageModel):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = VOCABULARY | {
         "cache_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "decay": [Interval(Real, 0, 1, closed="right")],
         "unigram_prior": [Interval(Real, 0, MAX_REAL, closed="right")],
         "bigram_prior": [Interval(Real, 0, MAX_REAL, closed="right")],
         "reset": [literal_options(Reset)],
-        "vocabulary": [dict, None],
-        "max_features": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
-        "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "special_tokens": [tuple, list],
     }
 
+    _reads_word_ids = False
     word_probs_: NDArray[np.float64]
     cache_size_: int
     decay_: float
@@ -135,18 +132,9 @@ class CacheLanguageModel(BaseLanguageModel):
         -------
         self : CacheLanguageModel
         """
-        name = type(self).__name__
         special_tokens = SpecialTokens.of(self)
-        corpus = read_training_sentences(X, special_tokens=special_tokens, caller=name)
-        tokenizer = build_tokenizer(
-            corpus,
-            order=1,
-            vocabulary=self.vocabulary,
-            max_words=None if self.max_features is None else int(self.max_features),
-            min_count=int(self.min_count),
-            special_tokens=special_tokens,
-            caller=name,
-        )
+        corpus = read_training_corpus(X, order=None, special_tokens=special_tokens, caller=type(self).__name__)
+        tokenizer = build_tokenizer(self, corpus, order=1)
         counts = 1 + np.bincount(tokenizer.windows(corpus).y, minlength=tokenizer.vocabulary.n_classes)
         self.word_probs_ = counts / counts.sum()
         self._keep_parameters(self.get_params(deep=False))
@@ -165,9 +153,6 @@ class CacheLanguageModel(BaseLanguageModel):
 
     def _n_context_words(self) -> int:
         return self.cache_size_
-
-    def _read_corpus(self, X: Any) -> Sentences:
-        return read_sentences(X, special_tokens=self._tokenizer.special_tokens, caller=type(self).__name__)
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         width = min(max(map(len, beginnings), default=0), self.cache_size_)

@@ -44,7 +44,7 @@ from sklearn_hashnlp.language._neural import (
     word_clusters,
 )
 from sklearn_hashnlp.language._reader import TrainingData, read_training_data
-from sklearn_hashnlp.language._vocabulary import EMBEDDINGS
+from sklearn_hashnlp.language._vocabulary import EMBEDDINGS, VOCABULARY
 from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, time_limits
@@ -241,33 +241,33 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     ['on', 'the']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = TRAINING | {
-        "checkpoint_dir": [str, PathLike, tuple, list, None],
-        "order": [Interval(Integral, 2, MAX_INTEGER, closed="both")],
-        "embedding_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "hidden_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "output": [literal_options(OutputLayer)],
-        "tree": [literal_options(WordTree), SoftmaxTree],
-        "direct_connections": ["boolean", StrOptions(set(HASHED_DIRECT)), tuple, list],
-        "hidden_layer": [StrOptions(set(HIDDEN_LAYERS)), tuple, list],
-        "init": [literal_options(Initialization)],
-        "embedding": [StrOptions(set(EMBEDDINGS)), tuple, list],
-        "far_context": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
-        "across_sentences": ["boolean"],
-        "vocabulary": [dict, None],
-        "max_features": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
-        "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "special_tokens": [tuple, list],
-        "padding": [literal_options(Padding)],
-        "regularization": [Regularization, StrOptions({"auto"}), None],
-        "learning_rate": [*TRAINING["learning_rate"], StrOptions({"auto"})],
-        "schedule": [Schedule, StrOptions({"auto"}), None],
-        "optimizer": [literal_options(OptimizerName)],
-        "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
-        "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
-        "early_stopping": [EarlyStopping, StrOptions({"valid_loss"}), Options(bool, {False})],
-        "resume": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = (
+        TRAINING
+        | VOCABULARY
+        | {
+            "checkpoint_dir": [str, PathLike, tuple, list, None],
+            "order": [Interval(Integral, 2, MAX_INTEGER, closed="both")],
+            "embedding_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+            "hidden_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+            "output": [literal_options(OutputLayer)],
+            "tree": [literal_options(WordTree), SoftmaxTree],
+            "direct_connections": ["boolean", StrOptions(set(HASHED_DIRECT)), tuple, list],
+            "hidden_layer": [StrOptions(set(HIDDEN_LAYERS)), tuple, list],
+            "init": [literal_options(Initialization)],
+            "embedding": [StrOptions(set(EMBEDDINGS)), tuple, list],
+            "far_context": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+            "across_sentences": ["boolean"],
+            "padding": [literal_options(Padding)],
+            "regularization": [Regularization, StrOptions({"auto"}), None],
+            "learning_rate": [*TRAINING["learning_rate"], StrOptions({"auto"})],
+            "schedule": [Schedule, StrOptions({"auto"}), None],
+            "optimizer": [literal_options(OptimizerName)],
+            "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
+            "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
+            "early_stopping": [EarlyStopping, StrOptions({"valid_loss"}), Options(bool, {False})],
+            "resume": ["boolean"],
+        }
+    )
 
     def __init__(
         self,
@@ -364,8 +364,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         resumes = bool(self.warm_start) and hasattr(self, "net_")
         if checkpoints is not None:
             check_free(checkpoints, len(self.history_) if resumes else 0, caller=type(self).__name__)
-        tokenizer = self._tokenizer if resumes else None
-        corpus = read_training_data(self, X, X_valid, seeds, stopping=self._stopping(), tokenizer=tokenizer)
+        corpus = read_training_data(self, X, X_valid, seeds, stopping=self._stopping(), resumes=resumes)
         began = time.monotonic()
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
@@ -398,8 +397,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         device = resolve_device(self.device, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         resumes = hasattr(self, "net_")
-        tokenizer = self._tokenizer if resumes else None
-        corpus = read_training_data(self, X, None, seeds, tokenizer=tokenizer)
+        corpus = read_training_data(self, X, None, seeds, resumes=resumes)
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
         was_fitted = resumes and self._n_fitted > 0

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, name_estimators
 from sklearn_hashnlp.language._base import BaseLanguageModel, draw_columns
 from sklearn_hashnlp.language._mixture import ContextBins, Members, MixedText, em_weights_by_bin, interpolate
-from sklearn_hashnlp.language._reader import read_training_sentences
+from sklearn_hashnlp.language._reader import read_training_corpus
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
-from sklearn_hashnlp.language._windows import Sentences, read_sentences
+from sklearn_hashnlp.language._windows import Sentences
 
 _MAX_CONTEXT_LENGTH = 8
 
@@ -97,6 +97,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     }
 
+    _reads_word_ids = False
     models_: list[BaseLanguageModel]
     weights_: NDArray[np.float64]
     _members: Members
@@ -216,7 +217,10 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return train.part(0, len(train) - n_valid), train.part(len(train) - n_valid, len(train))
 
     def _read_sentences(self, X: Any) -> Sentences:
-        return read_training_sentences(X, special_tokens=_special_tokens(self), caller=type(self).__name__)
+        name = type(self).__name__
+        corpus = read_training_corpus(X, order=None, special_tokens=_special_tokens(self), caller=name)
+        assert isinstance(corpus, Sentences)
+        return corpus
 
     def _fit_models(self, train: Sentences | None, valid: Sentences | None) -> list[BaseLanguageModel]:
         """Fit clones of the models, all with the vocabulary of the first."""
@@ -228,8 +232,8 @@ class InterpolatedLanguageModel(BaseLanguageModel):
                 _set_vocabulary(model, models[0])
             options = {}
             if valid is not None and has_fit_parameter(model, "X_valid"):
-                options = {"X_valid": valid.reader()}
-            models.append(model.fit(train.reader(), **options))
+                options = {"X_valid": valid.read}
+            models.append(model.fit(train.read, **options))
         return models
 
     def _learn_weights(self, members: Members, valid: Sentences | None) -> NDArray[np.float64]:
@@ -247,9 +251,6 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     def _set_members(self, members: Members) -> None:
         self._members, self.models_ = members, members.models
         self._set_tokenizer(members.tokenizer)
-
-    def _read_corpus(self, X: Any) -> Sentences:
-        return read_sentences(X, special_tokens=self._tokenizer.special_tokens, caller=type(self).__name__)
 
     def _encode_text(self, corpus: Any) -> MixedText:
         return self._members.encode_text(corpus)

@@ -22,15 +22,10 @@ class NgramText(NamedTuple):
     n_words: int
 
 
-class Estimate(NamedTuple):
-    """An estimated model."""
-
-    trie: NgramTrie
-    discounts: NDArray[np.float64]  # (order, 3)
-
-
-def estimate_kneser_ney(text: NgramText, discounts: NDArray[np.float64] | None, min_counts: list[int]) -> Estimate:
-    """Estimate a model with discounts of shape (order, 3), or None for discounts by the closed formula."""
+def estimate_kneser_ney(
+    text: NgramText, discounts: NDArray[np.float64] | None, min_counts: list[int]
+) -> tuple[NgramTrie, NDArray[np.float64]]:
+    """Estimate a model with discounts of shape (order, 3), None for the closed formula; return these, too."""
     n_classes = text.n_words - 1
     ngrams = _count(text, len(min_counts))
     del text  # frees memory for the n-grams
@@ -62,7 +57,7 @@ def estimate_kneser_ney(text: NgramText, discounts: NDArray[np.float64] | None, 
         first_node += int((node_of >= 0).sum())
         node_of = np.where(keep, np.cumsum(keep, dtype=np.int32) + np.int32(first_node - 1), np.int32(-1))
     levels[0].log_probs[-1] = LOG10_ZERO  # <s> is never predicted
-    return Estimate(build_trie(levels), np.array(own_discounts))
+    return build_trie(levels), np.array(own_discounts)
 
 
 def estimate_discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:

@@ -18,7 +18,7 @@ from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney
 from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer, read_training_corpus
-from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, SpecialTokens, Vocabulary
+from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, VOCABULARY, SpecialTokens, Vocabulary
 from sklearn_hashnlp.language._windows import EncodedWindows, WordWindows
 
 _LN_10 = math.log(10)
@@ -82,14 +82,10 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     [12, 16, 16]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = VOCABULARY | {
         "order": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "discounts": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither"), "array-like"],
         "min_ngram_counts": ["array-like", None],
-        "vocabulary": [dict, None],
-        "max_features": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
-        "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "special_tokens": [tuple, list],
     }
 
     _trie: NgramTrie
@@ -129,25 +125,15 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         """
         name, order = type(self).__name__, int(self.order)
         discounts, min_counts = self._check_discounts(order), self._check_min_ngram_counts(order)
-        special_tokens = SpecialTokens.of(self)
-        corpus = read_training_corpus(X, order=order, special_tokens=special_tokens, caller=name)
-        tokenizer = build_tokenizer(
-            corpus,
-            order=order,
-            vocabulary=self.vocabulary,
-            max_words=None if self.max_features is None else int(self.max_features),
-            min_count=int(self.min_count),
-            special_tokens=special_tokens,
-            caller=name,
-        )
+        corpus = read_training_corpus(X, order=order, special_tokens=SpecialTokens.of(self), caller=name)
+        tokenizer = build_tokenizer(self, corpus, order=order)
         separate = isinstance(corpus, EncodedWindows)
         windows = tokenizer.windows(corpus)
         del corpus  # frees memory
         text = _text_of(windows, len(tokenizer.vocabulary), separate=separate)
-        estimate = estimate_kneser_ney(text, discounts, min_counts)
+        trie, own_discounts = estimate_kneser_ney(text, discounts, min_counts)
         self._set_tokenizer(tokenizer)
-        self._trie, self.discounts_ = estimate.trie, estimate.discounts
-        self.n_ngrams_ = level_sizes(estimate.trie, order)
+        self._trie, self.discounts_, self.n_ngrams_ = trie, own_discounts, level_sizes(trie, order)
         return self
 
     def save_arpa(self, path: str | PathLike[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,24 +49,17 @@ class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
         return torch.from_numpy(context), torch.from_numpy(target)
 
 
+@dataclass(eq=False)
 class WindowBatches:
     """Iterate over the batches of an epoch, on the device of the net."""
 
-    def __init__(
-        self,
-        dataset: WindowDataset,
-        batch_size: int,
-        *,
-        shuffle: bool = False,
-        generator: np.random.Generator | None = None,
-        device: torch.device | str = "cpu",
-    ) -> None:
-        self.dataset = dataset
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.generator = generator
-        self.device = torch.device(device)
-        self._on_device: tuple[Tensor, Tensor, Tensor, Tensor | None] | None = None
+    dataset: WindowDataset
+    batch_size: int
+    _: KW_ONLY
+    shuffle: bool = False
+    generator: np.random.Generator | None = None
+    device: torch.device | str = "cpu"
+    _on_device: tuple[Tensor, Tensor, Tensor, Tensor | None] | None = field(default=None, init=False)
 
     def __len__(self) -> int:
         return -(-len(self.dataset) // self.batch_size)
@@ -74,7 +68,7 @@ class WindowBatches:
         order = np.arange(len(self.dataset))
         if self.shuffle and self.generator is not None:
             self.generator.shuffle(order)
-        if self.device.type != "cpu":
+        if torch.device(self.device).type != "cpu":
             yield from self._gather_on_device(order)
             return
         for start in range(0, len(order), self.batch_size):

@@ -124,6 +124,10 @@ def mean_hidden_states(net: LanguageNet, windows: WordWindows, n_classes: int) -
     return means
 
 
+_OF_TRAINING = (
+    *("_seeds", "_first_epoch", "_n_fitted", "_trained_on"),
+    *("batch_size_", "learning_rate_", "max_epochs_"),
+)
 _MAX_WORDS = 2**12  # per batch: unpacked projections need a thousand times the memory
 
 
@@ -362,10 +366,8 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
 
     def _copy_training(self, model: NeuralLanguageModel) -> None:
         """Copy the values of the last training of a model."""
-        self._seeds, self._first_epoch = model._seeds, model._first_epoch
-        self._n_fitted, self._trained_on = model._n_fitted, model._trained_on
-        self.batch_size_, self.learning_rate_ = model.batch_size_, model.learning_rate_
-        self.max_epochs_ = model.max_epochs_
+        for name in _OF_TRAINING:
+            setattr(self, name, getattr(model, name))
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)

@@ -27,10 +27,8 @@ from sklearn_hashnlp.language._windows import (
     Padding,
     Sentences,
     WordWindows,
-    make_windows,
     read_corpus,
     tokenize,
-    unknown_ids_message,
 )
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.training._settings import EarlyStopping, Seeds
@@ -56,30 +54,61 @@ class Tokenizer:
 
     def read(self, X: Any) -> WordWindows:
         """Read sentences or windows."""
-        return self.windows(self.read_corpus(X))
-
-    def read_corpus(self, X: Any) -> Sentences | EncodedWindows:
-        """Read sentences or windows without encoding their words."""
-        return read_corpus(X, order=self.order, special_tokens=self.special_tokens, caller=self.caller)
+        return self.windows(read_corpus(X, order=self.order, special_tokens=self.special_tokens, caller=self.caller))
 
     def windows(self, corpus: Sentences | EncodedWindows) -> WordWindows:
-        """Make the windows of a corpus."""
-        return make_windows(
-            corpus,
-            self.vocabulary,
-            self.id_map,
-            order=self.order,
-            padding=self.padding,
-            word_encoder=self.word_encoder,
-            far=self.far,
-            caller=self.caller,
-        )
+        """Encode a corpus and add special tokens to its sentences."""
+        if isinstance(corpus, EncodedWindows):
+            return self._windows_of_ids(corpus)
+        vocabulary, order, far = self.vocabulary, self.order, self.far
+        n_start = order - 1 if self.padding == "full" else 1
+        n_words = far.n_words + len(corpus.lengths) * (n_start + 1) + len(corpus.ids)
+        # Start of each sentence with its special tokens, and index of each word.
+        lengths = corpus.lengths + n_start + 1
+        starts = far.n_words + np.cumsum(lengths) - lengths
+        shift = far.n_words + np.arange(1, len(corpus.lengths) + 1) * (n_start + 1) - 1
+        indices = np.arange(len(corpus.ids)) + np.repeat(shift, corpus.lengths)
+        targets = np.full(n_words, vocabulary.start_id, dtype=np.int32)
+        targets[starts + lengths - 1] = vocabulary.end_id
+        targets[indices] = vocabulary.encode(corpus.words)[corpus.ids]
+        inputs, codes, start = targets, None, vocabulary.start_id
+        if self.word_encoder is not None:
+            inputs = (targets != vocabulary.start_id).astype(np.int32)  # 0 is the start token, 1 the end token
+            inputs[indices] = corpus.ids + 2
+            word_codes = encode_with_special_tokens(self.word_encoder, corpus.words, self.special_tokens)
+            inputs, codes = _apply_codes(word_codes, inputs)
+            start = 0 if codes is not None else int(word_codes[0])
+        n_targets = np.maximum(lengths - (order - 1), 0)
+        offsets = np.concatenate(([0], np.cumsum(n_targets)))
+        positions = np.arange(offsets[-1]) + np.repeat(starts + order - 1 - offsets[:-1], n_targets)
+        positions = positions.astype(np.int32 if n_words < 2**31 else np.int64)
+        return WordWindows(inputs, targets, positions, offsets, order, codes, far, start)
 
-    def contexts(self, X: Any) -> NDArray[np.int64]:
-        """Read beginnings of sentences as contexts of the next word."""
-        return self.encode_contexts(self.read_contexts(X))
+    def _windows_of_ids(self, corpus: EncodedWindows) -> WordWindows:
+        """Check the ids of a user's windows, and map them to ids of the vocabulary."""
+        if self.far.n_words:
+            raise ValueError(
+                f"{self.caller}(far_context={self.far.n_words}) needs sentences, and the reader returns windows of "
+                f"{self.order} word ids. Let it return sentences, or set far_context=0."
+            )
+        given, id_map = corpus.ids, self.id_map
+        if id_map is None:
+            raise ValueError(unknown_ids_message(self.caller))
+        if given.size and not 0 <= given.min() <= given.max() < len(id_map):
+            wrong = given.min() if given.min() < 0 else given.max()
+            raise ValueError(f"{self.caller}: the reader gave the id {wrong}, and vocabulary has {len(id_map)} words.")
+        if (id_map[given[:, -1]] == self.vocabulary.start_id).any():
+            raise ValueError(
+                f"{self.caller}: the reader gave a window that ends with {self.special_tokens.start}, which is never "
+                "predicted."
+            )
+        ids = id_map[given].ravel()
+        encoder = self.word_encoder
+        inputs, codes = (ids, None) if encoder is None else _apply_codes(encoder.encode(self.vocabulary.words), ids)
+        positions = np.arange(1, len(corpus) + 1, dtype=np.int64) * self.order - 1
+        return WordWindows(inputs, ids, positions, np.arange(len(corpus) + 1), self.order, codes)
 
-    def read_contexts(self, X: Any, *, keep_end: bool | None = None) -> list[list[str]]:
+    def read_contexts(self, X: Any, *, keep_end: bool) -> list[list[str]]:
         """Read the words of beginnings of sentences."""
         if isinstance(X, str):
             raise TypeError(
@@ -88,16 +117,11 @@ class Tokenizer:
         documents = enumerate(as_documents(X, caller=self.caller))
         return [self.read_context(each, index=index, keep_end=keep_end) for index, each in documents]
 
-    def read_context(self, beginning: Any, *, index: int = 0, keep_end: bool | None = None) -> list[str]:
+    def read_context(self, beginning: Any, *, index: int = 0, keep_end: bool) -> list[str]:
         """Read the words of one context; with ``padding="reference"`` it must be long enough."""
         # If the end token is kept, the first word of the next sentence is predicted.
-        words = tokenize(
-            beginning,
-            index=index,
-            special_tokens=self.special_tokens,
-            keep_end=self.far.across_sentences if keep_end is None else keep_end,
-            caller=self.caller,
-        )
+        tokens = self.special_tokens
+        words = tokenize(beginning, index=index, special_tokens=tokens, keep_end=keep_end, caller=self.caller)
         n_needed = 0 if self.padding == "full" else self.order - 2
         if len(words) < n_needed:
             raise ValueError(
@@ -168,13 +192,6 @@ class Tokenizer:
         return np.concatenate(([vocabulary.start_id, vocabulary.end_id], vocabulary.encode(words)))
 
 
-def read_training_sentences(X: Any, *, special_tokens: SpecialTokens, caller: str) -> Sentences:
-    """Read a corpus of sentences that must not be empty."""
-    corpus = read_training_corpus(X, order=None, special_tokens=special_tokens, caller=caller)
-    assert isinstance(corpus, Sentences)
-    return corpus
-
-
 def read_training_corpus(
     X: Any, *, order: int | None, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
 ) -> Sentences | EncodedWindows:
@@ -186,24 +203,21 @@ def read_training_corpus(
 
 
 def build_tokenizer(
+    estimator: Any,
     corpus: Sentences | EncodedWindows,
     *,
     order: int,
     padding: Padding = "full",
-    vocabulary: dict[str, int] | None = None,
-    max_words: int | None = None,
-    min_count: int = 1,
-    special_tokens: SpecialTokens = DEFAULT_TOKENS,
     validation: NDArray[np.bool_] | None = None,
     word_encoder: WordEncoder | None = None,
     far: FarContext = FarContext(),  # noqa: B008 - a tuple
-    caller: str,
 ) -> Tokenizer:
-    """Build the tokenizer of a corpus; without ``vocabulary`` from the words of the training sentences."""
-    if vocabulary is not None:
-        words, id_map = vocabulary_from_dict(vocabulary, special_tokens=special_tokens, caller=caller)
+    """Build the tokenizer of a corpus; without a ``vocabulary`` from the words of the training sentences."""
+    special_tokens, caller = SpecialTokens.of(estimator), type(estimator).__name__
+    if estimator.vocabulary is not None:
+        words, id_map = vocabulary_from_dict(estimator.vocabulary, special_tokens=special_tokens, caller=caller)
         if isinstance(corpus, EncodedWindows):
-            _warn_without_end(corpus, vocabulary, special_tokens, caller)
+            _warn_without_end(corpus, estimator.vocabulary, special_tokens, caller)
         return Tokenizer(words, id_map, order, padding, word_encoder, caller, far)
     if isinstance(corpus, EncodedWindows):
         raise ValueError(unknown_ids_message(caller))
@@ -212,8 +226,8 @@ def build_tokenizer(
         corpus.words,
         np.bincount(corpus.ids[np.repeat(train, corpus.lengths)], minlength=len(corpus.words)),
         int(train.sum()),
-        min_count=min_count,
-        max_words=max_words,
+        min_count=int(estimator.min_count),
+        max_words=None if estimator.max_features is None else int(estimator.max_features),
         special_tokens=special_tokens,
     )
     return Tokenizer(words, None, order, padding, word_encoder, caller, far)
@@ -238,6 +252,19 @@ def _warn_without_end(
     )
 
 
+def _apply_codes(codes: NDArray[Any], ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
+    """Replace ids by codes of one integer; longer codes are gathered later."""
+    return (codes[ids], None) if codes.ndim == 1 else (ids, codes)
+
+
+def unknown_ids_message(caller: str) -> str:
+    """Return the error message for word ids without a vocabulary."""
+    return (
+        f"{caller} got word ids from its reader and does not know the words. Set vocabulary to the dict from words to "
+        "these ids, or let the reader return sentences."
+    )
+
+
 class TrainingData(NamedTuple):
     """Windows of words to train on."""
 
@@ -253,10 +280,10 @@ def read_training_data(
     seeds: Seeds,
     *,
     stopping: EarlyStopping | None = None,
-    tokenizer: Tokenizer | None = None,
+    resumes: bool = False,
 ) -> TrainingData:
     """Read sentences, and split off a validation set for early stopping unless ``X_valid`` is given."""
-    name = type(estimator).__name__
+    name, tokenizer = type(estimator).__name__, estimator._tokenizer if resumes else None
     special_tokens = SpecialTokens.of(estimator) if tokenizer is None else tokenizer.special_tokens
     corpus = read_training_corpus(X, order=int(estimator.order), special_tokens=special_tokens, caller=name)
     validation = np.zeros(len(corpus), dtype=np.bool_)
@@ -265,17 +292,13 @@ def read_training_data(
         validation[_choose_validation(len(corpus), fraction, seeds.split, name)] = True
     if tokenizer is None:
         tokenizer = build_tokenizer(
+            estimator,
             corpus,
             order=int(estimator.order),
             padding=estimator.padding,
-            vocabulary=estimator.vocabulary,
-            max_words=None if estimator.max_features is None else int(estimator.max_features),
-            min_count=int(estimator.min_count),
-            special_tokens=special_tokens,
             validation=validation,
             word_encoder=make_word_encoder(estimator.embedding, seeds.hash),
             far=FarContext.of(estimator),
-            caller=name,
         )
     windows = tokenizer.windows(corpus)
     valid_windows = None if X_valid is None else tokenizer.read(X_valid)

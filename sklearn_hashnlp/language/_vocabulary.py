@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._named_sizes import split_sizes
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
@@ -41,6 +42,14 @@ class SpecialTokens(NamedTuple):
 
 
 DEFAULT_TOKENS = SpecialTokens()
+
+VOCABULARY: Final[dict[str, list[Any]]] = {
+    "vocabulary": [dict, None],
+    "max_features": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+    "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+    "special_tokens": [tuple, list],
+}
+"""Constraints of the parameters of all models that learn a vocabulary."""
 
 
 class Vocabulary:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import zlib
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from numbers import Integral
 from os import PathLike
@@ -19,9 +20,6 @@ from sklearn_hashnlp.kernels._rows import gather_windows, mask_before_last
 from sklearn_hashnlp.language._vocabulary import (
     DEFAULT_TOKENS,
     SpecialTokens,
-    Vocabulary,
-    WordEncoder,
-    encode_with_special_tokens,
 )
 from sklearn_hashnlp.text._documents import as_documents
 
@@ -44,11 +42,8 @@ class Sentences:
         words = [self.words[index] for index in indices.tolist()]
         return Sentences(words, ids.astype(np.int32), self.lengths[start:stop])
 
-    def reader(self) -> Callable[[], Iterator[list[str]]]:
-        """Return a function that reads the sentences again."""
-        return lambda: self._sentences()
-
-    def _sentences(self) -> Iterator[list[str]]:
+    def read(self) -> Iterator[list[str]]:
+        """Yield the words of each sentence."""
         start = 0
         for length in self.lengths.tolist():
             yield [self.words[word_id] for word_id in self.ids[start : start + length].tolist()]
@@ -89,13 +84,6 @@ def read_corpus(
     return _read_sentences(chain([first], items), special_tokens, caller)
 
 
-def read_sentences(X: Any, *, special_tokens: SpecialTokens, caller: str) -> Sentences:
-    """Read sentences, for a model that cannot read windows of word ids."""
-    corpus = read_corpus(X, order=None, special_tokens=special_tokens, caller=caller)
-    assert isinstance(corpus, Sentences)
-    return corpus
-
-
 def tokenize(
     sentence: Any,
     *,
@@ -127,21 +115,13 @@ def tokenize(
     return tokens
 
 
-class _GrowingIds(dict[str, int]):
-    """Word to id; a new word gets the next id."""
-
-    def __missing__(self, word: str) -> int:
-        self[word] = word_id = len(self)
-        return word_id
-
-
 def _read_sentences(sentences: Iterable[Any], special_tokens: SpecialTokens, caller: str) -> Sentences:
-    word_to_id = _GrowingIds()
-    id_of: Callable[[str], int] = word_to_id.__getitem__
+    word_to_id: defaultdict[str, int] = defaultdict()
+    word_to_id.default_factory = word_to_id.__len__  # a new word gets the next id
     ids, lengths = array("i"), array("q")
     for index, sentence in enumerate(sentences):
         tokens = tokenize(sentence, index=index, special_tokens=special_tokens, caller=caller)
-        ids.extend(map(id_of, tokens))
+        ids.extend(map(word_to_id.__getitem__, tokens))
         lengths.append(len(tokens))
     return Sentences(list(word_to_id), np.array(ids, dtype=np.int32), np.array(lengths, dtype=np.int64))
 
@@ -212,28 +192,18 @@ class FarContext(NamedTuple):
         return cls(n_words, n_words > 0 and bool(estimator.across_sentences))
 
 
+@dataclass(frozen=True, eq=False)
 class WordWindows:
     """All windows of a corpus; contexts are gathered on demand."""
 
-    def __init__(
-        self,
-        inputs: NDArray[np.int32],  # (n_words,): the text for contexts; with codes, indices of these
-        targets: NDArray[np.int32],  # (n_words,): the text as word ids
-        positions: NDArray[Any],  # (n_windows,): index in the text of each window's last word
-        offsets: NDArray[np.int64],  # (n_sentences + 1,): first window of each sentence
-        order: int,  # words per window
-        codes: NDArray[np.int64] | None = None,  # (n_distinct, width): codes of the distinct words
-        far: FarContext = FarContext(),  # noqa: B008 - a tuple
-        start: int = -1,  # <s> in inputs; only with a far context
-    ) -> None:
-        self.inputs = inputs
-        self.targets = targets
-        self.positions = positions
-        self.offsets = offsets
-        self.order = order
-        self.codes = codes
-        self.far = far
-        self.start = start
+    inputs: NDArray[np.int32]  # (n_words,): the text for contexts; with codes, indices of these
+    targets: NDArray[np.int32]  # (n_words,): the text as word ids
+    positions: NDArray[Any]  # (n_windows,): index in the text of each window's last word
+    offsets: NDArray[np.int64]  # (n_sentences + 1,): first window of each sentence
+    order: int  # words per window
+    codes: NDArray[np.int64] | None = None  # (n_distinct, width): codes of the distinct words
+    far: FarContext = field(default_factory=FarContext)
+    start: int = -1  # <s> in inputs; only with a far context
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -268,106 +238,10 @@ class WordWindows:
     def select(self, sentences: NDArray[np.bool_]) -> WordWindows:
         """Return the windows of some sentences."""
         lengths = np.diff(self.offsets)
-        positions = self.positions[np.repeat(sentences, lengths)]
         offsets = np.concatenate(([0], np.cumsum(lengths[sentences])))
-        return self._with(positions, offsets)
+        return replace(self, positions=self.positions[np.repeat(sentences, lengths)], offsets=offsets)
 
     def evenly_spaced(self, n_windows: int) -> WordWindows:
         """Return at most ``n_windows`` windows, evenly spaced, each as a separate sentence."""
         rows = np.unique(np.linspace(0, len(self) - 1, min(n_windows, len(self))).astype(np.int64))
-        offsets = np.arange(len(rows) + 1)
-        return self._with(self.positions[rows], offsets)
-
-    def _with(self, positions: NDArray[Any], offsets: NDArray[np.int64]) -> WordWindows:
-        return WordWindows(self.inputs, self.targets, positions, offsets, self.order, self.codes, self.far, self.start)
-
-
-def make_windows(
-    corpus: Sentences | EncodedWindows,
-    vocabulary: Vocabulary,
-    id_map: NDArray[np.int32] | None,
-    *,
-    order: int,
-    padding: Padding,
-    word_encoder: WordEncoder | None,
-    far: FarContext = FarContext(),  # noqa: B008 - a tuple
-    caller: str,
-) -> WordWindows:
-    """Encode a corpus and add special tokens to its sentences."""
-    if isinstance(corpus, EncodedWindows):
-        if far.n_words:
-            raise ValueError(
-                f"{caller}(far_context={far.n_words}) needs sentences, and the reader returns windows of {order} word "
-                "ids. Let it return sentences, or set far_context=0."
-            )
-        return _windows_of_ids(corpus, vocabulary, id_map, order, word_encoder, caller)
-    n_start = order - 1 if padding == "full" else 1
-    n_words = far.n_words + len(corpus.lengths) * (n_start + 1) + len(corpus.ids)
-    # Start of each sentence with its special tokens, and index of each word.
-    lengths = corpus.lengths + n_start + 1
-    starts = far.n_words + np.cumsum(lengths) - lengths
-    shift = far.n_words + np.arange(1, len(corpus.lengths) + 1) * (n_start + 1) - 1
-    indices = np.arange(len(corpus.ids)) + np.repeat(shift, corpus.lengths)
-    targets = np.full(n_words, vocabulary.start_id, dtype=np.int32)
-    targets[starts + lengths - 1] = vocabulary.end_id
-    targets[indices] = vocabulary.encode(corpus.words)[corpus.ids]
-    inputs, codes, start = targets, None, vocabulary.start_id
-    if word_encoder is not None:
-        inputs = (targets != vocabulary.start_id).astype(np.int32)  # 0 is the start token, 1 the end token
-        inputs[indices] = corpus.ids + 2
-        word_codes = encode_with_special_tokens(word_encoder, corpus.words, vocabulary.special_tokens)
-        inputs, codes = _apply_codes(word_codes, inputs)
-        start = 0 if codes is not None else int(word_codes[0])
-    n_targets = np.maximum(lengths - (order - 1), 0)
-    offsets = np.concatenate(([0], np.cumsum(n_targets)))
-    positions = np.arange(offsets[-1]) + np.repeat(starts + order - 1 - offsets[:-1], n_targets)
-    positions = positions.astype(np.int32 if n_words < 2**31 else np.int64)
-    return WordWindows(inputs, targets, positions, offsets, order, codes, far, start)
-
-
-def _windows_of_ids(
-    corpus: EncodedWindows,
-    vocabulary: Vocabulary,
-    id_map: NDArray[np.int32] | None,
-    order: int,
-    word_encoder: WordEncoder | None,
-    caller: str,
-) -> WordWindows:
-    ids = _map_ids(corpus.ids, vocabulary, id_map, caller)
-    inputs, codes = ids, None
-    if word_encoder is not None:
-        inputs, codes = _apply_codes(word_encoder.encode(vocabulary.words), ids)
-    n_windows = len(corpus)
-    positions = np.arange(1, n_windows + 1, dtype=np.int64) * order - 1
-    return WordWindows(inputs, ids, positions, np.arange(n_windows + 1), order, codes)
-
-
-def _apply_codes(codes: NDArray[Any], ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
-    """Replace ids by codes of one integer; longer codes are gathered later."""
-    return (codes[ids], None) if codes.ndim == 1 else (ids, codes)
-
-
-def _map_ids(
-    windows: NDArray[np.int64], vocabulary: Vocabulary, id_map: NDArray[np.int32] | None, caller: str
-) -> NDArray[np.int32]:
-    """Check the ids of a user's windows and map them to ids of the vocabulary."""
-    if id_map is None:
-        raise ValueError(unknown_ids_message(caller))
-    if windows.size and not 0 <= windows.min() <= windows.max() < len(id_map):
-        wrong = windows.min() if windows.min() < 0 else windows.max()
-        raise ValueError(f"{caller}: the reader gave the id {wrong}, and vocabulary has {len(id_map)} words.")
-    if (id_map[windows[:, -1]] == vocabulary.start_id).any():
-        raise ValueError(
-            f"{caller}: the reader gave a window that ends with {vocabulary.special_tokens.start}, which is never "
-            "predicted."
-        )
-    ids: NDArray[np.int32] = id_map[windows].ravel()
-    return ids
-
-
-def unknown_ids_message(caller: str) -> str:
-    """Return the error message for word ids without a vocabulary."""
-    return (
-        f"{caller} got word ids from its reader and does not know the words. Set vocabulary to the dict from words to "
-        "these ids, or let the reader return sentences."
-    )
+        return replace(self, positions=self.positions[rows], offsets=np.arange(len(rows) + 1))

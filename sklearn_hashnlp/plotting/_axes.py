@@ -1,8 +1,7 @@
-"""The axes and the figure of a display."""
+"""The base class of displays: their axes and their figure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,12 +9,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def axes_and_figure(ax: Axes | None, options: Mapping[str, Any] | None = None) -> tuple[Axes, Figure]:
-    """Return axes and their figure; None creates a new pyplot figure with the given options."""
-    if ax is None:
-        from matplotlib import pyplot  # only if needed, since it has global state
+class Display:
+    """A plot of values in the axes of a figure."""
 
-        _, ax = pyplot.subplots(**(options or {}))
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return ax, figure
+    ax_: Axes
+    figure_: Figure
+
+    def _take_axes(self, ax: Axes | None, **options: Any) -> Axes:
+        """Set and return the axes; None creates a new pyplot figure with the given options."""
+        if ax is None:
+            from matplotlib import pyplot  # only if needed, since it has global state
+
+            _, ax = pyplot.subplots(**options)
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        self.ax_, self.figure_ = ax, figure
+        return ax

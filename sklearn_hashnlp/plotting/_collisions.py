@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_hashnlp.plotting._axes import axes_and_figure
+from sklearn_hashnlp.plotting._axes import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 
-class CollisionDisplay:
+class CollisionDisplay(Display):
     """Plot of expected and counted collisions against the number of words, with an upper bound.
 
     Pass the same axes to draw several hash embeddings into one plot. Both axes are logarithmic; zeros are clipped.
@@ -52,8 +51,6 @@ class CollisionDisplay:
     'log'
     """
 
-    ax_: Axes
-    figure_: Figure
     line_: Line2D
     points_: Line2D | None
     bound_: Line2D | None
@@ -109,8 +106,8 @@ class CollisionDisplay:
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> CollisionDisplay:
         """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the line for ``ax.plot``."""
         self._check()
-        ax, figure = axes_and_figure(ax)
-        self.ax_, self.figure_, self.points_, self.bound_ = ax, figure, None, None
+        ax = self._take_axes(ax)
+        self.points_ = self.bound_ = None
         ax.set_xscale("log")
         ax.set_yscale("log", nonpositive="clip")
         (self.line_,) = ax.plot(self.n_words, self.expected, **{"label": self.name} | (line_kw or {}))

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_hashnlp.plotting._axes import axes_and_figure
+from sklearn_hashnlp.plotting._axes import Display
 from sklearn_hashnlp.trees import SoftmaxTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 
-class PathLengthDisplay:
+class PathLengthDisplay(Display):
     """Plot of the lengths of the paths from the root of a softmax tree to its classes.
 
     A point of the curve is the share of the classes, weighted by their counts, that need at most that many decisions,
@@ -54,8 +53,6 @@ class PathLengthDisplay:
     ['balanced (mean 2.8)', 'Huffman (mean 1.9)']
     """
 
-    ax_: Axes
-    figure_: Figure
     line_: Line2D
 
     def __init__(self, lengths: ArrayLike, weights: ArrayLike | None = None, *, name: str | None = None) -> None:
@@ -82,8 +79,7 @@ class PathLengthDisplay:
         """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the curve for ``ax.step``."""
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-        ax, figure = axes_and_figure(ax)
-        self.ax_, self.figure_ = ax, figure
+        ax = self._take_axes(ax)
         shares = np.cumsum(np.bincount(self.lengths, self.weights)) / self.weights.sum()
         label = f"{self.name} (mean {self.mean:.1f})" if self.name else f"mean {self.mean:.1f}"
         style: dict[str, Any] = {"where": "post", "label": label} | (line_kw or {})

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp.plotting._axes import axes_and_figure
+from sklearn_hashnlp.plotting._axes import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 _ROUNDING = 1e-6  # rounding error of float32 sums
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """Reliability diagram: accuracy against the probability of the predicted label, for any number of classes.
 
     The legend shows the expected calibration error (ECE): the mean distance of the points from the diagonal, weighted
@@ -62,8 +61,6 @@ class ReliabilityDisplay:
     ['calibrated', 'model (ECE 0.100)']
     """
 
-    ax_: Axes
-    figure_: Figure
     line_: Line2D
 
     def __init__(
@@ -152,8 +149,7 @@ class ReliabilityDisplay:
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> ReliabilityDisplay:
         """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the line for ``ax.plot``."""
-        ax, figure = axes_and_figure(ax)
-        self.ax_, self.figure_ = ax, figure
+        ax = self._take_axes(ax)
         if not ax.lines:
             ax.plot([0, 1], [0, 1], linestyle=":", color="gray", label="calibrated")
         label = f"{self.name} (ECE {self.ece:.3f})" if self.name else f"ECE {self.ece:.3f}"

@@ -9,19 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 
-from sklearn_hashnlp.plotting._axes import axes_and_figure
+from sklearn_hashnlp.plotting._axes import Display
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.text._documents import as_documents
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
-class RobustnessDisplay:
+class RobustnessDisplay(Display):
     """Plot of the accuracy of a text classifier against the rate of typing errors in the texts.
 
     Pass the same axes to draw several classifiers into one plot.
@@ -56,8 +55,6 @@ class RobustnessDisplay:
     ('edits per character', ['words', 'characters'])
     """
 
-    ax_: Axes
-    figure_: Figure
     line_: Line2D
 
     def __init__(self, rates: ArrayLike, accuracies: ArrayLike, *, name: str | None = None) -> None:
@@ -122,8 +119,7 @@ class RobustnessDisplay:
             )
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-        ax, figure = axes_and_figure(ax)
-        self.ax_, self.figure_ = ax, figure
+        ax = self._take_axes(ax)
         mean, deviation = self.accuracies.mean(axis=1), self.accuracies.std(axis=1)
         style: dict[str, Any] = {"marker": "o", "markersize": 4, "label": self.name} | (line_kw or {})
         (self.line_,) = ax.plot(self.rates, mean, **style)

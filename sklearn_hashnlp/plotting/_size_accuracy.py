@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp.plotting._axes import axes_and_figure
+from sklearn_hashnlp.plotting._axes import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     from sklearn_hashnlp.classifiers.tuning._result import TuningResult
 
 
-class SizeAccuracyDisplay:
+class SizeAccuracyDisplay(Display):
     """Plot of the accuracy of models against their size in bytes, with the Pareto front.
 
     A model is on the front if no smaller model is as good. Pass the same axes to draw several sets of models into one
@@ -62,8 +61,6 @@ class SizeAccuracyDisplay:
     [0, 2]
     """
 
-    ax_: Axes
-    figure_: Figure
     points_: PathCollection
     line_: Line2D
     reference_: Line2D | None
@@ -120,10 +117,9 @@ class SizeAccuracyDisplay:
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> SizeAccuracyDisplay:
         """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the front for ``ax.plot``."""
         self._check()
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+        from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, PercentFormatter
 
-        ax, figure = axes_and_figure(ax)
-        self.ax_, self.figure_ = ax, figure
+        ax, in_bytes = self._take_axes(ax), EngFormatter("B")
         ax.set_xscale("log")
         front = self.front()
         label = self.name or "no smaller model is as good"
@@ -135,9 +131,10 @@ class SizeAccuracyDisplay:
             style: dict[str, Any] = {"marker": "*", "markersize": 13, "linestyle": "none", "color": "black"}
             (self.reference_,) = ax.plot(*self.reference, label="default parameters", **style)
         if self.max_size is not None:
-            ax.axvline(self.max_size, color="gray", linestyle=":", label=f"limit: {format_bytes(self.max_size)}")
+            limit = in_bytes(float(f"{self.max_size:.3g}"))
+            ax.axvline(self.max_size, color="gray", linestyle=":", label=f"limit: {limit}")
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_bytes(value)))
+        ax.xaxis.set_major_formatter(in_bytes)
         ax.xaxis.set_minor_formatter(NullFormatter())
         if ((self.scores >= 0) & (self.scores <= 1)).all():
             ax.yaxis.set_major_formatter(PercentFormatter(1.0))
@@ -157,11 +154,3 @@ class SizeAccuracyDisplay:
             raise ValueError(f"SizeAccuracyDisplay needs sizes above 0, got {self.sizes.min()}.")
         if not np.isfinite(self.scores).all():
             raise ValueError("SizeAccuracyDisplay needs finite scores, got NaN or infinity.")
-
-
-def format_bytes(size: float) -> str:
-    """Format a number of bytes with a decimal unit: ``1.5 MB``."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if size >= factor:
-            return f"{size / factor:.3g} {unit}"
-    return f"{size:.3g} B"

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sklearn_hashnlp.plotting._axes import axes_and_figure
+from sklearn_hashnlp.plotting._axes import Display
 from sklearn_hashnlp.trees import SoftmaxTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.text import Text
 
 _EDGE_COLOR = "#9aa0a8"
@@ -23,7 +22,7 @@ _MAX_TEXT_SHARE = 0.5  # maximum width or height of a text, relative to the axes
 _N_ITERATIONS = 50
 
 
-class SoftmaxTreeDisplay:
+class SoftmaxTreeDisplay(Display):
     """Plot of the inner nodes and classes of a small tree, with the root on top.
 
     Parameters
@@ -51,9 +50,6 @@ class SoftmaxTreeDisplay:
     ['0', '1', 'a', 'b', 'c']
     """
 
-    ax_: Axes
-    figure_: Figure
-
     def __init__(self, tree: SoftmaxTree, names: Sequence[str] | None = None) -> None:
         self.tree = tree
         self.names = names
@@ -75,10 +71,7 @@ class SoftmaxTreeDisplay:
             )
         if names is not None and len(names) != tree.n_classes:
             raise ValueError(f"SoftmaxTreeDisplay needs a name for each of {tree.n_classes} classes, got {len(names)}.")
-        ax, figure = axes_and_figure(
-            ax, {"figsize": (max(6.4, 0.3 * tree.n_classes), max(4.8, 0.6 * (tree.max_depth + 2)))}
-        )
-        self.ax_, self.figure_ = ax, figure
+        ax = self._take_axes(ax, figsize=(max(6.4, 0.3 * tree.n_classes), max(4.8, 0.6 * (tree.max_depth + 2))))
         nodes, classes = _positions(tree)
         ends = np.array([nodes[child] if child >= 0 else classes[~child] for child in tree.children.tolist()])
         for (x, y), parent in zip(ends, np.repeat(np.arange(tree.n_nodes), tree.arities).tolist(), strict=True):

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp.plotting._axes import axes_and_figure
+from sklearn_hashnlp.plotting._axes import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _TRAIN_COLOR = "#4c72b0"
 _VALID_COLOR = "#dd8452"
@@ -21,7 +20,7 @@ _ACCURACY_COLOR = "#2f7d4f"
 _HEADROOM = 1.25  # height of the axes relative to the largest loss and an accuracy of 1, for the legend
 
 
-class TrainingHistoryDisplay:
+class TrainingHistoryDisplay(Display):
     """Plot of losses and validation accuracy over the epochs of training.
 
     Parameters
@@ -50,9 +49,7 @@ class TrainingHistoryDisplay:
     'epoch'
     """
 
-    ax_: Axes
     accuracy_ax_: Axes | None
-    figure_: Figure
 
     def __init__(self, history: Sequence[Mapping[str, Any]]) -> None:
         self.history = history
@@ -80,8 +77,8 @@ class TrainingHistoryDisplay:
                 "There is nothing to draw: the history has no losses of epochs. Dual coordinate descent, which trains "
                 "text classifiers on few texts, records none; solver='sgd' does."
             )
-        ax, figure = axes_and_figure(ax, {"layout": "constrained"})
-        self.ax_, self.figure_, self.accuracy_ax_ = ax, figure, None
+        ax = self._take_axes(ax, layout="constrained")
+        self.accuracy_ax_ = None
         style = {"marker": "o", "markersize": 4}
         lines = self._draw(ax, "train_loss", "training loss", color=_TRAIN_COLOR, **style)
         lines += self._draw(ax, "valid_loss", "validation loss", color=_VALID_COLOR, **style)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import KW_ONLY, dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,7 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import WordBatch
-from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-from sklearn_hashnlp.sentences._reader import CachedProjections
+from sklearn_hashnlp.sentences._reader import CachedProjections, Paragraphs, of_lengths
 
 _WINDOW = 64  # batches: paragraphs of similar length are grouped within them
 
@@ -39,54 +39,41 @@ class ParagraphBatch(NamedTuple):
         return self._replace(batch=batch, blocks=blocks, hidden=hidden)
 
 
+# A batch depends on the paragraphs, batch_size, seed and epoch alone: not on n_jobs, first or the cache.
+@dataclass(eq=False)
 class ParagraphBatches:
     """Iterate over paragraphs in the random order of an epoch, batch by batch."""
 
-    # A batch depends on the paragraphs, batch_size, seed and epoch alone: not on n_jobs, first or the cache.
-    def __init__(
-        self,
-        paragraphs: Paragraphs,
-        weights: NDArray[np.float32],  # (n_words,): of the paragraphs' words in a sentence
-        projections: CachedProjections,  # of the paragraphs' words
-        *,
-        batch_size: int,  # sentences, at most; a single paragraph may have more
-        seed: int,  # of the order and the hidden words
-        epoch: int,
-        first: int = 0,  # first batch to make; earlier ones are skipped at no cost
-        mask_probability: float = 0.0,  # of a word to be hidden
-        n_jobs: int | None = 1,  # threads that prepare batches; at most twice as many batches wait
-    ) -> None:
-        self.paragraphs = paragraphs
-        self.weights = weights
-        self.projections = projections
-        self.seed = seed
-        self.epoch = epoch
-        self.first = first
-        self.mask_probability = mask_probability
-        self.n_jobs = n_jobs
-        self.waited = self.total = 0.0  # seconds: waiting for batches, and from the first request to the last use
-        generator = np.random.default_rng((seed, epoch))
-        self._order, self._boundaries = _pack_batches(paragraphs, batch_size, generator)
+    paragraphs: Paragraphs
+    weights: NDArray[np.float32]  # (n_words,): of the paragraphs' words in a sentence
+    projections: CachedProjections  # of the paragraphs' words
+    _: KW_ONLY
+    batch_size: int  # sentences, at most; a single paragraph may have more
+    seed: int  # of the order and the hidden words
+    epoch: int
+    first: int = 0  # first batch to make; earlier ones are skipped at no cost
+    mask_probability: float = 0.0  # of a word to be hidden
+    n_jobs: int | None = 1  # threads that prepare batches; at most twice as many batches wait
+    waited: float = field(default=0.0, init=False)  # seconds, for batches
+
+    def __post_init__(self) -> None:
+        generator = np.random.default_rng((self.seed, self.epoch))
+        self._order, self._boundaries = _pack_batches(self.paragraphs, self.batch_size, generator)
         self._batches = generator.permutation(len(self._boundaries) - 1)
 
     def __len__(self) -> int:
         return max(len(self._batches) - self.first, 0)
 
     def __iter__(self) -> Iterator[ParagraphBatch]:
-        started, before = clock(), self.total
         numbers = range(self.first, len(self._batches))
         batches = map_in_background(self.make, numbers, effective_n_jobs(self.n_jobs))
-        try:
-            with closing(batches):
-                for _ in numbers:
-                    requested = clock()
-                    batch = next(batches)
-                    self.waited += clock() - requested
-                    yield batch
-                    del batch  # it may be freed while the next one is prepared
-                    self.total = before + clock() - started
-        finally:
-            self.total = before + clock() - started
+        with closing(batches):
+            for _ in numbers:
+                requested = clock()
+                batch = next(batches)
+                self.waited += clock() - requested
+                yield batch
+                del batch  # it may be freed while the next one is prepared
 
     def make(self, number: int) -> ParagraphBatch:
         """Make a batch by its number in the epoch."""
@@ -153,22 +140,16 @@ def pad_sentences(
     words = np.full(mask.shape, -1, dtype=np.int64)
     words[mask] = sentences.values
     word_weights = np.zeros(mask.shape, dtype=np.float32)
-    word_weights[mask] = weights[sentences.values] / _count_repetitions(sentences.values, lengths, len(weights))
+    keys = np.repeat(np.arange(len(lengths)) * len(weights), lengths) + sentences.values
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)  # of each word in its sentence
+    word_weights[mask] = weights[sentences.values] / counts.astype(np.float32)[inverse]
     return torch.from_numpy(words), torch.from_numpy(word_weights)
-
-
-def _count_repetitions(words: NDArray[np.integer], lengths: NDArray[np.int64], n_words: int) -> NDArray[np.float32]:
-    """Count, for each word, its occurrences in its sentence."""
-    keys = np.repeat(np.arange(len(lengths)) * n_words, lengths) + words
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    repetitions: NDArray[np.float32] = counts.astype(np.float32)[inverse]
-    return repetitions
 
 
 def take_rows(rows: Ragged, indices: NDArray[np.int64]) -> Ragged:
     """Return some of the rows."""
     lengths = rows.offsets[indices + 1] - rows.offsets[indices]
-    return Ragged(rows.values[_ranges(rows.offsets[indices], lengths)], np.concatenate(([0], np.cumsum(lengths))))
+    return of_lengths(rows.values[_ranges(rows.offsets[indices], lengths)], lengths)
 
 
 def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -14,10 +14,8 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, BaseEstimator, Inter
 from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product
-from sklearn_hashnlp.sentences._ngram_design import NgramDictionary
-from sklearn_hashnlp.sentences._paragraphs import read_texts
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER
-from sklearn_hashnlp.sentences._ridge import multiply, ridge_regression
+from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, multiply, ridge_regression
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, read_texts
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 
 _STEPS = 30  # of conjugate gradients; the loss on other texts hardly changes after 20
@@ -224,8 +222,6 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
@@ -258,12 +254,10 @@ def _check_vectors(y: Any, n_texts: int, *, caller: str) -> NDArray[np.floating]
     return vectors
 
 
+# With n_components the targets are principal components, and the offset is zero: cosine similarities of centered
+# vectors agree better with human judgements. Without, they are the vectors themselves, and the offset is their mean.
 def center(vectors: NDArray[np.floating], n_components: int | None) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the targets of unit vectors, without their mean, and the offset that is added to predictions.
-
-    With ``n_components`` the targets are principal components, and the offset is zero: cosine similarities of centered
-    vectors agree better with human judgements. Without, they are the vectors themselves, and the offset is their mean.
-    """
+    """Return the targets of unit vectors, without their mean, and the offset that is added to predictions."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     scales = 1 / np.where(lengths > 0, lengths, 1)
     blocks = [slice(start, start + _ROW_BLOCK) for start in range(0, len(vectors), _ROW_BLOCK)]

@@ -1,10 +1,11 @@
-"""A trained sentence encoder: its vectors, and its state as values and arrays."""
+"""A trained sentence encoder: its vectors, its state as values and arrays, its score, and its checkpoints."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from functools import partial
-from numbers import Real
+from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,24 @@ from sklearn_hashnlp._threads import effective_n_jobs, map_in_order
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn._sentence_network import ContextWeight, SentenceNetwork
 from sklearn_hashnlp.nn._word_batch import WordVectors
+from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.sentences._batches import pad_sentences, take_rows
-from sklearn_hashnlp.sentences._net import SentenceNet, net_from_state
-from sklearn_hashnlp.sentences._paragraphs import truncate_words
+from sklearn_hashnlp.sentences._net import SentenceNet, TrainingState, as_network, as_objectives, net_from_state
 from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
-from sklearn_hashnlp.sentences._training import TrainingState
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
 _WORDS_AT_ONCE = 2**12  # embedded
 _BATCH_WORDS = 2**14  # with the padding: many words of a batch are the same, and memory is bounded
+
+# Parameters that may change after an interruption: they do not affect the weights, since seeds have been drawn.
+_FREE = {
+    *("callbacks", "checkpoint_dir", "checkpoint_every", "device", "n_jobs", "random_state", "resume", "scoring"),
+    *("sentence_splitter", "verbose"),
+}
+_BUNDLES = {"network": as_network, "objectives": as_objectives}
 
 
 class FittedSentenceEncoder(SentenceVectors, FittedNet):
@@ -49,9 +56,7 @@ class FittedSentenceEncoder(SentenceVectors, FittedNet):
 
         def encode(words: list[str], rows: Ragged) -> NDArray[np.float32]:
             with plain_torch(torch.device(self.net_.device).type):
-                return encode_sentences(
-                    self.net_, self._reader, words, rows, weight, max_words=self.max_words, n_jobs=self.n_jobs
-                )
+                return encode_sentences(self.net_, self._reader, words, rows, weight, n_jobs=self.n_jobs)
 
         return encode
 
@@ -133,22 +138,25 @@ def encode_sentences(
     rows: Ragged,  # (n_sentences,): of word ids
     context_weight: ContextWeight,
     *,
-    max_words: int,
     n_jobs: int | None,
 ) -> NDArray[np.float32]:
     """Compute sentence vectors, in batches of similar length."""
-    network = net.module_.network
+    network, device = net.module_.network, torch.device(net.device)
     vectors = np.zeros((len(rows.offsets) - 1, network.dim), dtype=np.float32)
     if not words:
         return vectors
-    rows = truncate_words(rows, max_words)
-    device = torch.device(net.device)
     n_threads = effective_n_jobs(n_jobs) if device.type == "cpu" else 1
-    word_vectors = _embed_words(network, reader, words, device, n_threads)
+    word_vectors, weights = _embed_words(network, reader, words, device, n_threads), reader.frequencies.weights(words)
     lengths = np.diff(rows.offsets)
     order = np.argsort(lengths, kind="stable")
     batches = _split_batches(order[np.searchsorted(lengths[order], 1) :], lengths)
-    encode = partial(_encode_batch, network, word_vectors, rows, reader.weights(words), device, context_weight)
+
+    def encode(batch: NDArray[np.int64]) -> NDArray[np.float32]:
+        with plain_torch(device.type), torch.inference_mode():
+            ids, word_weights = (tensor.to(device) for tensor in pad_sentences(take_rows(rows, batch), weights))
+            encoded = network.embed_sentences(word_vectors, ids, word_weights, context_weight)
+            return np.asarray(encoded.float().cpu().numpy())
+
     for batch, batch_vectors in zip(batches, map_in_order(encode, batches, n_threads), strict=True):
         vectors[batch] = batch_vectors
     return vectors
@@ -183,17 +191,60 @@ def _split_batches(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list
     return batches
 
 
-def _encode_batch(
-    network: SentenceNetwork,
-    word_vectors: WordVectors,
-    rows: Ragged,
-    weights: NDArray[np.float32],
-    device: torch.device,
-    context_weight: ContextWeight,
-    indices: NDArray[np.int64],
-) -> NDArray[np.float32]:
-    with plain_torch(device.type), torch.inference_mode():
-        words, word_weights = (tensor.to(device) for tensor in pad_sentences(take_rows(rows, indices), weights))
-        vectors = network.embed_sentences(word_vectors, words, word_weights, context_weight)
-        encoded: NDArray[np.float32] = vectors.float().cpu().numpy()
-    return encoded
+def score_of(estimator: Any) -> float:
+    """Return the validation score of an encoder."""
+    score = estimator.scoring(estimator)
+    try:
+        return float(score)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{type(estimator).__name__}: scoring must return a number, higher is better; got {score!r:.60} "
+            f"({type(score).__name__})."
+        ) from error
+
+
+def check_free(estimator: Any) -> None:
+    """Check that no model is overwritten."""
+    folder = Path(estimator.checkpoint_dir)
+    if folder.is_file():
+        raise FileExistsError(
+            f"{type(estimator).__name__}: checkpoint_dir={os.fspath(folder)!r} is a file. Give a folder."
+        )
+    if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
+        raise ValueError(
+            f"{type(estimator).__name__}: checkpoint_dir={os.fspath(folder)!r} is not empty. Set resume=True to resume "
+            "the training in it, or give another folder, or delete it."
+        )
+
+
+def read_checkpoint(estimator: Any) -> Any:
+    """Load the training in a folder."""
+    name, folder = type(estimator).__name__, Path(estimator.checkpoint_dir)
+    try:
+        model = load_model(folder)
+    except FileNotFoundError:
+        return None
+    if type(model) is not type(estimator):
+        raise ValueError(f"{name}: checkpoint_dir={os.fspath(folder)!r} has a {type(model).__name__}.")
+    wanted, free = estimator.get_params(deep=False), _FREE
+    if isinstance(wanted["random_state"], Integral) and model.random_state is not None:
+        free = _FREE - {"random_state"}  # a different seed asks for a different encoder
+    for parameter, value in model.get_params(deep=False).items():
+        if parameter not in free and _plain(parameter, value) != _plain(parameter, wanted[parameter]):
+            raise ValueError(
+                f"{name} cannot resume the training in checkpoint_dir={os.fspath(folder)!r}: its {parameter} is "
+                f"{value!r} and not {wanted[parameter]!r}. Set it back, or give another folder."
+            )
+    if estimator.device not in ("auto", model.net_.device):
+        raise ValueError(
+            f"{name}(device={estimator.device!r}) cannot resume a training that is on {model.net_.device!r}. Set "
+            f"device={model.net_.device!r}, or give another folder."
+        )
+    return model
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return the value of a parameter with lists for tuples, and a bundle as its fields."""
+    if name in _BUNDLES:
+        return {field: _plain(field, own) for field, own in _BUNDLES[name](value).get_params().items()}
+    return list(value) if isinstance(value, tuple) else value

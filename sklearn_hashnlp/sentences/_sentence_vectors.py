@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from sklearn_hashnlp._sklearn import ArrayTransformerMixin
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences._batches import take_rows
-from sklearn_hashnlp.sentences._paragraphs import truncate_words, warn_of_truncation
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, truncate_words, warn_of_truncation
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
 from sklearn_hashnlp.text._word_projections import encode_words
 
@@ -163,6 +162,12 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  
         if (np.abs(norms - 1) > 1e-5).any():
             vectors = vectors / norms[:, None]
         return vectors
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
 
 
 def _nearest(

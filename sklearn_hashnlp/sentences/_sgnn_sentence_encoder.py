@@ -15,25 +15,31 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_contex
 from sklearn_hashnlp.nn._sgnn_transformer import Init
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._bundles import Network, Objectives, as_network, as_objectives, first_and_last
-from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder
+from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder, check_free, read_checkpoint, score_of
 from sklearn_hashnlp.sentences._net import (
     EpochsOfParagraphs,
-    make_sentence_net,
-    sentence_architecture,
-    sentence_objective,
-)
-from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, CachedProjections, SentenceReader, WordFrequencies
-from sklearn_hashnlp.sentences._training import (
+    Network,
+    Objectives,
     RecordTraining,
+    SentenceObjective,
     TrainingState,
     WarmUpAndDecay,
-    check_free,
+    as_network,
+    as_objectives,
+    first_and_last,
     load_trained_weights,
-    read_checkpoint,
-    score_of,
+    make_sentence_net,
+    sentence_architecture,
     take_step_logs,
+)
+from sklearn_hashnlp.sentences._reader import (
+    WORD_SPLITTER,
+    CachedProjections,
+    Paragraphs,
+    SentenceReader,
+    WordFrequencies,
+    read_paragraphs,
+    warn_of_single_sentences,
 )
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
@@ -272,19 +278,15 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     def report(cls) -> Self:
         """Return an encoder with the network and training of the report that it is based on.
 
-        The report [1]_ trained a Transformer alone: 6 layers of width 512 with 8 heads and maximum pooling, from random
-        weights, on projections of character 1- to 3-grams, with the loss :class:`~sklearn_hashnlp.nn.SimilarityBXENT`.
-        It does not give a learning rate. On a CPU the training takes days: set ``device="cuda"``.
+        The report (Chevalier, 2019) trained a Transformer alone: 6 layers of width 512 with 8 heads and maximum
+        pooling, from random weights, on projections of character 1- to 3-grams, with the loss
+        :class:`~sklearn_hashnlp.nn.SimilarityBXENT`. It does not give a learning rate. On a CPU the training takes
+        days: set ``device="cuda"``.
 
         Returns
         -------
         SGNNSentenceEncoder
             A new encoder, not fitted.
-
-        References
-        ----------
-        .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
-               SimilarityBXENT. Université Laval, IFT-7022.
 
         Examples
         --------
@@ -445,7 +447,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 reader,
                 projections,
                 word_steps=int(self.word_steps),
-                n_components_removed="auto" if self.n_components_removed == "auto" else int(self.n_components_removed),
+                n_components_removed=self.n_components_removed,
                 seed=seeds.split,
                 verbose=int(self.verbose),
             )
@@ -487,7 +489,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             return self if streams else self._finished()
         n_before = len(net.history)
         seed = self._seeds.of_order(n_before) if streams else self._seeds.order
-        weights = self._reader.weights(paragraphs.words)
+        weights = self._reader.frequencies.weights(paragraphs.words)
 
         def make_batches(epoch: int, first: int) -> ParagraphBatches:
             return ParagraphBatches(
@@ -518,8 +520,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             epoch=state.epoch,
             first=state.batch,
         )
-        objective = sentence_objective(as_objectives(self.objectives), seed)
-        if not streams and (objective.sentence.start or objective.sentence.end):
+        objectives = as_objectives(self.objectives)
+        if not streams and any(first_and_last(objectives.sentence_weight)):
             warn_of_single_sentences(paragraphs, caller=type(self).__name__)
         settings, every = take_step_logs(TrainingSettings.of(self, seed=seed), self.log_)
         scoring = None if self.scoring is None else score
@@ -534,7 +536,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 None,
                 settings.single_epoch() if streams else settings,
                 optimizer=net.optimizer_,
-                loss=objective,
+                loss=SentenceObjective(objectives, seed),
                 first_callbacks=callbacks,
                 resumed=Resumed(n_before - state.epoch),
             )
@@ -562,10 +564,3 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         model._share_state(self)
         trains_on = self._training_state is not None or bool(self.net_.optimizer_.state)
         save_model(model, self.checkpoint_dir, training_state=trains_on)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = False
-        return tags

@@ -17,8 +17,7 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
 from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
-from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader
+from sklearn_hashnlp.sentences._reader import CachedProjections, Paragraphs, SentenceReader
 
 _MAX_WORDS = 100_000  # the most frequent words are fitted
 _WORD_BLOCK = 2**13  # words projected at once
@@ -50,7 +49,7 @@ def pretrain(
     verbose: int = 0,
 ) -> None:
     """Fit the word vectors of a network, and set the principal components that it removes."""
-    weights = reader.weights(paragraphs.words)
+    weights = reader.frequencies.weights(paragraphs.words)
     if network.transformer is not None and word_steps:
         word_ids, targets, counts = ppmi_vectors(paragraphs, n_components=network.transformer.embedding_dim, seed=seed)
         most_frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_WORDS])

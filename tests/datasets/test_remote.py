@@ -24,8 +24,8 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 BOTH = {"ag_news_csv/train.csv": "1,a\n", "ag_news_csv/test.csv": "2,b\n"}
 
 
-def remote(server: Server, sha256: str | None = SHA256) -> RemoteFile:
-    return RemoteFile("file.bin", f"{server.address}/file.bin", sha256)
+def remote(server: Server) -> RemoteFile:
+    return RemoteFile("file.bin", f"{server.address}/file.bin", SHA256)
 
 
 def test_a_file_is_downloaded_whole_and_once(server: Server, tmp_path: Path) -> None:
@@ -42,31 +42,6 @@ def test_a_file_is_downloaded_whole_and_once(server: Server, tmp_path: Path) -> 
     assert server.requests == ["/file.bin"]
 
 
-def test_the_sha256_of_the_first_download_is_recorded_and_checked_later(server: Server, tmp_path: Path) -> None:
-    server.serve(CONTENT)
-    path = fetch_remote(remote(server, None), tmp_path)
-    record = tmp_path / "file.bin.sha256"
-    assert record.read_text() == f"{SHA256}  file.bin\n"
-    path.unlink()
-    assert fetch_remote(remote(server, None), tmp_path).read_bytes() == CONTENT  # the same file again
-    path.unlink()
-    server.serve(CONTENT + b"!")
-    with pytest.raises(ValueError, match="is not the expected one") as caught:
-        fetch_remote(remote(server, None), tmp_path)
-    for part in (SHA256, hashlib.sha256(CONTENT + b"!").hexdigest(), str(record), server.address):
-        assert part in str(caught.value)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file.bin.sha256"]
-    record.unlink()  # as the message says
-    assert fetch_remote(remote(server, None), tmp_path).read_bytes() == CONTENT + b"!"
-
-
-def test_a_damaged_record_is_an_error(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "file.bin").write_bytes(CONTENT)
-    (tmp_path / "file.bin.sha256").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"file\.bin\.sha256 is damaged: expected a SHA-256"):
-        fetch_remote(remote(server, None), tmp_path)
-
-
 def test_a_file_with_another_sha256_than_the_published_one_is_refused(server: Server, tmp_path: Path) -> None:
     server.serve(CONTENT[::-1])
     with pytest.raises(ValueError, match=rf"The file from http.* expected {SHA256} \(published\).*It was not kept"):
@@ -81,7 +56,7 @@ def test_a_file_with_another_sha256_than_the_published_one_is_refused(server: Se
 def test_a_connection_closed_early_leaves_no_file(server: Server, tmp_path: Path) -> None:
     server.serve(CONTENT[:1000], length=len(CONTENT))
     with pytest.raises(ConnectionError, match=r"closed after 1,000 of 3,072,000 bytes\. Try again\."):
-        fetch_remote(remote(server, None), tmp_path)
+        fetch_remote(remote(server), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -124,7 +99,7 @@ def test_a_silent_server_times_out(server: Server, tmp_path: Path, monkeypatch: 
 def test_a_web_page_instead_of_the_file_is_an_error(server: Server, tmp_path: Path, page: bytes) -> None:
     server.serve(page)
     with pytest.raises(ValueError, match="returned a web page instead of the file"):
-        fetch_remote(remote(server, None), tmp_path)
+        fetch_remote(remote(server), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -153,7 +128,7 @@ def test_redirects_to_other_schemes_are_refused(server: Server, tmp_path: Path, 
     with pytest.raises(
         (ValueError, ConnectionError), match=r"redirects to .*, which is refused|answered 302|not allowed"
     ):
-        fetch_remote(remote(server, None), tmp_path)
+        fetch_remote(remote(server), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,23 +18,17 @@ class BigramModel(BaseLanguageModel):
         vocabulary: dict[str, int] | None = None,
         max_features: int | None = None,
         min_count: int = 1,
+        special_tokens: tuple[str, str, str] = ("<s>", "</s>", "<unk>"),
     ) -> None:
         self.alpha = alpha
         self.vocabulary = vocabulary
         self.max_features = max_features
         self.min_count = min_count
+        self.special_tokens = special_tokens
 
     def fit(self, X: Any, y: Any = None) -> BigramModel:
-        name = type(self).__name__
-        corpus = read_training_corpus(X, order=2, caller=name)
-        tokenizer = build_tokenizer(
-            corpus,
-            order=2,
-            vocabulary=self.vocabulary,
-            max_words=self.max_features,
-            min_count=self.min_count,
-            caller=name,
-        )
+        corpus = read_training_corpus(X, order=2, caller=type(self).__name__)
+        tokenizer = build_tokenizer(self, corpus, order=2)
         windows = tokenizer.windows(corpus)
         contexts, words = windows.take(np.arange(len(windows)))
         counts = np.full((len(tokenizer.vocabulary), tokenizer.vocabulary.n_classes), self.alpha)

@@ -11,7 +11,8 @@ import pytest
 from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer
 from sklearn_hashnlp.language._vocabulary import vocabulary_from_dict
 from sklearn_hashnlp.language._windows import EncodedWindows, read_corpus
-from tests.language.tokenizers import ENCODERS, contexts_of, make_tokenizer, spelled
+from tests.language.bigram_model import BigramModel
+from tests.language.tokenizers import ENCODERS, contexts_of, encode, make_tokenizer, spelled
 
 
 @pytest.mark.parametrize("word_encoder", [None, *ENCODERS])
@@ -20,25 +21,25 @@ def test_special_tokens_within_a_sentence_are_unknown_words(word_encoder):
     special, plain = tokenizer.read(["I <s> a </s> day"]), tokenizer.read(["I <unk> a <unk> day"])
     assert contexts_of(special) == contexts_of(plain)
     assert special.targets.tolist() == plain.targets.tolist()
-    expected = tokenizer.contexts(["I <unk> day", "<unk> I"]).tolist()
-    assert tokenizer.contexts(["I <s> day", "</s> I"]).tolist() == expected
+    expected = encode(tokenizer, ["I <unk> day", "<unk> I"]).tolist()
+    assert encode(tokenizer, ["I <s> day", "</s> I"]).tolist() == expected
 
 
 def test_contexts_are_padded_ids():
-    contexts = make_tokenizer(order=4).contexts(["I have a dream", "one", [], "zebra day"])
+    contexts = encode(make_tokenizer(order=4), ["I have a dream", "one", [], "zebra day"])
     assert contexts.tolist() == [[1, 2, 3], [9, 9, 5], [9, 9, 9], [9, 8, 6]]
     with pytest.raises(TypeError, match="a list of contexts, got a single str"):
-        make_tokenizer().contexts("I have")
+        encode(make_tokenizer(), "I have")
 
 
 @pytest.mark.parametrize("word_encoder", ENCODERS)
 def test_contexts_are_padded_codes(word_encoder):
     tokenizer = make_tokenizer(order=3, word_encoder=word_encoder)
-    contexts = tokenizer.contexts(["zebra", [], "a zebra zebu"])
+    contexts = encode(tokenizer, ["zebra", [], "a zebra zebu"])
     start, zebra, zebu = word_encoder.encode(["<s>", "zebra", "zebu"]).tolist()
     assert contexts.tolist() == [[start, zebra], [start, start], [zebra, zebu]]
     assert contexts.dtype == np.int64
-    assert len(tokenizer.contexts([])) == 0
+    assert len(encode(tokenizer, [])) == 0
 
 
 def test_windows_of_the_users_ids():
@@ -63,12 +64,12 @@ def test_windows_of_the_users_ids():
 def test_words_are_learned_from_training_sentences_alone():
     corpus = read_corpus(["a b", "c", "a"], order=2, caller="Model")
     validation = np.array([False, True, False])
-    assert build_tokenizer(corpus, order=2, caller="Model").vocabulary.words == ["</s>", "a", "b", "c", "<unk>", "<s>"]
-    words = build_tokenizer(corpus, order=2, validation=validation, caller="Model").vocabulary.words
+    assert build_tokenizer(BigramModel(), corpus, order=2).vocabulary.words == ["</s>", "a", "b", "c", "<unk>", "<s>"]
+    words = build_tokenizer(BigramModel(), corpus, order=2, validation=validation).vocabulary.words
     assert words == ["</s>", "a", "b", "<unk>", "<s>"]
     ids = read_corpus(lambda: iter([(0, 1)]), order=2, caller="Model")
-    with pytest.raises(ValueError, match="Model got word ids from its reader and does not know the words"):
-        build_tokenizer(ids, order=2, caller="Model")
+    with pytest.raises(ValueError, match="BigramModel got word ids from its reader and does not know the words"):
+        build_tokenizer(BigramModel(), ids, order=2)
 
 
 @pytest.mark.parametrize("wrong", [-1, 10**19, 1.5, True, None])

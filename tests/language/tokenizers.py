@@ -19,6 +19,10 @@ def make_tokenizer(order=5, padding="full", word_encoder=None, id_map=None, voca
     return Tokenizer(vocabulary, id_map, order, padding, word_encoder, "Model", far)
 
 
+def encode(tokenizer: Tokenizer, contexts) -> np.ndarray:
+    return tokenizer.encode_contexts(tokenizer.read_contexts(contexts, keep_end=tokenizer.far.across_sentences))
+
+
 def contexts_of(windows: WordWindows):
     return windows.take(np.arange(len(windows)))[0].tolist()
 

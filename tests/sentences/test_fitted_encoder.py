@@ -7,16 +7,18 @@ import torch
 from sklearn_hashnlp.sentences import _fitted_encoder
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
-from sklearn_hashnlp.sentences._reader import CachedProjections
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, CachedProjections, truncate_words
+from sklearn_hashnlp.text._word_projections import encode_words
 from tests.sentence_texts import PARAGRAPHS, QUERIES, fitted
 
 ENCODER = fitted()
 TEXTS = [*QUERIES, *PARAGRAPHS[:14]]
-WORDS, ROWS = ENCODER._reader.word_ids(TEXTS, first=0, caller="Me")
+WORDS, ROWS = encode_words(TEXTS, first=0, featurizer=WORD_SPLITTER, caller="Me")
 
 
 def encode(max_words=100, n_jobs=1, words=WORDS, rows=ROWS):
-    return encode_sentences(ENCODER.net_, ENCODER._reader, words, rows, "auto", max_words=max_words, n_jobs=n_jobs)
+    rows = truncate_words(rows, max_words)
+    return encode_sentences(ENCODER.net_, ENCODER._reader, words, rows, "auto", n_jobs=n_jobs)
 
 
 @cache
@@ -28,7 +30,7 @@ def encode_one_by_one(max_words):
         row = row._replace(values=row.values[:max_words], offsets=np.minimum(row.offsets, max_words))
         if text:
             with torch.inference_mode():
-                batch = make_word_batch(row, reader.weights(WORDS), projections)
+                batch = make_word_batch(row, reader.frequencies.weights(WORDS), projections)
                 vectors[index] = ENCODER.net_.module_(batch)[0].numpy()
     return vectors
 

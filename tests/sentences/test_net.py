@@ -3,8 +3,7 @@ import time
 import torch
 
 from sklearn_hashnlp.sentences._batches import ParagraphBatch
-from sklearn_hashnlp.sentences._net import EpochsOfParagraphs
-from sklearn_hashnlp.sentences._training import TrainingState, load_trained_weights, trained_weights
+from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, TrainingState, load_trained_weights, trained_weights
 from tests.sentence_texts import PARAGRAPHS, make
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences._ngram_design import NgramDictionary, character_fingerprints, distinct
-from sklearn_hashnlp.sentences._paragraphs import read_texts
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER
+from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, character_fingerprints, distinct
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, read_texts
 
 TEXTS = [
     "The cat sat on the mat.",

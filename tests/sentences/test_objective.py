@@ -9,8 +9,7 @@ from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SGNNTransformer
 from sklearn_hashnlp.nn._sentence_network import SentenceModule, SentenceNetwork
 from sklearn_hashnlp.sentences import Objectives
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._bundles import SentenceLoss, first_and_last
-from sklearn_hashnlp.sentences._net import LinearSchedule, SentenceObjective, sentence_objective
+from sklearn_hashnlp.sentences._net import SentenceLoss, SentenceObjective
 from sklearn_hashnlp.sentences._reader import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.sentence_texts import LISTS, read
@@ -38,8 +37,7 @@ def module_of(share=0.5, seed=0, *, masked=True):
 
 
 def objective(sentence=0.0, word=0.0, masked=0.0, loss="infonce", seed=5):
-    weights = (LinearSchedule(*first_and_last(weight)) for weight in (sentence, word, masked))
-    return SentenceObjective(loss, 0.5, *weights, seed=seed)
+    return SentenceObjective(Objectives(loss, 0.5, sentence, word, masked), seed)
 
 
 def compute(module, progress=0.5, batch=BATCH, epoch=0, **weights):
@@ -47,10 +45,10 @@ def compute(module, progress=0.5, batch=BATCH, epoch=0, **weights):
 
 
 def test_weights_change_linearly():
-    schedule = LinearSchedule(2.0, 0.5)
-    assert [schedule.at(progress) for progress in (0.0, 0.5, 1.0)] == [2.0, 1.25, 0.5]
-    assert [LinearSchedule(0.0, 1.0).at(progress) for progress in (0.0, 0.25, 1.0)] == [0.0, 0.25, 1.0]
-    assert {LinearSchedule(0.3, 0.3).at(progress) for progress in (0.0, 0.7, 1.0)} == {0.3}
+    some = objective(sentence=(2.0, 0.5), word=[0, np.float32(1)], masked=0.3)
+    assert [some.weight("sentence", progress) for progress in (0.0, 0.5, 1.0)] == [2.0, 1.25, 0.5]
+    assert [some.weight("word", progress) for progress in (0.0, 0.25, 1.0)] == [0.0, 0.25, 1.0]
+    assert {some.weight("masked", progress) for progress in (0.0, 0.7, 1.0)} == {0.3}
 
 
 @pytest.mark.parametrize("loss", get_args(SentenceLoss))
@@ -108,10 +106,3 @@ def test_the_sample_of_words_is_bounded(monkeypatch):
     monkeypatch.setattr("sklearn_hashnlp.sentences._net._MAX_WORDS", 5)
     words, blocks = objective()._sample_words(BATCH, 0)
     assert len(words) == len(blocks) == len(set(words.tolist())) == 5
-
-
-def test_numbers_and_pairs_become_schedules():
-    assert (first_and_last(0.5), first_and_last([1, 0])) == ((0.5, 0.5), (1, 0))
-    objectives = Objectives("bxent", 0.1, 2, (0, 1), [np.float32(0.5), 0])
-    schedules = LinearSchedule(2.0, 2.0), LinearSchedule(0.0, 1.0), LinearSchedule(0.5, 0.0)
-    assert sentence_objective(objectives, 7) == SentenceObjective("bxent", 0.1, *schedules, 7)

@@ -9,9 +9,9 @@ from sklearn.utils import murmurhash3_32
 
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences import _reader
-from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-from sklearn_hashnlp.sentences._reader import N_COUNTERS, CachedProjections, SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences._reader import N_COUNTERS, CachedProjections, Paragraphs, SentenceReader, WordFrequencies
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
+from sklearn_hashnlp.text._word_projections import encode_words
 from tests.oracles.sentences import unit_rows, word_weight
 from tests.sentence_texts import LISTS, read
 
@@ -33,7 +33,7 @@ def counter(word, n_counters=N_COUNTERS):
 
 
 def test_texts_become_lowercase_words_and_punctuation():
-    words, rows = READER.word_ids(["Bar, carn!", "", "CARN bar"], first=0, caller="Me")
+    words, rows = encode_words(["Bar, carn!", "", "CARN bar"], first=0, featurizer=READER.featurizer, caller="Me")
     assert words == ["bar", ",", "carn", "!"]
     assert rows.values.tolist() == [0, 1, 2, 3, 2, 0]
     assert rows.offsets.tolist() == [0, 4, 4, 6]
@@ -53,7 +53,7 @@ def test_a_reader_is_restored_from_its_state():
     restored = SentenceReader.from_state(json.loads(json.dumps(values)), arrays)
     words = ["bar", "carn", "never", "?"]
     assert (restored.n_projections, restored.n_bits, restored.ngram_range, restored.seed) == (6, 8, (2, 5), 3)
-    assert restored.weights(words).tobytes() == READER.weights(words).tobytes()
+    assert restored.frequencies.weights(words).tobytes() == READER.frequencies.weights(words).tobytes()
     assert np.array_equal(restored.frequencies.counts, READER.frequencies.counts)
     assert len(arrays["slots"]) == len(arrays["counts"]) < 100
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
-from sklearn_hashnlp.sentences._ridge import Design, ridge_regression
+from sklearn_hashnlp.sentences._ngram_regression import Design, ridge_regression
 
 RNG = np.random.default_rng(0)
 OUTER, INNER, DIRECT = (

@@ -54,7 +54,7 @@ FITTED = {"linear.weight", "tables.tables.weight"}
 def test_word_vectors_are_fitted_and_components_set():
     network, changed, (reader, projections) = run_pretraining()
     assert changed == {*FITTED, "common"}
-    weights = reader.weights(READ.words)
+    weights = reader.frequencies.weights(READ.words)
     expected = principal_components(network, READ.sentences, weights, projections, 3)
     assert torch.equal(network.common, expected)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import Search
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, is_stdin, line_batches
+from sklearn_hashnlp.datasets._lines import check_is_file, read_lines
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
@@ -67,20 +68,13 @@ def no_sentences(file: Path | None) -> str:
 
 def check_sentences(path: Path) -> None:
     """Raise an error for a file without sentences, before torch is loaded."""
-    from sklearn_hashnlp.datasets._lines import read_lines
-
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a text file with one sentence per line.")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist.")
+    check_is_file(path, "a text file with one sentence per line")
     if path.is_file() and not any(not line.isspace() for line in read_lines(path)):
         raise ValueError(no_sentences(path))
 
 
 def sentence_reader(path: Path, *, lowercase: bool = False) -> Callable[[], Iterator[str]]:
     """Return a function that reads the sentences of a file, for every epoch anew."""
-    from sklearn_hashnlp.datasets._lines import read_lines
-
     return lambda: (line.lower() if lowercase else line for line in read_lines(path) if not line.isspace())
 
 
@@ -126,8 +120,8 @@ def predict_words(model: BaseLanguageModel, contexts: Sequence[str | list[str]],
     from sklearn_hashnlp.language._neural import NeuralLanguageModel
 
     if isinstance(model, NeuralLanguageModel):
-        words = model.predict(contexts, search.value)
-    elif search is Search.exact:
+        words = model.predict(contexts, search)
+    elif search == "exact":
         words = model.predict(contexts)
     else:
         raise ValueError(f"--search greedy follows the tree of an HsigmoidLanguageModel, not {type(model).__name__}.")

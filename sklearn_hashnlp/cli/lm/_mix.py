@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder
-from sklearn_hashnlp.cli._screen import Screen, command_name, plain_table
+from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import InterpolatedLanguageModel
@@ -107,5 +106,5 @@ def _show_results(
     table.add_row("mixture", "", f"{perplexity:.2f}", style="bold")
     report = {"model": str(folder), "models": rows, "valid_perplexity": perplexity}
     screen.result(report, [table, f"Saved in {folder}"], f"{perplexity:.4f}")
-    command = f"{command_name()} lm score --model {shlex.quote(str(folder))} FILE --perplexity"
-    screen.next_step("compute its perplexity on test sentences", command)
+    command = "{hashnlp} lm score --model {path} FILE --perplexity"
+    screen.next_step("compute its perplexity on test sentences", command, path=folder)

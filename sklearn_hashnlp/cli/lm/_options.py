@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-
-class Search(StrEnum):
-    """Search for the most probable word."""
-
-    exact = "exact"
-    greedy = "greedy"
-
+Search: TypeAlias = Literal["exact", "greedy"]
 
 SentenceFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="Sentences, one per line, UTF-8; also .gz, .bz2, .xz, .zip.")
@@ -54,5 +47,5 @@ WordSearch = Annotated[
 
 def check_search(search: Search, top: int | None) -> None:
     """Raise an error for multiple words of a greedy search."""
-    if top is not None and search is Search.greedy:
+    if top is not None and search == "greedy":
         raise typer.BadParameter("--top uses exact search; remove --search greedy.")

@@ -12,7 +12,7 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._loading import opened, predict_words
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Prompts, Search, WordSearch, check_search
+from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Prompts, WordSearch, check_search
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
@@ -45,17 +45,17 @@ def predict(
         int | None, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most probable words.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each word.")] = False,
-    search: WordSearch = Search.exact,
+    search: WordSearch = "exact",
 ) -> None:
     """Predict next words; the parameters are the options of the command."""
     check_search(search, top)
-    if search is Search.greedy and (proba or screen.as_json):
+    if search == "greedy" and (proba or screen.as_json):
         raise typer.BadParameter("probabilities need exact search; remove --search greedy.")
     with opened(screen, model, file, action="Predicting", unit="beginning of a sentence") as opened_lines:
         language_model, lowercase, batches = opened_lines
         for lines in batches:
             contexts = [lowercase(line) for line in lines]
-            if search is Search.greedy:
+            if search == "greedy":
                 sys.stdout.writelines(f"{word}\n" for word in predict_words(language_model, contexts, search))
             else:
                 sys.stdout.writelines(_output_lines(language_model, contexts, top, proba=proba, as_json=screen.as_json))

@@ -110,8 +110,7 @@ def _output_lines(model: BaseLanguageModel, lowercase: Lowercase, lines: list[st
     scores = iter(model.score_samples(sentences).tolist() if sentences else [])
     for line in lines:
         value = next(scores) if line.strip() else math.nan
-        if as_json:
-            # JSON has no NaN.
+        if as_json:  # which has no NaN
             yield json.dumps({"log_probability": None if math.isnan(value) else value, "sentence": line}) + "\n"
         else:
             yield f"{value:.4f}\t{line}\n" if line.strip() else "\n"

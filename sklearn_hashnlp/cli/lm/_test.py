@@ -53,7 +53,7 @@ def evaluate(
     every_word: Annotated[
         bool, typer.Option("--every-word", help="Predict every word of each line, not only the last.")
     ] = False,
-    search: WordSearch = Search.exact,
+    search: WordSearch = "exact",
     top: Annotated[
         int | None,
         typer.Option(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, OptionGroup
-from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
-from sklearn_hashnlp.cli._screen import Screen, bold, command_name, counted
+from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
+from sklearn_hashnlp.cli._screen import Screen, bold, counted
 from sklearn_hashnlp.cli.lm._options import SentenceFile
 
 if TYPE_CHECKING:
@@ -55,13 +53,6 @@ also saved after every epoch, and after an interruption the same command with --
 """
 
 
-class ModelType(StrEnum):
-    """Kind of language model."""
-
-    network = "network"
-    kneser_ney = "kneser-ney"
-
-
 @dataclass(frozen=True)
 class LanguageOptions(OptionGroup):
     """The options of the command that no other has."""
@@ -70,8 +61,9 @@ class LanguageOptions(OptionGroup):
         Path | None, typer.Option(metavar="FILE", help="Validation sentences, scored after every epoch.")
     ] = None
     model_type: Annotated[
-        ModelType, typer.Option(help="network: a neural network. kneser-ney: n-gram counts, in seconds.")
-    ] = ModelType.network
+        Literal["network", "kneser-ney"],
+        typer.Option(help="network: a neural network. kneser-ney: n-gram counts, in seconds."),
+    ] = "network"
     order: Annotated[int, typer.Option(min=2, help="Length of the n-grams: context words and predicted word.")] = 5
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Lowercase the sentences; the other commands then do so, too.")
@@ -135,7 +127,7 @@ def train(
     parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
 ) -> None:
     """Train a language model; the parameters are the options of the command."""
-    counts = options.model_type is ModelType.kneser_ney
+    counts = options.model_type == "kneser-ney"
     if counts:
         training.refuse("--model-type kneser-ney", **options.of_networks)
     if options.arpa is not None and not counts:
@@ -143,7 +135,18 @@ def train(
     from sklearn_hashnlp.cli.lm._loading import check_sentences
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-    language_model = _new_counts(options, training) if counts else _new_network(options, training)
+    language_model: Any
+    if counts:
+        from sklearn_hashnlp.language import KneserNeyLanguageModel
+
+        language_model = KneserNeyLanguageModel(order=options.order)
+        set_parameters(language_model, training.settings or [], {})
+    else:
+        from sklearn_hashnlp.language import HsigmoidLanguageModel
+
+        language_model = HsigmoidLanguageModel(order=options.order, resume=options.resume)
+        folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
+        training.configure(language_model, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks())
     check_parameters(language_model)
     check_sentences(data)
     if options.valid is not None:
@@ -153,24 +156,6 @@ def train(
         _train_counts(screen, language_model, data, model, options)
     else:
         _train_network(screen, language_model, data, model, options)
-
-
-def _new_counts(options: LanguageOptions, training: Training) -> KneserNeyLanguageModel:
-    from sklearn_hashnlp.cli._parameters import set_parameters
-    from sklearn_hashnlp.language import KneserNeyLanguageModel
-
-    model = KneserNeyLanguageModel(order=options.order)
-    set_parameters(model, training.settings or [], {})
-    return model
-
-
-def _new_network(options: LanguageOptions, training: Training) -> HsigmoidLanguageModel:
-    from sklearn_hashnlp.language import HsigmoidLanguageModel
-
-    model = HsigmoidLanguageModel(order=options.order, resume=options.resume, callbacks=options.callbacks())
-    folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
-    training.configure(model, _bundles(), checkpoint_dir=folder)
-    return model
 
 
 def _train_network(
@@ -272,6 +257,5 @@ def _train_counts(
 
 
 def _suggest(screen: Screen, model: Path) -> None:
-    command, folder = f"{command_name()} lm", shlex.quote(str(model))
-    samples, scores = f"{command} sample --model {folder} --samples 5", f"{command} score --model {folder} FILE"
-    screen.next_step("generate sentences, or score some", samples, scores)
+    samples, scores = "{hashnlp} lm sample --model {path} --samples 5", "{hashnlp} lm score --model {path} FILE"
+    screen.next_step("generate sentences, or score some", samples, scores, path=model)

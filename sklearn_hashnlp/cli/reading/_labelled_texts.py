@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sklearn_hashnlp.cli._options import Errors, LabelledOptions
+from sklearn_hashnlp.cli._options import LabelledOptions
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._text_formats import SkippedRows
 
@@ -60,14 +60,13 @@ def open_labelled(
         options.label_prefix,
         options.label_separator,
     )
-    treatment = Errors(options.errors)
     return open_rows(
         path,
         row_format,
         multilabel=multilabel,
-        errors="replace" if treatment is Errors.replace else "strict",
+        errors="replace" if options.errors == "replace" else "strict",
         progress=progress,
-        on_error=on_error if treatment is Errors.skip else None,
+        on_error=on_error if options.errors == "skip" else None,
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.datasets._lines import decode_line, read_lines, suffix_of
 
 BATCH_SIZE = 2000
 _CHUNK_BYTES = 2**20
@@ -53,8 +54,6 @@ def open_lines(
             stream = LineStream(sys.stdin.buffer, errors)
             yield Lines(stream, "stdin", lambda: stream.ready)
         else:
-            from sklearn_hashnlp.datasets._lines import read_lines
-
             yield Lines(read_lines(file, update, errors), str(file), lambda: True)
 
 
@@ -101,30 +100,11 @@ class LineStream:
             yield self._decode(b"".join(rest), number + 1)
 
     def _decode(self, line: bytes, number: int) -> str:
-        if number == 1:
-            _check_first_line(line)
-        try:
-            return line.decode("utf-8-sig" if number == 1 else "utf-8", self._errors or "strict")
-        except UnicodeDecodeError as error:
-            message = (
-                f"stdin, line {number}: expected UTF-8, got byte 0x{line[error.start]:02x} at position "
-                f"{error.start + 1}."
+        if number == 1 and suffix_of(line) is not None:
+            raise ValueError(
+                "stdin is compressed. Decompress it first, for example with zcat, or pass the name of the file."
             )
-            if self._errors is not None:
-                message += " To replace such bytes by U+FFFD, add --errors replace."
-            raise ValueError(message) from error
-
-
-def _check_first_line(line: bytes) -> None:
-    """Raise an error if the first line of stdin is not text."""
-    from sklearn_hashnlp.datasets._lines import suffix_of
-
-    if suffix_of(line) is not None:
-        raise ValueError(
-            "stdin is compressed. Decompress it first, for example with zcat, or pass the name of the file."
-        )
-    if b"\0" in line:
-        raise ValueError("stdin, line 1: NUL bytes in the first line. Is it UTF-16, or binary?")
+        return decode_line(line, "stdin", number, self._errors)
 
 
 def batches(items: Iterable[_Item], size: int, ready: Callable[[], bool]) -> Iterator[list[_Item]]:

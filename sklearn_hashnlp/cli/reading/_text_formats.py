@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from sklearn_hashnlp.cli._options import Errors, TextOptions
+from sklearn_hashnlp.cli._options import TextOptions
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._lines import Lines, check_text_file, is_stdin, open_lines, strip_line_end
 
@@ -47,7 +47,7 @@ class TextSource:
         check_text_file(file)
         self.file, self._options = file, options
         self._guessed = options.file_format is None  # the format follows from the name of the file
-        self._skips = options.errors is Errors.skip
+        self._skips = options.errors == "skip"
         of_tables = options.text_column is not None or options.delimiter is not None or not options.quoted
         self.kind = find_text_format(file, options.file_format, table_options=of_tables)
         if of_tables and self.kind not in TABLES:
@@ -63,7 +63,7 @@ class TextSource:
         from sklearn_hashnlp.datasets._row_formats import Columns, RowFormat
 
         options = self._options
-        decoding = "surrogateescape" if self._skips else options.errors.value
+        decoding = "surrogateescape" if self._skips else options.errors
         with open_lines(screen, self.file, action=action, unit="text", errors=decoding, bar=bar) as opened:
             table = None
             if self.kind in TABLES:

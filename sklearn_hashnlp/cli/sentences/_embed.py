@@ -12,6 +12,7 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
+from sklearn_hashnlp.cli.sentences._loading import load_encoder
 from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
 
 HELP = """\
@@ -46,8 +47,6 @@ def embed(
         raise typer.BadParameter(f"--output: expected a name that ends in .npy, got {str(output)!r}.")
     if output is not None and not output.parent.is_dir():
         raise FileNotFoundError(f"{output.parent} does not exist; expected the folder to save {output.name} in.")
-    from sklearn_hashnlp.cli.sentences._loading import load_encoder
-
     encoder = load_encoder(model, context_weight=context_weight, n_jobs=n_jobs)
     vectors = []
     with (

@@ -1,4 +1,4 @@
-"""Loading of sentence encoders, and the vectors of batches of lines."""
+"""Loading of sentence encoders and of saved vectors."""
 
 from __future__ import annotations
 
@@ -37,3 +37,15 @@ def load_pretrained(folder: Path) -> SentenceVectors:
     if isinstance(encoder, SGNNSentenceEncoder) and encoder.context_weight != 0:
         encoder.set_params(context_weight=1.0)
     return encoder
+
+
+def read_vectors(path: Path, expected: str) -> Any:
+    """Open a saved array without reading all of it; raise an error for another file."""
+    import numpy as np
+
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is no file; expected {expected}.")
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a NumPy array; expected {expected}.") from error

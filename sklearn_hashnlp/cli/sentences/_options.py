@@ -33,15 +33,3 @@ ContextWeight = Annotated[
     ),
 ]
 Threads = Annotated[int, typer.Option("--n-jobs", "-j", min=1, help="Number of threads.")]
-
-
-def read_vectors(path: Path, expected: str) -> Any:
-    """Open a saved array without reading all of it; raise an error for another file."""
-    import numpy as np
-
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is no file; expected {expected}.")
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise ValueError(f"{path} is not a NumPy array; expected {expected}.") from error

@@ -7,14 +7,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._screen import Screen, one_field
 from sklearn_hashnlp.cli.reading._lines import check_text_file, is_stdin, line_batches
-from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads, read_vectors
+from sklearn_hashnlp.cli.sentences._loading import load_encoder, read_vectors
+from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,8 +64,6 @@ def search(
     check_text_file(file)  # before torch is loaded
     if vectors is not None:
         read_vectors(vectors, _SAVED)
-    from sklearn_hashnlp.cli.sentences._loading import load_encoder
-
     encoder = load_encoder(model, context_weight=context_weight, n_jobs=n_jobs)
     with screen.warnings_as_notes():
         index = _Index.read(screen, encoder, file, vectors)
@@ -78,16 +77,13 @@ def search(
                     sys.stdout.flush()
 
 
-class _Index:
+class _Index(NamedTuple):
     """The texts of a file and their vectors."""
 
-    def __init__(
-        self, encoder: SentenceVectors, texts: list[str], numbers: list[int], vectors: NDArray[np.float32]
-    ) -> None:
-        self.encoder = encoder
-        self.texts = texts
-        self.numbers = numbers  # of their lines
-        self.vectors = vectors
+    encoder: SentenceVectors
+    texts: list[str]
+    numbers: list[int]  # of their lines
+    vectors: NDArray[np.float32]
 
     @classmethod
     def read(cls, screen: Screen, encoder: SentenceVectors, file: Path, saved: Path | None) -> _Index:
@@ -122,9 +118,9 @@ class _Index:
                 ]
                 yield json.dumps({"query": query, "results": results}) + "\n"
                 continue
-            prefix = f"{_one_field(query)}\t" if with_query else ""
+            prefix = f"{one_field(query)}\t" if with_query else ""
             for index, value in zip(row, values, strict=True):
-                yield f"{prefix}{value:.4f}\t{self.numbers[index]}\t{_one_field(self.texts[index])}\n"
+                yield f"{prefix}{value:.4f}\t{self.numbers[index]}\t{one_field(self.texts[index])}\n"
 
 
 def _read_vectors(path: Path, n_lines: int, n_columns: int) -> NDArray[np.float32]:
@@ -139,8 +135,3 @@ def _read_vectors(path: Path, n_lines: int, n_columns: int) -> NDArray[np.float3
             "encoder. Compute them again with hashnlp sentences embed."
         )
     return vectors
-
-
-def _one_field(text: str) -> str:
-    """Replace tabs, which separate the fields of the output."""
-    return text.replace("\t", " ").replace("\r", " ")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +12,11 @@ import typer
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
-from sklearn_hashnlp.cli._screen import Screen, command_name, counted
+from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._lines import check_text_file
-from sklearn_hashnlp.cli.sentences._options import EncoderFolder, Threads, read_vectors
+from sklearn_hashnlp.cli.sentences._loading import read_vectors
+from sklearn_hashnlp.cli.sentences._options import EncoderFolder, Threads
+from sklearn_hashnlp.datasets._paragraphs import Paragraph
 
 HELP = """\
 Train a sentence encoder on the paragraphs of a text file, and save it.
@@ -48,13 +48,6 @@ An existing model in DIR is replaced when training has finished; Ctrl-C keeps it
 _LEARNING_RATE = 1e-3
 
 
-class ParagraphKind(StrEnum):
-    """Kind of paragraph of a text file: a line, or lines up to a blank one."""
-
-    line = "line"
-    block = "block"
-
-
 def _models() -> Iterator[tuple[str, Any, Bundles]]:
     from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
 
@@ -69,9 +62,9 @@ def train(
     training: Training,
     screen: Screen,
     paragraphs: Annotated[
-        ParagraphKind,
+        Paragraph,
         typer.Option(help="line: every line is a paragraph. block: paragraphs are separated by blank lines."),
-    ] = ParagraphKind.line,
+    ] = "line",
     vectors: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Vectors of the lines to learn, a .npy file.")
     ] = None,
@@ -106,24 +99,24 @@ def train(
     report: dict[str, Any] = {"model": str(model)} | n_texts | {"n_parameters": encoder.n_parameters_}
     report |= {"seconds": round(seconds, 3), "history": encoder.history_}
     screen.result(report, [f"Trained in {seconds:.1f} s", f"Saved in {model}"])
-    command = f'{command_name()} sentences search --model {shlex.quote(str(model))} FILE "what to search for"'
-    screen.next_step("search a file, one text per line", command)
+    command = '{hashnlp} sentences search --model {path} FILE "what to search for"'
+    screen.next_step("search a file, one text per line", command, path=model)
 
 
-def _read_paragraphs(screen: Screen, data: Path, kind: ParagraphKind) -> tuple[list[list[str]], None, dict[str, int]]:
+def _read_paragraphs(screen: Screen, data: Path, kind: Paragraph) -> tuple[list[list[str]], None, dict[str, int]]:
     """Return the sentences of each paragraph, and their numbers."""
     from sklearn_hashnlp.datasets import stream_paragraphs
     from sklearn_hashnlp.text import split_sentences
 
     with screen.bar(f"Reading {data.name}"):
-        texts = [split_sentences(text) for text in stream_paragraphs(data, paragraph=kind.value)]
+        texts = [split_sentences(text) for text in stream_paragraphs(data, paragraph=kind)]
     if not texts:
         raise ValueError(f"{data} has no text to train on.")
     n_sentences = sum(map(len, texts))
-    separated = "a line each" if kind is ParagraphKind.line else "separated by blank lines"
+    separated = "a line each" if kind == "line" else "separated by blank lines"
     numbers = f"{counted(len(texts), 'paragraph')}, {separated}, with {counted(n_sentences, 'sentence')}"
     screen.note(f"Read {numbers} from {data}")
-    if kind is ParagraphKind.line and n_sentences == len(texts) > 1:
+    if kind == "line" and n_sentences == len(texts) > 1:
         screen.note("Every line is one sentence. If blank lines separate paragraphs, use --paragraphs block.")
     return texts, None, {"n_paragraphs": len(texts), "n_sentences": n_sentences}
 

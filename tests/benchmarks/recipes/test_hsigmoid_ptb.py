@@ -14,6 +14,7 @@ from benchmarks.commands.registry import get_recipe
 from benchmarks.runner import run_recipe
 from sklearn_hashnlp.language._windows import sentence_windows
 from sklearn_hashnlp.persistence import load_model
+from tests.language.tokenizers import encode
 
 RECIPE = get_recipe("hsigmoid-ptb")
 TRAIN = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog", "a dog saw the cat"] * 5
@@ -65,7 +66,7 @@ def test_every_epoch_is_saved_and_evaluated(data: Path, tmp_path: Path) -> None:
         true = np.array([word if word in model.vocabulary_ else "<unk>" for _, word in windows])
         words = list(model.vocabulary_)
         with torch.inference_mode():
-            x = model.net_.module_.hidden(torch.from_numpy(model._tokenizer.contexts(contexts)))
+            x = model.net_.module_.hidden(torch.from_numpy(encode(model._tokenizer, contexts)))
             decoded = decode_res(model.net_.module_.output_layer.node_prob(x).numpy(), 11)
         assert result["hit_rate_greedy"] == np.mean(np.array([words[number] for number in decoded]) == true)
         best = np.array([words[number] for number in model.predict_proba(contexts).argmax(axis=1)])

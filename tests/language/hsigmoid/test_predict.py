@@ -12,6 +12,7 @@ import torch
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.persistence import load_word_vectors
 from tests.language.hsigmoid.small_models import GRAMMAR, NAMES, SENTENCES, THINGS, VERBS, fitted, make
+from tests.language.tokenizers import encode
 
 OUTPUTS = [
     {"output": "softmax"},
@@ -57,7 +58,7 @@ def test_it_learns_and_its_answers_agree(options):
 
 def test_search(model):
     contexts = ["ann", "ann sees trees", "bob hears", []]
-    rows = torch.from_numpy(model._tokenizer.contexts(contexts))
+    rows = torch.from_numpy(encode(model._tokenizer, contexts))
     words = list(model.vocabulary_)
     greedy = model.net_.module_.predict(rows, search="greedy").tolist()
     assert model.predict(contexts, search="greedy").tolist() == [words[word_id] for word_id in greedy]

@@ -1,22 +1,24 @@
-"""The design matrix of texts: the most frequent hashed words, pairs of words and character n-grams."""
+"""The ridge regression of vectors on the most frequent words, pairs of words and character n-grams of texts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sklearn_hashnlp._idf import map_distinct, smoothed_idf
+from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.linear._sparse_products import pair_fingerprints
+from sklearn_hashnlp.kernels.linear._sparse_products import add_product, pair_fingerprints
 from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
 from sklearn_hashnlp.kernels.strings._units import word_character_units
-from sklearn_hashnlp.sentences._ridge import Design
+from sklearn_hashnlp.sentences._reader import encoded, of_lengths
 from sklearn_hashnlp.text._documents import pack
 
 # Chosen on vectors of a Transformer for sentences of Wikipedia that were not fitted, and on the development set of the
@@ -30,6 +32,11 @@ _MIN_PAIR_TEXTS = 2
 _MIN_NGRAM_WORDS = 2  # an n-gram of one word alone is that word
 _HIGH_SEED, _LOW_SEED = 0x9747B28C, 0
 _CHUNK = 2**20  # characters of words whose n-grams are computed at once
+_TARGET_BLOCK = 64  # targets that are fitted at once, which bounds the memory
+_SOLVED = 1e-13  # of the first squared gradient: the resolution of float32
+_TINY = np.finfo(np.float64).tiny
+
+Rows = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -115,9 +122,7 @@ def _to_idf_power(idf: float) -> float:
 
 def word_fingerprints(words: list[str]) -> NDArray[np.uint64]:
     """Hash words to 64 bits: the MurmurHash3_x86_32 of two seeds."""
-    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    rows = Ragged(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+    rows = encoded(words)
     high, low = (murmur3(rows, seed=seed).view(np.uint32).astype(np.uint64) for seed in (_HIGH_SEED, _LOW_SEED))
     return high << np.uint64(32) | low
 
@@ -130,9 +135,8 @@ def character_fingerprints(words: list[str]) -> Ragged:
             words, lowercase=False, preprocess=None, check_surrogates=_accept_surrogates, max_characters=_CHUNK
         )
     ]
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts]) if parts else np.zeros(0, np.int64)
-    values = np.concatenate([part.values for part in parts]) if parts else np.zeros(0, np.uint64)
-    return Ragged(values, np.concatenate(([0], np.cumsum(lengths))))
+    lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.offsets) for part in parts)])
+    return of_lengths(np.concatenate([np.zeros(0, np.uint64), *(part.values for part in parts)]), lengths)
 
 
 def _accept_surrogates(_position: Any, _text: Any) -> None:
@@ -145,7 +149,7 @@ def distinct(rows: Ragged, n_ids: int) -> Ragged:
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) > 0]
     owners, values = np.divmod(keys, max(n_ids, 1))
-    return Ragged(values, _offsets(owners, len(rows.offsets) - 1))
+    return of_lengths(values, np.bincount(owners, minlength=len(rows.offsets) - 1))
 
 
 def _distinct_pairs(hashes: NDArray[np.uint64], rows: Ragged) -> Ragged:
@@ -156,16 +160,12 @@ def _distinct_pairs(hashes: NDArray[np.uint64], rows: Ragged) -> Ragged:
     values, owners = pairs.values[order], owners[order]
     first = np.ones(len(values), dtype=np.bool_)
     first[1:] = (values[1:] != values[:-1]) | (owners[1:] != owners[:-1])
-    return Ragged(values[first], _offsets(owners[first], len(rows.offsets) - 1))
+    return of_lengths(values[first], np.bincount(owners[first], minlength=len(rows.offsets) - 1))
 
 
 def _owners(rows: Ragged) -> NDArray[np.int64]:
     """Return the row of each value."""
     return np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets))
-
-
-def _offsets(owners: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=n_rows))))
 
 
 def _threshold(counts: NDArray[np.int64], max_columns: int) -> int:
@@ -187,3 +187,91 @@ def _most_frequent(
 def _csr(rows: Ragged, values: NDArray[Any], shape: tuple[int, int]) -> csr_array:
     indptr = rows.offsets.astype(np.int64)
     return csr_array((values.astype(np.float32), rows.values.astype(np.int32), indptr), shape=shape)
+
+
+class Design(NamedTuple):
+    """A design matrix, ``outer @ inner + direct``: the n-grams of a word are stored once, not for each text."""
+
+    outer: csr_array  # (n_rows, n_groups)
+    inner: csr_array  # (n_groups, n_columns)
+    direct: csr_array  # (n_rows, n_columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        n_rows, n_columns = self.direct.shape
+        return int(n_rows), int(n_columns)
+
+    def transpose(self) -> Design:
+        """Return the transposed matrix."""
+        return Design(*(csr_array(part.T) for part in (self.inner, self.outer, self.direct)))
+
+    def __matmul__(self, dense: Rows) -> Rows:
+        return multiply(self.direct, dense, multiply(self.outer, multiply(self.inner, dense)))
+
+
+def multiply(matrix: csr_array, dense: Rows, out: Rows | None = None) -> Rows:
+    """Return the product of a sparse and a dense matrix, in float32, added to ``out``, for any number of threads."""
+    out = np.zeros((matrix.shape[0], dense.shape[1]), dtype=np.float32) if out is None else out
+    add_product(matrix.indptr, matrix.indices.astype(np.int32, copy=False), matrix.data, dense, out)
+    return out
+
+
+# The coefficients minimize |design @ coefficients - targets|^2 + alpha |coefficients|^2.
+def ridge_regression(
+    design: Design,
+    targets: Rows,  # (n_rows, n_targets)
+    alpha: float,
+    *,
+    n_steps: int,
+    n_threads: int = 1,
+    report: Callable[[int, int], Any] | None = None,  # called with the number of targets fitted, and of all
+) -> tuple[Rows, NDArray[np.float64]]:
+    """Return the coefficients, and the sum of all squared residuals at the start and after each step."""
+    coefficients = np.zeros((design.shape[1], targets.shape[1]), dtype=np.float32)
+    blocks = [slice(start, start + _TARGET_BLOCK) for start in range(0, targets.shape[1], _TARGET_BLOCK)]
+    transposed = design.transpose()
+
+    def fit(block: slice) -> NDArray[np.float64]:
+        residuals = targets[:, block].copy()
+        return _fit_block(design, transposed, residuals, alpha, n_steps, coefficients[:, block])
+
+    losses = np.zeros(n_steps + 1)
+    for block, losses_of_block in zip(blocks, map_in_order(fit, blocks, n_threads), strict=True):
+        losses += losses_of_block
+        if report is not None:
+            report(min(block.stop, targets.shape[1]), targets.shape[1])
+    return coefficients, losses
+
+
+# Hestenes & Stiefel (1952), for the normal equations. Each target has its own step length; all targets of a block
+# share the products with the design matrix, which cost most.
+def _fit_block(
+    design: Design, transposed: Design, residuals: Rows, alpha: float, n_steps: int, out: Rows
+) -> NDArray[np.float64]:
+    """Fit some targets, which become their residuals, and write their coefficients to ``out``."""
+    solution = np.zeros((design.shape[1], residuals.shape[1]), dtype=np.float32)
+    gradient = transposed @ residuals
+    direction, square = gradient.copy(), _dot(gradient, gradient)
+    losses, smallest = [_dot(residuals, residuals).sum()], _SOLVED * square
+    for _ in range(n_steps):
+        change = design @ direction
+        curvature = transposed @ change
+        curvature += np.float32(alpha) * direction
+        # The direction of a solved target consists of rounding errors, or of zeros.
+        step = (square / np.maximum(_dot(direction, curvature), _TINY) * (square > smallest)).astype(np.float32)
+        solution += step * direction
+        residuals -= step * change
+        gradient -= step * curvature
+        before, square = square, _dot(gradient, gradient)
+        direction *= (square / np.maximum(before, _TINY)).astype(np.float32)
+        direction += gradient
+        losses.append(_dot(residuals, residuals).sum())
+    out[:] = solution
+    return np.array(losses)
+
+
+def _dot(left: Rows, right: Rows) -> NDArray[np.float64]:
+    """Return the dot products of columns, summed in float64 row by row."""
+    products: NDArray[np.float64] = np.einsum("ij,ij->j", left, right, dtype=np.float64)
+    return products
