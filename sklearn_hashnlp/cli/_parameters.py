@@ -103,6 +103,8 @@ def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) ->
             if not hasattr(owner, "steps"):
                 owner.set_params(**{part: _bundle(owner, part, bundles if owner is estimator else {})})
             owner = owner.get_params(deep=False).get(part) or owner[part]
+        if type(values[name]) is bool and type(owner.get_params(deep=False).get(path[-1])) in (int, float):
+            raise typer.BadParameter(f"--set {name}: expected a number, got {values[name]}.")
         owner.set_params(**{path[-1]: values[name]})
 
 

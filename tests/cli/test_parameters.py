@@ -80,6 +80,7 @@ def test_inner_parameters_are_reached_without_the_estimators_around_them() -> No
         ("xyz=3", "has no parameter 'xyz'. --parameters lists all of them."),
         ("special_tokens=('a', ", "--set special_tokens: expected a Python value"),
         ("across_sentences=true", "--set across_sentences: expected True or False, got 'true'"),
+        ("order=True", "--set order: expected a number, got True"),
         ("order=1", "The 'order' parameter of HsigmoidLanguageModel must be an int in the range [2"),
         ("order=three", "Got 'three' instead"),
         ("tree=oak", "The 'tree' parameter"),
