@@ -4,8 +4,8 @@ A break changes an operator or a bound, or drops a guard, in a line of the packa
 same line at a later commit, and the tests of its folder and the contract run until one fails. A break that is not
 caught is tried with the tests of the earlier commit: if they catch it, a test was lost.
 
-``--coverage FILE`` saves most of the time: the tests that reach the line run first. The later commit, checked out here,
-writes the file by ``python -m pytest -n2 --cov=sklearn_hashnlp --cov-context=test``.
+``--coverage FILE`` saves most of the time: at the later commit only the tests that reach the line run. The file is
+written at that commit by ``python -m pytest -n2 --cov=sklearn_hashnlp --cov-context=test``.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def is_caught(tree: Path, change: Break, seconds: float, reached: CoverageData |
     tests = [name for name in (f"tests/{folder}", "tests/contract") if (tree / name).exists()]
     try:
         near = [] if reached is None else _tests_at(reached, change.path, line)
-        return (bool(near) and _fails(tree, near, seconds)) or _fails(tree, tests, seconds)
+        return _fails(tree, near or tests, seconds)
     finally:
         path.write_text(text, encoding="utf-8")
 
