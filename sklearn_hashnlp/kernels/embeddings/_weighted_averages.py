@@ -11,6 +11,7 @@ from sklearn_hashnlp.kernels._compile import compiled
 from sklearn_hashnlp.kernels._rows import group_rows
 
 
+@compiled
 def average_rows(
     table: NDArray[Any],  # (n_rows, n_columns)
     rows: NDArray[np.int64],  # (n_groups, width): -1 for a missing row
@@ -19,18 +20,7 @@ def average_rows(
     """Return the weighted averages of each group of rows, zeros for an empty group, and the reciprocal weight sums."""
     averages = np.empty((len(rows), len(weights), table.shape[1]), dtype=table.dtype)
     scales = np.empty((len(rows), len(weights)), dtype=table.dtype)
-    _average(table, rows, weights.astype(table.dtype, copy=False), averages, scales)
-    return averages, scales
-
-
-@compiled
-def _average(
-    table: NDArray[Any],
-    rows: NDArray[np.int64],
-    weights: NDArray[Any],
-    averages: NDArray[Any],
-    scales: NDArray[Any],
-) -> None:
+    weights = weights.astype(table.dtype)
     n_averages, width = weights.shape
     averages[:] = 0
     for group in range(len(rows)):
@@ -47,8 +37,10 @@ def _average(
             scales[group, k] = 1 / total if total > 0 else total
             for column in range(table.shape[1]):
                 averages[group, k, column] *= scales[group, k]
+    return averages, scales
 
 
+@compiled
 def average_rows_gradient(
     gradient: NDArray[Any],  # (n_groups, n_averages, n_columns)
     rows: NDArray[np.int64],  # (n_groups, width)
@@ -57,23 +49,11 @@ def average_rows_gradient(
     n_rows: int,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:  # (n_distinct,), (n_distinct, n_columns)
     """Return the distinct rows, ascending, and the gradient of each."""
-    flat = (rows.reshape(-1) + 1).astype(np.int32)  # 0 for a missing row
+    flat = (rows.reshape(rows.size) + 1).astype(np.int32)  # 0 for a missing row
     order, starts, distinct = group_rows(flat, n_rows + 1)
     first = int(len(distinct) > 0 and distinct[0] == 0)
+    starts, weights = starts[first:], weights.astype(gradient.dtype)
     sums = np.zeros((len(distinct) - first, gradient.shape[2]), dtype=gradient.dtype)
-    _sum_gradients(gradient, order, starts[first:], weights.astype(gradient.dtype, copy=False), scales, sums)
-    return distinct[first:] - 1, sums
-
-
-@compiled
-def _sum_gradients(
-    gradient: NDArray[Any],
-    order: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    weights: NDArray[Any],
-    scales: NDArray[Any],
-    sums: NDArray[Any],
-) -> None:
     n_averages, width = weights.shape
     for row in range(len(sums)):
         for i in range(starts[row], starts[row + 1]):
@@ -83,3 +63,4 @@ def _sum_gradients(
                 factor = weights[k, position] * scales[group, k]
                 for column in range(sums.shape[1]):
                     sums[row, column] += factor * gradient[group, k, column]
+    return distinct[first:] - 1, sums

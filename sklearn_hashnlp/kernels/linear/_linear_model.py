@@ -101,49 +101,26 @@ def score_bags(
     labels: NDArray[np.int64],  # (n_documents,)
 ) -> bool:
     """Write scores and the index of the largest one of each of some documents; return whether all are finite."""
-    standard = model.importance is None
-    finite = _score(
-        documents.start,
-        documents.stop,
-        indices,
-        indptr,
-        counts,
-        model.constants,
-        model.pool if model.importance is None else model.importance,
-        model.pool,
-        model.layout.variant,
-        model.layout.concat,
-        model.layout.append_weight and not standard,
-        model.layout.norm,
-        model.weight,
-        model.bias,
-        scores,
-        labels,
-    )
-    return bool(finite)
+    if model.importance is None:
+        model = model._replace(importance=model.pool)
+    return _score(documents.start, documents.stop, _Values(indices, indptr, counts), model, scores, labels)
 
 
 @compiled
 def _score(
     first: Number,
     last: Number,
-    indices: NDArray[Any],
-    indptr: NDArray[Any],
-    counts: NDArray[np.float32],
-    constants: NDArray[np.uint64],
-    importance: NDArray[np.float32],
-    pool: NDArray[np.float32],
-    variant: Number,
-    concat: bool,
-    append_weight: bool,
-    norm: Number,
-    weight: NDArray[np.float64],
-    bias: NDArray[np.float64],
+    values: _Values,
+    model: BagScorer,
     scores: NDArray[np.float64],
     labels: NDArray[np.int64],
 ) -> bool:
+    pool, constants, layout, weight, bias = model.pool, model.constants, model.layout, model.weight, model.bias
+    importance: Any = model.importance
+    variant, concat, append_weight, norm = layout
+    indptr = values.indptr
+    append_weight = append_weight and variant != STANDARD
     n_hashes = 1 if variant == STANDARD else len(constants) - 1
-    values = _Values(indices, indptr, counts)
     longest = 0
     for document in range(first, last):
         longest = max(longest, indptr[document + 1] - indptr[document])
@@ -343,23 +320,18 @@ class RowFacts(NamedTuple):
     largest: float
 
 
+@compiled
 def inspect_rows(indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.float32], n_columns: int) -> RowFacts:
     """Check the structure of a CSR matrix, and find the smallest and the largest magnitude of its values."""
-    return RowFacts(*_inspect(indices, indptr, data, n_columns))
-
-
-@compiled
-def _inspect(
-    indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.float32], n_columns: Number
-) -> tuple[bool, Number, Number]:
-    smallest, largest = np.float32(np.inf), np.float32(0)
+    smallest: Number = np.float32(np.inf)
+    largest: Number = np.float32(0)
     previous = indptr[0]
     valid: Number = previous == 0
     for row in range(len(indptr) - 1):  # first, as a wrong offset would read beyond the arrays
         valid &= indptr[row + 1] >= previous
         previous = indptr[row + 1]
     if not valid or previous > len(indices) or previous > len(data):
-        return False, smallest, largest
+        return RowFacts(False, smallest, largest)
     for row in range(len(indptr) - 1):
         start, stop = _INDEX(indptr[row]), _INDEX(indptr[row + 1])
         if start == stop:
@@ -373,4 +345,5 @@ def _inspect(
         smallest = value if value < smallest else smallest
         largest = value if value > largest else largest
         not_a_number |= value != value
-    return valid, np.float32(np.nan) if not_a_number else smallest, largest
+    smallest = np.float32(np.nan) if not_a_number else smallest
+    return RowFacts(valid, smallest, largest)

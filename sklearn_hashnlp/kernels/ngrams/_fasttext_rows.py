@@ -49,22 +49,35 @@ def with_subwords(tables: FastTextTables) -> FastTextTables:
     return tables._replace(subwords=_find_subwords(tables, ends), subword_ends=ends)
 
 
+@compiled
 def hash_table(names: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
     """Build the hash table of entries; of equal ones the last is found."""
     slots = _empty_table(len(offsets) - 1)
-    _fill_table(names, offsets, slots)
+    for entry in range(len(offsets) - 1):
+        start, stop = offsets[entry], offsets[entry + 1]
+        state = _hash_span(names, start, stop)
+        slot = _find_entry(names, offsets, slots, names, start, stop, state)
+        slots[slot, 0] = entry
+        slots[slot, 1] = np.int32(state)
     return slots
 
 
+@compiled
 def bucket_table(pairs: NDArray[np.int32]) -> NDArray[np.int32]:  # (n_pairs, 2)
     """Build the hash table from kept buckets to their new numbers; of equal buckets the last is found."""
     slots = _empty_table(len(pairs))
-    _fill_buckets(pairs, slots)
+    for i in range(len(pairs)):
+        slot = _find_bucket(slots, pairs[i, 0])
+        slots[slot, 0], slots[slot, 1] = pairs[i, 0], pairs[i, 1]
     return slots
 
 
-def _empty_table(n_entries: int) -> NDArray[np.int32]:
-    return np.full((1 << max(1, (2 * n_entries).bit_length()), 2), -1, dtype=np.int32)
+@compiled
+def _empty_table(n_entries: Number) -> NDArray[np.int32]:
+    n_slots = 2
+    while n_slots <= 2 * n_entries:
+        n_slots *= 2
+    return np.full((n_slots, 2), -1, dtype=np.int32)
 
 
 def fasttext_rows(
@@ -135,16 +148,6 @@ def _find_entry(
 
 
 @compiled
-def _fill_table(names: NDArray[np.uint8], offsets: NDArray[np.int64], slots: NDArray[np.int32]) -> None:
-    for entry in range(len(offsets) - 1):
-        start, stop = offsets[entry], offsets[entry + 1]
-        state = _hash_span(names, start, stop)
-        slot = _find_entry(names, offsets, slots, names, start, stop, state)
-        slots[slot, 0] = entry
-        slots[slot, 1] = np.int32(state)
-
-
-@compiled
 def _find_bucket(slots: NDArray[np.int32], bucket: Number) -> Number:
     """Return the slot of a kept bucket, or the empty one where it would be."""
     mask = np.uint32(len(slots) - 1)
@@ -153,13 +156,6 @@ def _find_bucket(slots: NDArray[np.int32], bucket: Number) -> Number:
     while slots[slot, 0] >= 0 and slots[slot, 0] != bucket:
         slot = np.uint32((slot + np.uint32(1)) & mask)
     return slot
-
-
-@compiled
-def _fill_buckets(pairs: NDArray[np.int32], slots: NDArray[np.int32]) -> None:
-    for i in range(len(pairs)):
-        slot = _find_bucket(slots, pairs[i, 0])
-        slots[slot, 0], slots[slot, 1] = pairs[i, 0], pairs[i, 1]
 
 
 @compiled

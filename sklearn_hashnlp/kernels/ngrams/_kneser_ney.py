@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels._compile import compiled
 
 
+@compiled
 def interpolate(
     parents: NDArray[np.int32],  # (n_ngrams,): index of the context
     suffixes: NDArray[np.int32],  # (n_ngrams,): index of the n-gram without its first word
@@ -18,24 +19,7 @@ def interpolate(
     n_contexts: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the probability of each n-gram and the backoff weight of each context, 1 if nothing follows it."""
-    probs, weights = np.empty(len(counts)), np.empty(n_contexts)
-    _interpolate(parents, suffixes, counts, kept, discounts, shorter_probs, probs, weights)
-    return probs, weights
-
-
-@compiled
-def _interpolate(
-    parents: NDArray[np.int32],
-    suffixes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    kept: NDArray[np.bool_],
-    discounts: NDArray[np.float64],
-    shorter_probs: NDArray[np.float64],
-    probs: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> None:
-    totals = np.zeros(len(weights))
-    weights[:] = 0
+    probs, totals, weights = np.empty(len(counts)), np.zeros(n_contexts), np.zeros(n_contexts)
     for i in range(len(counts)):
         count, parent = counts[i], parents[i]
         totals[parent] += count
@@ -46,3 +30,4 @@ def _interpolate(
         count, parent = counts[i], parents[i]
         own = (count - discounts[min(count, 3)]) / totals[parent] if kept[i] and count > 0 else 0.0
         probs[i] = own + weights[parent] * shorter_probs[suffixes[i]]
+    return probs, weights
