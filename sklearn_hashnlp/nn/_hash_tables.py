@@ -16,21 +16,7 @@ from sklearn_hashnlp.nn._tensors import lazy_zeros
 from sklearn_hashnlp.trees._arrays import is_integer
 
 
-def sum_parts(
-    parts: Tensor,  # (..., k, d)
-) -> Tensor:  # (..., d)
-    """Add the components."""
-    return parts.sum(dim=-2)
-
-
-def concat_parts(
-    parts: Tensor,  # (..., k, d)
-) -> Tensor:  # (..., k * d)
-    """Concatenate the components."""
-    return parts.flatten(start_dim=-2)
-
-
-def median_parts(
+def _median(
     parts: Tensor,  # (..., k, d)
 ) -> Tensor:  # (..., d)
     """Return the median of the components by column; for an even number, the mean of the two middle values."""
@@ -41,10 +27,11 @@ def median_parts(
 
 
 AGGREGATIONS: Final[dict[Aggregation, Callable[[Tensor], Tensor]]] = {
-    "sum": sum_parts,
-    "concat": concat_parts,
-    "median": median_parts,
+    "sum": lambda parts: parts.sum(dim=-2),
+    "concat": lambda parts: parts.flatten(start_dim=-2),
+    "median": _median,
 }
+"""From components of shape (..., k, d) to a vector of shape (..., d), or (..., k * d) for "concat"."""
 
 
 def segment_sum(

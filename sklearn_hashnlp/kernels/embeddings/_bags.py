@@ -90,7 +90,7 @@ def _embed(
     bags: Bags,
 ) -> None:
     # Several loops over a document's values keep the sums in registers, which saves more than the loops cost.
-    documents, norms, rows, slots, weights = bags
+    documents, norms, _, slots, weights = bags
     norm, append_weight = layout.norm, layout.append_weight and not standard
     n_hashes, width = slots.shape[1], pool.shape[1]
     whole = width - width % 4
@@ -102,7 +102,7 @@ def _embed(
         if standard:
             weights[offsets[document] : offsets[document + 1], 0] = counts[offsets[document] : offsets[document + 1]]
         else:
-            _compute_weights(offsets[document], offsets[document + 1], counts, rows, slots, importance, pool, weights)
+            _compute_weights(offsets[document], offsets[document + 1], counts, importance, pool, bags)
         vector = documents[document]
         start, stop = offsets[document] * n_hashes, offsets[document + 1] * n_hashes
         total = zero
@@ -148,15 +148,9 @@ def _embed(
 
 @compiled
 def _compute_weights(
-    start: Number,
-    stop: Number,
-    counts: NDArray[Any],
-    rows: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    importance: NDArray[Any],
-    pool: NDArray[Any],
-    weights: NDArray[Any],
+    start: Number, stop: Number, counts: NDArray[Any], importance: NDArray[Any], pool: NDArray[Any], bags: Bags
 ) -> None:
+    rows, slots, weights = bags.rows, bags.slots, bags.weights
     last = len(counts) - 1
     for j in range(start, stop):
         ahead = _INDEX(min(j + _AHEAD, last))

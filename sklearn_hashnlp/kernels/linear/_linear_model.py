@@ -116,7 +116,6 @@ def _score(
     labels: NDArray[np.int64],
 ) -> bool:
     pool, constants, layout, weight, bias = model.pool, model.constants, model.layout, model.weight, model.bias
-    importance: Any = model.importance
     variant, concat, append_weight, norm = layout
     indptr = values.indptr
     append_weight = append_weight and variant != STANDARD
@@ -138,9 +137,9 @@ def _score(
         while stop < last and stop - first < len(ends) and indptr[stop + 1] - indptr[first] <= capacity:
             stop += 1
         if variant == STANDARD:
-            _find_standard(first, stop, values, constants, len(pool), bags)
+            _find_standard(first, stop, values, model, bags)
         else:
-            _find_weighted(first, stop, values, constants, importance, len(pool), variant, bags)
+            _find_weighted(first, stop, values, model, bags)
         start = 0
         for document in range(first, stop):
             end = ends[document - first]
@@ -156,19 +155,12 @@ def _score(
 
 
 @compiled
-def _find_weighted(
-    first: Number,
-    stop: Number,
-    values: _Values,
-    constants: NDArray[np.uint64],
-    importance: NDArray[np.float32],
-    n_slots: Number,
-    variant: Number,
-    bags: _Bags,
-) -> None:
+def _find_weighted(first: Number, stop: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
     """Compute the weights and pool rows of values with a nonzero weight."""
     indices, indptr, counts = values
     slots, weights, ends = bags
+    importance: Any = model.importance
+    constants, variant, n_slots = model.constants, model.layout.variant, len(model.pool)
     n_hashes = weights.shape[1]
     begin, n_values = _INDEX(indptr[first]), _INDEX(indptr[stop] - indptr[first])
     n_rows = np.uint64(len(importance))
@@ -209,16 +201,14 @@ def _find_weighted(
 
 
 @compiled
-def _find_standard(
-    first: Number, stop: Number, values: _Values, constants: NDArray[np.uint64], n_rows: Number, bags: _Bags
-) -> None:
+def _find_standard(first: Number, stop: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
     """Compute the rows of the only table; the weights are the counts."""
     indices, indptr, counts = values
     slots, weights, ends = bags
-    begin = indptr[first]
+    begin, a, b, n_rows = indptr[first], model.constants[0, 0], model.constants[0, 1], np.uint64(len(model.pool))
     for at in range(begin, indptr[stop]):
         key = indices[at]
-        slots[at - begin, 0] = row_of(key, mix_id(key), constants[0, 0], constants[0, 1], np.uint64(n_rows))
+        slots[at - begin, 0] = row_of(key, mix_id(key), a, b, n_rows)
         weights[at - begin, 0] = counts[at]
     for document in range(first, stop):
         ends[document - first] = indptr[document + 1] - begin

@@ -80,23 +80,6 @@ def _empty_table(n_entries: Number) -> NDArray[np.int32]:
     return np.full((n_slots, 2), -1, dtype=np.int32)
 
 
-def fasttext_rows(
-    tables: FastTextTables,
-    text: NDArray[np.uint8],  # documents, each with a byte after it
-    offsets: NDArray[np.int64],  # (n_documents + 1,): where each begins
-    documents: slice,
-    *,
-    end_of_line: bool = True,
-) -> Ragged:  # of int32
-    """Find the rows of some documents, in the order and as often as fastText adds them up.
-
-    Without ``end_of_line`` the token of the end counts only in documents that have no other token.
-    """
-    ends = np.zeros(documents.stop - documents.start + 1, dtype=np.int64)
-    rows = _find_rows(tables, text, offsets, documents.start, documents.stop, end_of_line, ends)
-    return Ragged(rows, ends)
-
-
 @inlined
 def _is_blank(byte: Number) -> Number:
     r"""Return whether a byte separates tokens: a space, one of \t \n \v \f \r, or NUL."""
@@ -287,21 +270,20 @@ def _split(
 
 
 @compiled
-def _find_rows(
+def fasttext_rows(
     tables: FastTextTables,
-    text: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    first: Number,
-    last: Number,
-    end_of_line: bool,
-    ends: NDArray[np.int64],
-) -> NDArray[np.int32]:
+    text: NDArray[np.uint8],  # documents, each with a byte after it
+    offsets: NDArray[np.int64],  # (n_documents + 1,): where each begins
+    end_of_line: bool,  # whether its token counts in all documents; False: only in those that have no other token
+) -> Ragged:  # of int32
+    """Find the rows of documents, in the order and as often as fastText adds them up."""
+    ends = np.zeros(len(offsets), dtype=np.int64)
     rows, n_rows = np.empty(1024, dtype=np.int32), 0
     spans, hashes = np.empty((256, 2), dtype=np.int64), np.empty(256, dtype=np.int32)
     end_state = _hash_span(_END, 0, len(_END))
     slot = _find_entry(tables.names, tables.offsets, tables.slots, _END, 0, len(_END), end_state)
     end_entry = tables.slots[slot, 0]
-    for document in range(first, last):
+    for document in range(len(offsets) - 1):
         spans, hashes, n_tokens = _split(
             tables.slots, text, offsets[document], offsets[document + 1] - 1, spans, hashes
         )
@@ -341,5 +323,5 @@ def _find_rows(
                 n_rows += 1
         if tables.word_ngrams > 1:
             rows, n_rows = _add_word_ngrams(tables, hashes, n_hashes, rows, n_rows)
-        ends[document - first + 1] = n_rows
-    return rows[:n_rows]
+        ends[document + 1] = n_rows
+    return Ragged(rows[:n_rows], ends)

@@ -206,7 +206,13 @@ def _hash_short_segments(
     begin = boundaries[segments[0]]
     n_bytes = boundaries[segments[len(segments) - 1] - 1] - begin
     max_n = min(max_n, _MAX_SHORT_UNITS)  # no segment is longer
-    _hash_windows(text, begin, n_bytes, min_n, max_n, blocks, states, window)
+    # The n bytes from each position on, for each n. Blocks after the text may have any value, since their n-grams are
+    # not used.
+    _load_blocks(text, begin, min(n_bytes + max_n, len(text) - begin - 3), n_bytes, blocks, states)
+    for n in range(1, max_n + 1):
+        _mix_blocks(n, n_bytes, blocks, states)
+        if n >= min_n:
+            _finish_hashes(n, n_bytes, blocks, states, window[n - min_n])
     for segment in range(len(segments) - 1):
         first = segments[segment]
         n_units = segments[segment + 1] - first - 1
@@ -222,26 +228,6 @@ def _hash_short_segments(
             hashes[at] = murmur3_span(text, boundaries[first], boundaries[first] + n_units, _SEED)
             at += 1
     return at
-
-
-@compiled
-def _hash_windows(
-    text: NDArray[np.uint8],
-    begin: Number,
-    n_bytes: Number,
-    min_n: Number,
-    max_n: Number,
-    blocks: NDArray[np.uint32],
-    states: NDArray[np.uint32],
-    window: NDArray[np.int32],
-) -> None:
-    """Hash the n bytes from each of ``n_bytes`` positions on, for each n, whatever follows the last of them."""
-    # Blocks after the text may have any value, since their n-grams are not used.
-    _load_blocks(text, begin, min(n_bytes + max_n, len(text) - begin - 3), n_bytes, blocks, states)
-    for n in range(1, max_n + 1):
-        _mix_blocks(n, n_bytes, blocks, states)
-        if n >= min_n:
-            _finish_hashes(n, n_bytes, blocks, states, window[n - min_n])
 
 
 @compiled
