@@ -133,15 +133,9 @@ class HashTables(nn.Module):
         return self.spec.output_dim
 
     def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Hash feature ids of any shape to the rows of both tables.
-
-        Returns
-        -------
-        rows : Tensor of int64, shape (...)
-            Rows of ``importance``: h(w); D1(w) for ``"paper"``; w itself with ``hash_rows=False``.
-        slots : Tensor of int64, shape (..., num_hashes)
-            Rows of ``pool``: u_1(w) .. u_k(w); of D1(w) for ``"paper"``. For ``"standard"`` one column, ``rows``.
-        """
+        """Hash feature ids of any shape to the rows of both tables, of shape (...) and (..., num_hashes)."""
+        # Rows are h(w), D1(w) for "paper", and w itself with hash_rows=False. Slots are u_1(w) .. u_k(w), those of
+        # D1(w) for "paper", and one column, the rows, for "standard".
         mixed, high = mix_ids(self._keys(ids))
         if self.hash_rows:
             rows = slot_tensor(mixed, self._constants[0], self.num_embeddings, high)

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.kernels._rows import sum_rows
-from sklearn_hashnlp.kernels.embeddings._weighted_averages import average_rows, average_rows_gradient
+from sklearn_hashnlp.kernels._rows import average_rows, average_rows_gradient, sum_rows
 from sklearn_hashnlp.nn._tensors import check_minimum, kernels_apply, row_gradient
 
 

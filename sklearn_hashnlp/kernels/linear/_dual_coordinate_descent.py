@@ -63,10 +63,8 @@ def descend(
     bias: NDArray[np.float32],  # (n_outputs,): updated in place, penalized as the weights
     dual: NDArray[np.float32],  # (n_rows, n_outputs): updated in place
 ) -> None:
-    """Take one step for each row and output.
-
-    Of each output it minimizes ``sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2)`` (Hsieh et al. 2008).
-    """
+    """Take one step for each row and output."""
+    # Of each output it minimizes sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2) (Hsieh et al. 2008).
     offsets, columns, values, labels = rows
     n_outputs = len(bias)
     zero, one = np.float32(0), np.float32(1)
@@ -104,10 +102,8 @@ def naive_bayes_log_odds(
     n_outputs: int,
     smoothing: float,
 ) -> NDArray[np.float32]:  # (n_columns, n_outputs)
-    """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes).
-
-    They are zero for a column with a negative value, which is no count.
-    """
+    """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes)."""
+    # They are zero for a column with a negative value, which is no count.
     own = np.zeros((n_columns, n_outputs), dtype=np.float32)
     total = np.zeros(n_columns, dtype=np.float32)
     _sum_by_label(rows, costs, own, total)

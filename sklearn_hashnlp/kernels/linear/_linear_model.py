@@ -103,21 +103,23 @@ def score_bags(
     """Write scores and the index of the largest one of each of some documents; return whether all are finite."""
     if model.importance is None:
         model = model._replace(importance=model.pool)
-    return _score(documents.start, documents.stop, _Values(indices, indptr, counts), model, scores, labels)
+    return _score(documents.start, documents.stop, indices, indptr, counts, model, scores, labels)
 
 
 @compiled
 def _score(
     first: Number,
     last: Number,
-    values: _Values,
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    counts: NDArray[np.float32],
     model: BagScorer,
     scores: NDArray[np.float64],
     labels: NDArray[np.int64],
 ) -> bool:
     pool, constants, layout, weight, bias = model.pool, model.constants, model.layout, model.weight, model.bias
     variant, concat, append_weight, norm = layout
-    indptr = values.indptr
+    values = _Values(indices, indptr, counts)
     append_weight = append_weight and variant != STANDARD
     n_hashes = 1 if variant == STANDARD else len(constants) - 1
     longest = 0
