@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
-from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 _MAX_DIGIT_BITS = 12  # of a radix sort: 4096 counters stay in the first-level cache
@@ -32,9 +32,9 @@ def group_rows(
     while (n_rows - 1) >> (n_rounds * n_bits) > 0:
         n_bits += 1
     n_values = len(rows)
-    items, spare = np.empty(n_values, dtype=np.int64), np.empty(n_values, dtype=np.int64)
-    order, distinct = np.empty(n_values, dtype=np.int32), np.empty(n_values, dtype=np.int64)
-    starts = np.empty(n_values + 1, dtype=np.int64)
+    items, spare = in_huge_pages(np.empty(n_values, np.int64)), in_huge_pages(np.empty(n_values, np.int64))
+    order, distinct = in_huge_pages(np.empty(n_values, np.int32)), in_huge_pages(np.empty(n_values, np.int64))
+    starts = in_huge_pages(np.empty(n_values + 1, np.int64))
     mask = (1 << n_bits) - 1
     counts = np.zeros((n_rounds, mask + 1), dtype=np.int64)
     for at in range(len(rows)):
@@ -71,7 +71,7 @@ def sum_rows(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the distinct rows, ascending, and the sum of the values of each, in their order."""
     order, starts, distinct = group_rows(rows, n_rows)
-    sums = np.empty((len(distinct), values.shape[1]), dtype=values.dtype)
+    sums = in_huge_pages(np.empty((len(distinct), values.shape[1]), values.dtype))
     width = values.shape[1]
     for group in range(len(starts) - 1):
         first = order[starts[group]]
@@ -123,7 +123,7 @@ def average_rows(
     weights: NDArray[Any],  # (n_averages, width): of the position in a group
 ) -> tuple[NDArray[Any], NDArray[Any]]:  # (n_groups, n_averages, n_columns), (n_groups, n_averages)
     """Return the weighted averages of each group of rows, zeros for an empty group, and the reciprocal weight sums."""
-    averages = np.empty((len(rows), len(weights), table.shape[1]), dtype=table.dtype)
+    averages = in_huge_pages(np.empty((len(rows), len(weights), table.shape[1]), table.dtype))
     scales = np.empty((len(rows), len(weights)), dtype=table.dtype)
     weights = weights.astype(table.dtype)
     n_averages, width = weights.shape
@@ -158,7 +158,8 @@ def average_rows_gradient(
     order, starts, distinct = group_rows(flat, n_rows + 1)
     first = int(len(distinct) > 0 and distinct[0] == 0)
     starts, weights = starts[first:], weights.astype(gradient.dtype)
-    sums = np.zeros((len(distinct) - first, gradient.shape[2]), dtype=gradient.dtype)
+    sums = in_huge_pages(np.empty((len(distinct) - first, gradient.shape[2]), gradient.dtype))
+    sums[:] = 0
     n_averages, width = weights.shape
     for row in range(len(sums)):
         for i in range(starts[row], starts[row + 1]):

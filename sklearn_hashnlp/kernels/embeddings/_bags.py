@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
-from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 from sklearn_hashnlp.kernels._rows import group_rows
 
 NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM = 0, 1, 2
@@ -224,7 +224,8 @@ def _pool_gradients(
     # Owners, weights and products are flattened here; n_hashes is 1 unless components are concatenated.
     order, starts, rows = groups
     width = pool.shape[1]
-    values = np.zeros((len(rows), width), dtype=pool.dtype)
+    values = in_huge_pages(np.empty((len(rows), width), pool.dtype))
+    values[:] = 0
     for group in range(len(rows)):
         prefetch_row(pool, _INDEX(rows[min(group + _AHEAD, len(rows) - 1)]))
         row = _INDEX(rows[group])
@@ -255,7 +256,8 @@ def _importance_gradients(
     order, starts, rows = groups
     norms, weights, append_weight, norm = bags.norms, bags.weights, layout.append_weight, layout.norm
     n_hashes = weights.shape[1]
-    values = np.zeros((len(rows), n_hashes), dtype=gradients.dtype)
+    values = in_huge_pages(np.empty((len(rows), n_hashes), gradients.dtype))
+    values[:] = 0
     share = values.dtype.type(1 / n_hashes)
     for group in range(len(starts) - 1):
         for at in range(starts[group], starts[group + 1]):

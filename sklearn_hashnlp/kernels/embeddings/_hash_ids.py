@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
 from sklearn_hashnlp.kernels._hashes import fmix32
-from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 
 IMPROVED, PAPER, STANDARD = 0, 1, 2  # the order of nn's VARIANTS
 
@@ -47,8 +47,8 @@ def locate_ids(
     variant: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:  # (n_values,), (n_values, k)
     """Hash ids of 64 bits to rows of the importance table and of the pool."""
-    rows = np.empty((len(ids), 1), dtype=np.int32)
-    slots = rows if variant == STANDARD else np.empty((len(ids), len(constants) - 1), dtype=np.int32)
+    rows = in_huge_pages(np.empty((len(ids), 1), np.int32))
+    slots = rows if variant == STANDARD else in_huge_pages(np.empty((len(ids), len(constants) - 1), np.int32))
     for start in range(0, len(ids), _BLOCK):
         block = slice(start, start + _BLOCK)
         _locate_block(ids[block], constants, np.uint64(n_rows), np.uint64(n_slots), variant, rows[block], slots[block])

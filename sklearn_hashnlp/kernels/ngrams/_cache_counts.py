@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import compiled
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 
 
 class CacheCounts(NamedTuple):
@@ -63,7 +64,9 @@ def count_contexts(
     weights: NDArray[np.float64],  # (cache_size,)
 ) -> CacheCounts:  # arrays of shape (n_contexts, n_ids) and, of all words, (n_contexts,)
     """Count every word, and every word after the last word, in each context."""
-    words, bigrams = np.zeros((len(contexts), n_ids)), np.zeros((len(contexts), n_ids))
+    shape = len(contexts), n_ids
+    words, bigrams = in_huge_pages(np.empty(shape)), in_huge_pages(np.empty(shape))
+    words[:], bigrams[:] = 0, 0
     n_words, n_bigrams = np.zeros(len(contexts)), np.zeros(len(contexts))
     width = contexts.shape[1]
     for row in range(len(contexts)):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 
 MAX_TOKENS = 2**31 - 1  # positions and n-grams are numbered by int32
 
@@ -38,9 +39,11 @@ def extend_ngrams(
 ) -> tuple[NgramCounts, NDArray[np.int32]]:
     """Count the n-grams of order n, and return the index of the one that ends at each position, or -1."""
     # Radix sort: the positions are sorted by word, and are now distributed over the first n - 1 words.
-    longer = np.full(len(text), -1, dtype=np.int32)
-    words, parents = np.empty(len(positions), dtype=np.int32), np.empty(len(positions), dtype=np.int32)
-    suffixes, counts = np.empty(len(positions), dtype=np.int32), np.empty(len(positions), dtype=np.int32)
+    longer = in_huge_pages(np.empty(len(text), np.int32))
+    longer[:] = -1
+    n = len(positions)
+    words, parents = in_huge_pages(np.empty(n, np.int32)), in_huge_pages(np.empty(n, np.int32))
+    suffixes, counts = in_huge_pages(np.empty(n, np.int32)), in_huge_pages(np.empty(n, np.int32))
     starts = np.zeros(n_shorter + 1, dtype=np.int64)
     for position in positions:
         if position > 0 and shorter[position - 1] >= 0:

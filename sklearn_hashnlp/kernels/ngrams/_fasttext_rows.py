@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
-from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 END_OF_LINE = b"</s>"
@@ -77,7 +77,9 @@ def _empty_table(n_entries: Number) -> NDArray[np.int32]:
     n_slots = 2
     while n_slots <= 2 * n_entries:
         n_slots *= 2
-    return np.full((n_slots, 2), -1, dtype=np.int32)
+    slots = in_huge_pages(np.empty((n_slots, 2), np.int32))
+    slots[:] = -1
+    return slots
 
 
 @inlined

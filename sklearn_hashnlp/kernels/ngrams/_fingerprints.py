@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._hashes import GAMMA, mix_word, murmur3_span
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import ngram_offsets
 from sklearn_hashnlp.kernels.strings._units import Units
@@ -124,7 +125,8 @@ def fingerprint_slots(
     n_slots = 2
     while n_slots < 2 * len(dictionary):
         n_slots *= 2
-    slots = np.full(n_slots, -1, dtype=np.int32)
+    slots = in_huge_pages(np.empty(n_slots, np.int32))
+    slots[:] = -1
     mask = np.uint64(len(slots) - 1)
     for index in range(len(dictionary)):
         slot = dictionary[index] & mask
@@ -142,7 +144,7 @@ def find_fingerprints(
 ) -> Ragged:
     """Return the dictionary indices of fingerprints; fingerprints that are not in it are dropped."""
     fingerprints, row_ends = rows
-    indices = np.empty(len(fingerprints) + 1, dtype=np.int32)
+    indices = in_huge_pages(np.empty(len(fingerprints) + 1, np.int32))
     offsets = np.zeros(len(row_ends), dtype=np.int64)
     mask = np.uint64(len(slots) - 1)
     n_values = 0

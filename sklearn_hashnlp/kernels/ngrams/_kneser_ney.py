@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import compiled
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 
 
 @compiled
@@ -19,7 +20,9 @@ def interpolate(
     n_contexts: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the probability of each n-gram and the backoff weight of each context, 1 if nothing follows it."""
-    probs, totals, weights = np.empty(len(counts)), np.zeros(n_contexts), np.zeros(n_contexts)
+    probs, weights = in_huge_pages(np.empty(len(counts))), in_huge_pages(np.empty(n_contexts))
+    totals = np.zeros(n_contexts)
+    weights[:] = 0
     for i in range(len(counts)):
         count, parent = counts[i], parents[i]
         totals[parent] += count

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 
 LOG10_ZERO = -99.0  # in place of the logarithm of 0, as in ARPA files
 MAX_NODES = 2**31 - 1  # node numbers are int32
@@ -153,7 +154,7 @@ def _score(trie: NgramTrie, context: Number, word: Number) -> Number:
 @compiled
 def find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the node of each n-gram, -1 if it does not exist; n-grams are rows of word ids."""
-    nodes = np.empty(len(ngrams), dtype=np.int64)
+    nodes = in_huge_pages(np.empty(len(ngrams), np.int64))
     for row in range(len(ngrams)):
         node = np.int64(0)
         for word in ngrams[row]:
@@ -169,7 +170,7 @@ def score_positions(
     trie: NgramTrie, text: NDArray[np.int32], positions: NDArray[np.int32], n_context: int
 ) -> NDArray[np.float64]:
     """Return the log10 of the probability of the word at each position of a text after the n_context words before."""
-    scores = np.empty(len(positions))
+    scores = in_huge_pages(np.empty(len(positions)))
     context, before = np.int64(0), np.int64(-2)
     for row in range(len(positions)):
         position = np.int64(positions[row])
@@ -186,7 +187,7 @@ def score_positions(
 @compiled
 def score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
     """Return the log10 of the probabilities of the words 0 to n_classes - 1 after each context, a row of word ids."""
-    scores = np.empty((len(contexts), n_classes))
+    scores = in_huge_pages(np.empty((len(contexts), n_classes)))
     chain = np.empty(contexts.shape[1] + 1, dtype=np.int64)  # the context and its suffixes, down to the root
     weights = np.empty(contexts.shape[1] + 1)  # the sum of the backoff weights of all longer suffixes
     for row in range(len(contexts)):

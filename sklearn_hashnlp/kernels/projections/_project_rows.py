@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._hashes import GAMMA
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 from sklearn_hashnlp.kernels.projections._chunks import (
     COLUMNS,
     COUNTS,
@@ -337,7 +338,8 @@ def first_equal_rows(
     n_rows, n_slots = len(indptr) - 1, 2
     while n_slots <= 2 * n_rows:
         n_slots *= 2
-    firsts, slots = np.empty(n_rows, dtype=np.int64), np.full(n_slots, -1, dtype=np.int64)
+    firsts, slots = np.empty(n_rows, dtype=np.int64), in_huge_pages(np.empty(n_slots, np.int64))
+    slots[:] = -1
     words = data.view(np.int64)
     mask = np.uint64(len(slots) - 1)
     for row in range(len(firsts)):

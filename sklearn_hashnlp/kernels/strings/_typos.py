@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import compiled
 from sklearn_hashnlp.kernels._hashes import GAMMA, mix_word
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 DELETION, SWAP, INSERTION = 0, 1, 2
@@ -22,7 +23,7 @@ def distort_characters(texts: Ragged, *, rate: float, kinds: NDArray[np.int64], 
     # An edit deletes a character, swaps it with the next one (the last with the one before it), or inserts before or
     # after it a random character of the text.
     characters, offsets = texts
-    out = np.empty(2 * len(characters), dtype=np.uint32)
+    out = in_huge_pages(np.empty(2 * len(characters), np.uint32))
     ends = np.empty(len(offsets), dtype=np.int64)
     n_kinds = np.uint64(len(kinds))
     to = 0

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import compiled
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 from sklearn_hashnlp.kernels._rows import group_rows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import mix_id, slot_of
 from sklearn_hashnlp.kernels.trees._paths import PathNodes
@@ -74,7 +75,7 @@ def direct_gradients(
     """Return the entries of the table that have a gradient, ascending, and their gradients."""
     starts, score_starts = path_nodes.starts, path_nodes.score_starts
     max_entries = len(d_scores) * slots.shape[1]
-    entries, owners = np.empty(max_entries, dtype=np.int32), np.empty(max_entries, dtype=np.int64)
+    entries, owners = in_huge_pages(np.empty(max_entries, np.int32)), in_huge_pages(np.empty(max_entries, np.int64))
     n_entries = 0
     for group in range(len(starts) - 1):
         score_start = score_starts[group]

@@ -16,6 +16,7 @@ from sklearn_hashnlp.kernels._intrinsics import (
     dot_4,
     dot_16,
     exp_of_negative,
+    in_huge_pages,
     log1p_of_unit,
     prefetch_row,
 )
@@ -251,7 +252,7 @@ def weight_gradients(
     # cache; then four, then one.
     starts, rows, score_starts = path_nodes.starts, path_nodes.rows, path_nodes.score_starts
     weight_starts, n_weight_rows = path_nodes.weight_starts, len(path_nodes.weight_rows)
-    d_weight = np.empty((n_weight_rows, inputs.shape[1]), dtype=inputs.dtype)
+    d_weight = in_huge_pages(np.empty((n_weight_rows, inputs.shape[1]), inputs.dtype))
     d_bias = np.empty(n_weight_rows, dtype=inputs.dtype)
     for group in range(len(starts) - 1):
         first, arity = weight_starts[group], weight_starts[group + 1] - weight_starts[group]
@@ -302,7 +303,8 @@ def input_gradients(
     """Return the gradient of each input, summed from the root down."""
     starts, rows, score_starts = path_nodes.starts, path_nodes.rows, path_nodes.score_starts
     weight_rows, weight_starts = path_nodes.weight_rows, path_nodes.weight_starts
-    d_inputs = np.zeros((n_rows, weight.shape[1]), dtype=weight.dtype)
+    d_inputs = in_huge_pages(np.empty((n_rows, weight.shape[1]), weight.dtype))
+    d_inputs[:] = 0
     n_groups = len(starts) - 1
     for group in range(n_groups):
         prefetch_row(weight, weight_rows[weight_starts[min(group + _AHEAD, n_groups - 1)]])
