@@ -1,15 +1,41 @@
-"""Helpers of innermost loops that numba lacks: prefetching, vectorizable exp and log1p, blocked dot products."""
+"""What numba lacks: huge pages, prefetching, vectorizable exp and log1p, blocked dot products."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, inlined
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+
+# numpy asks Linux for huge pages for large arrays, and numba does not: new memory would have a page fault every 4 KB.
+_LARGE = 2**22  # bytes of the smallest array, as in numpy
+_PAGE_MASK, _HUGE_PAGES = np.uint64(2**12 - 1), np.int32(14)  # MADV_HUGEPAGE
+_madvise = types.ExternalFunction("madvise", types.int32(types.uintp, types.uintp, types.int32))
+
+if sys.platform == "linux":
+
+    @compiled
+    def in_huge_pages(array: NDArray[Any]) -> NDArray[Any]:
+        """Ask for huge pages for a new array, if it is large, and return it."""
+        if array.nbytes >= _LARGE:
+            address = np.uint64(array.ctypes.data)
+            start = (address + _PAGE_MASK) & ~_PAGE_MASK
+            _madvise(start, np.uint64(array.nbytes) - (start - address), _HUGE_PAGES)
+        return array
+
+else:
+
+    @compiled
+    def in_huge_pages(array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array."""
+        return array
+
 
 _CACHE_LINE = 64  # bytes
 _READ, _ALL_CACHES, _DATA = 0, 3, 1  # arguments of LLVM's prefetch

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
-from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 _MAX_DIGIT_BITS = 12  # of a radix sort: 4096 counters stay in the first-level cache
@@ -17,32 +17,24 @@ _AHEAD = 4  # rows between the prefetch of a row and its use
 _LINE_VALUES = 16  # values of a cache line
 
 
+@compiled
 def group_rows(
     rows: NDArray[np.int32],  # (n_values,)
     n_rows: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:  # (n_values,), (n_groups + 1,), (n_groups,)
     """Return the positions in ``rows`` sorted by row, where each row's positions start, and the distinct rows."""
-    n_bits = max(n_rows - 1, 1).bit_length()
-    n_rounds = -(-n_bits // _MAX_DIGIT_BITS)
-    items, spare, distinct = (np.empty(len(rows), dtype=np.int64) for _ in range(3))
-    order, starts = np.empty_like(rows), np.empty(len(rows) + 1, dtype=np.int64)
-    n_groups = _group(rows, -(-n_bits // n_rounds), n_rounds, items, spare, order, starts, distinct)
-    return order, starts[: n_groups + 1], distinct[:n_groups]
-
-
-@compiled
-def _group(
-    rows: NDArray[np.int32],
-    n_bits: Number,
-    n_rounds: Number,
-    items: NDArray[np.int64],
-    spare: NDArray[np.int64],
-    order: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    distinct: NDArray[np.int64],
-) -> int:
     # A radix sort: an item holds a row in its upper half and its position in the lower. Items are sorted digit by digit
     # from the lowest, and each round keeps the order of the previous round.
+    n_rounds = 1
+    while (n_rows - 1) >> (n_rounds * _MAX_DIGIT_BITS) > 0:
+        n_rounds += 1
+    n_bits = 1
+    while (n_rows - 1) >> (n_rounds * n_bits) > 0:
+        n_bits += 1
+    n_values = len(rows)
+    items, spare = in_huge_pages(np.empty(n_values, np.int64)), in_huge_pages(np.empty(n_values, np.int64))
+    order, distinct = in_huge_pages(np.empty(n_values, np.int32)), in_huge_pages(np.empty(n_values, np.int64))
+    starts = in_huge_pages(np.empty(n_values + 1, np.int64))
     mask = (1 << n_bits) - 1
     counts = np.zeros((n_rounds, mask + 1), dtype=np.int64)
     for at in range(len(rows)):
@@ -67,10 +59,11 @@ def _group(
             distinct[n_groups] = row
             n_groups += 1
             last = row
-    starts[n_groups] = len(rows)
-    return n_groups
+    starts[n_groups] = n_values
+    return order, starts[: n_groups + 1], distinct[:n_groups]
 
 
+@compiled
 def sum_rows(
     rows: NDArray[np.int32],  # (n_values,)
     values: NDArray[Any],  # (n_values, n_columns)
@@ -78,13 +71,7 @@ def sum_rows(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the distinct rows, ascending, and the sum of the values of each, in their order."""
     order, starts, distinct = group_rows(rows, n_rows)
-    sums = np.empty((len(distinct), values.shape[1]), dtype=values.dtype)
-    _sum_groups(values, order, starts, sums)
-    return distinct, sums
-
-
-@compiled
-def _sum_groups(values: NDArray[Any], order: NDArray[np.int32], starts: NDArray[np.int64], sums: NDArray[Any]) -> None:
+    sums = in_huge_pages(np.empty((len(distinct), values.shape[1]), values.dtype))
     width = values.shape[1]
     for group in range(len(starts) - 1):
         first = order[starts[group]]
@@ -94,6 +81,7 @@ def _sum_groups(values: NDArray[Any], order: NDArray[np.int32], starts: NDArray[
             row = order[i]
             for column in range(width):
                 sums[group, column] += values[row, column]
+    return distinct, sums
 
 
 def mean_rows(
@@ -126,6 +114,62 @@ def _mean_groups(
         count = np.float64(max(stop - start, 1))
         for column in range(width):
             means[group, column] = np.float32(np.float64(total[column]) / count)
+
+
+@compiled
+def average_rows(
+    table: NDArray[Any],  # (n_rows, n_columns)
+    rows: NDArray[np.int64],  # (n_groups, width): -1 for a missing row
+    weights: NDArray[Any],  # (n_averages, width): of the position in a group
+) -> tuple[NDArray[Any], NDArray[Any]]:  # (n_groups, n_averages, n_columns), (n_groups, n_averages)
+    """Return the weighted averages of each group of rows, zeros for an empty group, and the reciprocal weight sums."""
+    averages = in_huge_pages(np.empty((len(rows), len(weights), table.shape[1]), table.dtype))
+    scales = np.empty((len(rows), len(weights)), dtype=table.dtype)
+    weights = weights.astype(table.dtype)
+    n_averages, width = weights.shape
+    averages[:] = 0
+    for group in range(len(rows)):
+        for k in range(n_averages):
+            total = weights[k, 0] - weights[k, 0]  # zero, in the dtype of the weights
+            for position in range(width):
+                row = rows[group, position]
+                if row < 0:
+                    continue
+                weight = weights[k, position]
+                total += weight
+                for column in range(table.shape[1]):
+                    averages[group, k, column] += weight * table[row, column]
+            scales[group, k] = 1 / total if total > 0 else total
+            for column in range(table.shape[1]):
+                averages[group, k, column] *= scales[group, k]
+    return averages, scales
+
+
+@compiled
+def average_rows_gradient(
+    gradient: NDArray[Any],  # (n_groups, n_averages, n_columns)
+    rows: NDArray[np.int64],  # (n_groups, width)
+    weights: NDArray[Any],  # (n_averages, width)
+    scales: NDArray[Any],  # (n_groups, n_averages): as average_rows returned them
+    n_rows: int,
+) -> tuple[NDArray[np.int64], NDArray[Any]]:  # (n_distinct,), (n_distinct, n_columns)
+    """Return the distinct rows, ascending, and the gradient of each."""
+    flat = (rows.reshape(rows.size) + 1).astype(np.int32)  # 0 for a missing row
+    order, starts, distinct = group_rows(flat, n_rows + 1)
+    first = int(len(distinct) > 0 and distinct[0] == 0)
+    starts, weights = starts[first:], weights.astype(gradient.dtype)
+    sums = in_huge_pages(np.empty((len(distinct) - first, gradient.shape[2]), gradient.dtype))
+    sums[:] = 0
+    n_averages, width = weights.shape
+    for row in range(len(sums)):
+        for i in range(starts[row], starts[row + 1]):
+            group = order[i] // width
+            position = order[i] - group * width
+            for k in range(n_averages):
+                factor = weights[k, position] * scales[group, k]
+                for column in range(sums.shape[1]):
+                    sums[row, column] += factor * gradient[group, k, column]
+    return distinct[first:] - 1, sums
 
 
 def gather_rows(
@@ -173,6 +217,7 @@ def _copy_rows(
         values[offsets[i] : offsets[i + 1]] = data[start:stop]
 
 
+@compiled
 def gather_windows(
     inputs: NDArray[Any],  # (n_words,)
     targets: NDArray[Any],  # (n_words,)
@@ -183,7 +228,11 @@ def gather_windows(
     """Return the ``width`` words before some positions of a text, the oldest first, and the words at the positions."""
     contexts = np.empty((len(rows), width), dtype=np.int64)
     words = np.empty(len(rows), dtype=np.int64)
-    _gather_windows(inputs, targets, positions, rows, contexts, words)
+    for at in range(len(rows)):
+        position = positions[rows[at]]
+        words[at] = targets[position]
+        for column in range(width):
+            contexts[at, column] = inputs[position - width + column]
     return contexts, words
 
 
@@ -199,20 +248,3 @@ def mask_before_last(
             found = found or rows[row, column] == value
             if found:
                 rows[row, column] = value
-
-
-@compiled
-def _gather_windows(
-    inputs: NDArray[Any],
-    targets: NDArray[Any],
-    positions: NDArray[Any],
-    rows: NDArray[np.int64],
-    contexts: NDArray[np.int64],
-    words: NDArray[np.int64],
-) -> None:
-    width = contexts.shape[1]
-    for at in range(len(rows)):
-        position = positions[rows[at]]
-        words[at] = targets[position]
-        for column in range(width):
-            contexts[at, column] = inputs[position - width + column]

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._threads import run_in_background
-from sklearn_hashnlp.kernels.embeddings._bags import BagLayout, RowGradients, bag_gradients, embed_bags, group_bags
+from sklearn_hashnlp.kernels.embeddings._bags import BagLayout, bag_gradients, embed_bags, group_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.nn._hashing import INTEGERS
-from sklearn_hashnlp.nn._tensors import kernels_apply, sparse_gradient
+from sklearn_hashnlp.nn._tensors import kernels_apply, row_gradient
 
 _MIN_BACKGROUND = 2**11  # minimum number of values for another thread
 
@@ -80,14 +80,10 @@ class CompiledBag(torch.autograd.Function):
         )
         needed = ctx.needs_input_grad
         return (
-            _as_sparse(d_pool, pool) if needed[0] else None,
-            _as_sparse(d_importance, importance) if needed[1] and d_importance is not None else None,
+            row_gradient(*d_pool, pool.shape) if needed[0] else None,
+            row_gradient(*d_importance, importance.shape) if needed[1] and d_importance is not None else None,
             *[None] * 6,
         )
-
-
-def _as_sparse(gradients: RowGradients, table: Tensor) -> Tensor:
-    return sparse_gradient(torch.from_numpy(gradients.rows), torch.from_numpy(gradients.values), tuple(table.shape))
 
 
 def runs_compiled(pool: Tensor, ids: Tensor, counts: Tensor) -> bool:
@@ -121,16 +117,12 @@ def check_bags(ids: Tensor, offsets: Tensor, weights: Tensor | None) -> None:
         valid = (offsets[0] == 0) & (offsets[-1] == len(ids)) & (offsets[1:] >= offsets[:-1]).all()
         torch._assert_async(valid, f"{_OFFSETS}.")
     elif not offsets.is_meta:
-        _check_offsets(offsets, len(ids))
-
-
-def _check_offsets(offsets: Tensor, n_values: int) -> None:
-    first, last = int(offsets[0]), int(offsets[-1])
-    if first != 0:
-        raise ValueError(f"{_OFFSETS}; the first is {first}.")
-    if last != n_values:
-        raise ValueError(f"{_OFFSETS}; for {n_values} ids the last is {last}.")
-    decreasing = offsets[1:] < offsets[:-1]
-    if decreasing.any():
-        index = int(decreasing.nonzero()[0])
-        raise ValueError(f"{_OFFSETS}; {int(offsets[index])} comes before {int(offsets[index + 1])}.")
+        first, last = int(offsets[0]), int(offsets[-1])
+        if first != 0:
+            raise ValueError(f"{_OFFSETS}; the first is {first}.")
+        if last != len(ids):
+            raise ValueError(f"{_OFFSETS}; for {len(ids)} ids the last is {last}.")
+        decreasing = offsets[1:] < offsets[:-1]
+        if decreasing.any():
+            index = int(decreasing.nonzero()[0])
+            raise ValueError(f"{_OFFSETS}; {int(offsets[index])} comes before {int(offsets[index + 1])}.")

@@ -20,7 +20,7 @@ from sklearn_hashnlp.kernels.trees._paths import (
     sum_log_probs,
     weight_gradients,
 )
-from sklearn_hashnlp.nn._tensors import kernels_apply, sparse_gradient
+from sklearn_hashnlp.nn._tensors import kernels_apply, row_gradient
 from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, path_log_probs
 
 _N_ARGUMENTS = 11  # number of arguments of CompiledPaths.forward
@@ -56,13 +56,12 @@ class CompiledPaths(torch.autograd.Function):
         scores: NDArray[Any] = np.zeros(path_nodes.score_starts[-1], dtype=inputs.numpy().dtype)
         ctx.slots = None
         if direct is not None and features is not None:
-            ctx.slots = locate_features(features.contiguous().numpy(), path_nodes, constants, len(direct))
-            add_direct(
-                direct.detach().contiguous().numpy(), ctx.slots, path_nodes.starts, path_nodes.score_starts, scores
-            )
+            hash_constants = np.array(constants, dtype=np.uint64)
+            ctx.slots = locate_features(features.contiguous().numpy(), path_nodes, hash_constants, len(direct))
+            add_direct(direct.detach().contiguous().numpy(), ctx.slots, path_nodes, scores)
         add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), path_nodes, scores, is_steady=steady)
         log_probs, ctx.derivatives = sum_log_probs(scores, path_nodes, len(target))
-        ctx.path_nodes, ctx.n_scores, ctx.sparse = path_nodes, len(weight), sparse
+        ctx.path_nodes, ctx.sparse = path_nodes, sparse
         ctx.paths, ctx.constants = paths, constants
         ctx.n_direct = 0 if direct is None else len(direct)
         return torch.from_numpy(log_probs)
@@ -91,15 +90,14 @@ class CompiledPaths(torch.autograd.Function):
         if needs_inputs:
             results[0] = torch.from_numpy(input_gradients(weight.numpy(), d_scores, path_nodes, len(inputs)))
         if needs_direct and ctx.slots is not None:
-            results[3] = _as_gradient(
-                *direct_gradients(ctx.slots, d_scores, path_nodes, ctx.n_direct), ctx.n_direct, ctx
-            )
+            entries, d_direct = direct_gradients(ctx.slots, d_scores, path_nodes, ctx.n_direct)
+            results[3] = row_gradient(entries, d_direct, (ctx.n_direct,), sparse=ctx.sparse)
         if task is not None:
             d_weight, d_bias = task.result()
         if needs_weight:
-            results[1] = _as_gradient(rows, d_weight, ctx.n_scores, ctx)
+            results[1] = row_gradient(rows, d_weight, tuple(weight.shape), sparse=ctx.sparse)
         if needs_bias:
-            results[2] = _as_gradient(rows, d_bias, ctx.n_scores, ctx)
+            results[2] = row_gradient(rows, d_bias, (len(weight),), sparse=ctx.sparse)
         return tuple(results)
 
 
@@ -113,14 +111,6 @@ def _differentiable_gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None
     gradients = iter(torch.autograd.grad(log_probs, chosen, gradient, create_graph=True, allow_unused=True))
     results = [next(gradients) if is_needed else None for is_needed in needed]
     return (*results, *[None] * (_N_ARGUMENTS - len(results)))
-
-
-def _as_gradient(rows: NDArray[np.int64], values: NDArray[Any], n_rows: int, ctx: Any) -> Tensor:
-    indices, gradients = torch.from_numpy(rows), torch.from_numpy(values)
-    shape = (n_rows, *gradients.shape[1:])
-    if ctx.sparse:
-        return sparse_gradient(indices, gradients, shape)
-    return torch.zeros(shape, dtype=gradients.dtype, device="cpu").index_copy_(0, indices, gradients)
 
 
 def runs_compiled(inputs: Tensor, weight: Tensor) -> bool:

@@ -241,7 +241,9 @@ class HashEmbeddingBag(HashTables):
             and runs_compiled(self.pool, ids, per_sample_weights)
         ):
             self.check_rows(ids)
-            return self._embed_compiled(ids, offsets, per_sample_weights)
+            ids, constants = self._keys(ids).to(torch.int64), np.array(self._constants, dtype=np.uint64)
+            arguments = (self.pool, self.importance, ids, offsets, per_sample_weights, constants, self.layout)
+            return CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-any-return, no-untyped-call]
         rows, slots = self.locate(ids)  # (values,), (values, k)
         importance = self.weights_of(rows)  # (values, k)
         counts = per_sample_weights.unsqueeze(-1)  # (values, 1)
@@ -269,12 +271,6 @@ class HashEmbeddingBag(HashTables):
     def layout(self) -> BagLayout:
         """The options that the compiled kernels read."""
         return self.spec.layout
-
-    def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:
-        ids, constants = self._keys(ids).to(torch.int64), np.array(self._constants, dtype=np.uint64)
-        arguments = (self.pool, self.importance, ids, offsets, counts, constants, self.layout)
-        documents: Tensor = CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]  # torch has no types for it
-        return documents
 
     def _gather(self, slots: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
         # One fused pass: the (values, d) components are never written to memory.

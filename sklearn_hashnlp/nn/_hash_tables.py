@@ -16,21 +16,7 @@ from sklearn_hashnlp.nn._tensors import lazy_zeros
 from sklearn_hashnlp.trees._arrays import is_integer
 
 
-def sum_parts(
-    parts: Tensor,  # (..., k, d)
-) -> Tensor:  # (..., d)
-    """Add the components."""
-    return parts.sum(dim=-2)
-
-
-def concat_parts(
-    parts: Tensor,  # (..., k, d)
-) -> Tensor:  # (..., k * d)
-    """Concatenate the components."""
-    return parts.flatten(start_dim=-2)
-
-
-def median_parts(
+def _median(
     parts: Tensor,  # (..., k, d)
 ) -> Tensor:  # (..., d)
     """Return the median of the components by column; for an even number, the mean of the two middle values."""
@@ -41,10 +27,11 @@ def median_parts(
 
 
 AGGREGATIONS: Final[dict[Aggregation, Callable[[Tensor], Tensor]]] = {
-    "sum": sum_parts,
-    "concat": concat_parts,
-    "median": median_parts,
+    "sum": lambda parts: parts.sum(dim=-2),
+    "concat": lambda parts: parts.flatten(start_dim=-2),
+    "median": _median,
 }
+"""From components of shape (..., k, d) to a vector of shape (..., d), or (..., k * d) for "concat"."""
 
 
 def segment_sum(
@@ -146,15 +133,9 @@ class HashTables(nn.Module):
         return self.spec.output_dim
 
     def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Hash feature ids of any shape to the rows of both tables.
-
-        Returns
-        -------
-        rows : Tensor of int64, shape (...)
-            Rows of ``importance``: h(w); D1(w) for ``"paper"``; w itself with ``hash_rows=False``.
-        slots : Tensor of int64, shape (..., num_hashes)
-            Rows of ``pool``: u_1(w) .. u_k(w); of D1(w) for ``"paper"``. For ``"standard"`` one column, ``rows``.
-        """
+        """Hash feature ids of any shape to the rows of both tables, of shape (...) and (..., num_hashes)."""
+        # Rows are h(w), D1(w) for "paper", and w itself with hash_rows=False. Slots are u_1(w) .. u_k(w), those of
+        # D1(w) for "paper", and one column, the rows, for "standard".
         mixed, high = mix_ids(self._keys(ids))
         if self.hash_rows:
             rows = slot_tensor(mixed, self._constants[0], self.num_embeddings, high)

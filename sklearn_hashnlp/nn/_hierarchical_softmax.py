@@ -30,6 +30,7 @@ from sklearn_hashnlp.nn._softmax_layers import (
     smoothed_counts,
     unflatten_rows,
 )
+from sklearn_hashnlp.nn._tensors import check_minimum
 from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, TreeTensors, all_log_probs, all_scores, path_log_probs
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -136,8 +137,7 @@ class HierarchicalSoftmax(nn.Module):
         super().__init__()
         if not isinstance(tree, SoftmaxTree):
             raise TypeError(f"HierarchicalSoftmax: tree must be a SoftmaxTree, got {type(tree).__name__}.")
-        if in_features < 1:
-            raise ValueError(f"HierarchicalSoftmax: in_features must be 1 or more, got {in_features}.")
+        check_minimum("HierarchicalSoftmax", in_features=in_features)
         if not 0 <= n_direct <= _MAX_DIRECT:
             raise ValueError(f"HierarchicalSoftmax: n_direct must be between 0 and {_MAX_DIRECT}, got {n_direct}.")
         check_reduction("HierarchicalSoftmax", reduction)

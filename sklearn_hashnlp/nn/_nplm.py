@@ -16,6 +16,7 @@ from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
 from sklearn_hashnlp.nn._layers import ResidualBlocks, SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax, SoftmaxOutput
+from sklearn_hashnlp.nn._tensors import check_minimum
 from sklearn_hashnlp.nn._word_embeddings import WordAverages, WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -29,7 +30,6 @@ HASHED_DIRECT: Final[dict[str, tuple[int, ...]]] = {"hashed": (2**22,)}
 """The default number of weights of hashed direct connections."""
 
 _ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
-_MIN_SIZES = {"order": 2, "far_context": 0}  # 1 for all others
 
 
 class NPLM(nn.Module):
@@ -148,15 +148,11 @@ class NPLM(nn.Module):
     ) -> None:
         super().__init__()
         num_classes = num_words if num_classes is None else num_classes
-        _check_sizes(
-            embedding,
-            num_words=num_words,
-            num_classes=num_classes,
-            order=order,
-            embedding_dim=embedding_dim,
-            hidden_size=hidden_size,
-            far_context=far_context,
-        )
+        check_minimum("NPLM", num_words=num_words, num_classes=num_classes, hidden_size=hidden_size)
+        check_minimum("NPLM", embedding_dim=embedding_dim)
+        check_minimum("NPLM", 2, order=order)
+        check_minimum("NPLM", 0, far_context=far_context)
+        _check_width(embedding, embedding_dim)
         if not isinstance(output, SoftmaxTree):
             _check_name("output", output, get_args(Softmax))
         _check_name("init", init, get_args(Initialization))
@@ -342,18 +338,14 @@ def _output_layer(
     )
 
 
-def _check_sizes(embedding: nn.Module | None, **sizes: int) -> None:
-    """Check the sizes of a network, and the size of its embeddings."""
-    for name, value in sizes.items():
-        minimum = _MIN_SIZES.get(name, 1)
-        if value < minimum:
-            raise ValueError(f"NPLM: {name} must be {minimum} or more, got {value}.")
+def _check_width(embedding: nn.Module | None, embedding_dim: int) -> None:
+    """Raise an error for a given embedding with vectors of another dimension."""
     for name in ("output_dim", "embedding_dim"):
         if isinstance(size := getattr(embedding, name, None), int):
-            if size != sizes["embedding_dim"]:
+            if size != embedding_dim:
                 raise ValueError(
                     f"NPLM: embedding_dim must be {size}, the {name} of the {type(embedding).__name__} given as "
-                    f"embedding, got {sizes['embedding_dim']}."
+                    f"embedding, got {embedding_dim}."
                 )
             return
 

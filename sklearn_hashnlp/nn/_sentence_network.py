@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
+from sklearn_hashnlp.nn._tensors import check_minimum
 from sklearn_hashnlp.nn._word_batch import WordBatch, WordVectors, pool_rows
 
 ContextWeight = float | Literal["auto"]
@@ -87,8 +88,8 @@ class SentenceNetwork(nn.Module):
             raise ValueError(
                 f"SentenceNetwork: context_weight must be between 0 and 1, or 'auto', got {context_weight}."
             )
-        if context_weight != 1 and projection_dim < 1:
-            raise ValueError(f"SentenceNetwork: projection_dim must be 1 or more, got {projection_dim}.")
+        if context_weight != 1:
+            check_minimum("SentenceNetwork", projection_dim=projection_dim)
         self.context_weight = context_weight
         self.transformer = transformer if context_weight != 0 else None
         self.spelling: nn.Linear | None = None
@@ -205,8 +206,7 @@ class MaskedWordHead(nn.Module):
 
     def __init__(self, embedding_dim: int, temperature: float = 0.05) -> None:
         super().__init__()
-        if embedding_dim < 1:
-            raise ValueError(f"MaskedWordHead: embedding_dim must be 1 or more, got {embedding_dim}.")
+        check_minimum("MaskedWordHead", embedding_dim=embedding_dim)
         if not temperature > 0:
             raise ValueError(f"MaskedWordHead: temperature must be positive, got {temperature}.")
         self.temperature = temperature

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.nn._softmax_layers import FullSoftmax
+from sklearn_hashnlp.nn._tensors import check_minimum
 
 # With torch's default of 1.0 the network memorizes strings before, or instead of, learning attention.
 _EMBEDDING_STD = 0.1
@@ -114,17 +115,9 @@ class AttentionSeq2Seq(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        sizes = {
-            "num_symbols": num_symbols,
-            "embedding_dim": embedding_dim,
-            "encoder_size": encoder_size,
-            "decoder_size": decoder_size,
-            "encoder_layers": encoder_layers,
-            "decoder_layers": decoder_layers,
-        }
-        for name, size in sizes.items():
-            if size < 1:
-                raise ValueError(f"AttentionSeq2Seq: {name} must be 1 or more, got {size}.")
+        check_minimum("AttentionSeq2Seq", num_symbols=num_symbols, embedding_dim=embedding_dim)
+        check_minimum("AttentionSeq2Seq", encoder_size=encoder_size, decoder_size=decoder_size)
+        check_minimum("AttentionSeq2Seq", encoder_layers=encoder_layers, decoder_layers=decoder_layers)
         end = num_symbols - 1 if end is None else end
         if not 0 <= end < num_symbols:
             raise ValueError(f"AttentionSeq2Seq: end must be one of the symbols 0 to {num_symbols - 1}, got {end}.")
@@ -200,8 +193,7 @@ class AttentionSeq2Seq(nn.Module):
         steps : int
             Number of symbols to decode, including ends; 1 or more.
         """
-        if steps < 1:
-            raise ValueError(f"AttentionSeq2Seq: steps must be 1 or more, got {steps}.")
+        check_minimum("AttentionSeq2Seq", steps=steps)
         encoded, keys, padding = self._encode(source)
         state = self._first_state(encoded)
         states = []
@@ -227,8 +219,8 @@ class AttentionSeq2Seq(nn.Module):
         Tensor of shape (rows, length), dtype int64
             Strings without ``end``, padded with -1 to the longest, at most ``max_length``.
         """
-        if max_length is not None and max_length < 0:
-            raise ValueError(f"AttentionSeq2Seq: max_length must be 0 or more, got {max_length}.")
+        if max_length is not None:
+            check_minimum("AttentionSeq2Seq", 0, max_length=max_length)
         with torch.no_grad():
             encoded, keys, padding = self._encode(source)
             limit = 2 * encoded.shape[1] + 1 if max_length is None else max_length

@@ -185,7 +185,8 @@ class SGNNProjection(nn.Module):
             return torch.where(residues > PRIME // 2, residues - PRIME, residues).to(torch.float64)
         per_word = 4 if self._kind == NORMAL else GROUP
         words = _random_words(streams[0][indices], streams[1][indices], first // per_word, last // per_word)
-        parts = _split_bits(words, per_word)
+        bits = 32 // per_word
+        parts = (words.unsqueeze(-1) >> torch.arange(0, 32, bits, device=words.device) & (2**bits - 1)).flatten(1)
         coefficients = (self.quantiles[parts] if self._kind == NORMAL else 2 * parts - 1).to(torch.float64)
         if self._threshold <= LOW_32_BITS:
             coefficients *= _random_words(streams[2][indices], streams[3][indices], first, last) < self._threshold
@@ -237,11 +238,3 @@ class SGNNProjection(nn.Module):
 def _random_words(states: Tensor, steps: Tensor, first: int, last: int) -> Tensor:
     """Return the random 32-bit words ``first`` to ``last`` of each column."""
     return mix_tensor(states[:, None] + steps[:, None] * torch.arange(first, last, device=states.device))
-
-
-def _split_bits(words: Tensor, n_parts: int) -> Tensor:
-    """Split 32-bit words into equal parts, the lowest bits first."""
-    n_bits = 32 // n_parts
-    shifts = torch.arange(0, 32, n_bits, device=words.device)
-    parts: Tensor = (words.unsqueeze(-1) >> shifts) & (2**n_bits - 1)
-    return parts.flatten(1)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp.nn._tensors import check_minimum
 from sklearn_hashnlp.nn._word_batch import Pooling, WordBatch, WordPooling
 from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
 
@@ -112,17 +113,11 @@ class SGNNTransformer(nn.Module):
         init: Init = "random",
     ) -> None:
         super().__init__()
-        for name, value, minimum in (
-            ("n_features", n_features, 1),
-            ("embedding_dim", embedding_dim, 1),
-            ("n_layers", n_layers, 0),
-            ("n_heads", n_heads, 1),
-            ("feedforward_size", feedforward_size, 1),
-            ("pooling_dim", 1 if pooling_dim is None else pooling_dim, 1),
-            ("n_tables", n_tables, 0),
-        ):
-            if value < minimum:
-                raise ValueError(f"SGNNTransformer: {name} must be {minimum} or more, got {value}.")
+        check_minimum("SGNNTransformer", n_features=n_features, embedding_dim=embedding_dim, n_heads=n_heads)
+        check_minimum(
+            "SGNNTransformer", feedforward_size=feedforward_size, pooling_dim=1 if pooling_dim is None else pooling_dim
+        )
+        check_minimum("SGNNTransformer", 0, n_layers=n_layers, n_tables=n_tables)
         if n_layers and embedding_dim % n_heads:
             raise ValueError(
                 f"SGNNTransformer: embedding_dim must be a multiple of n_heads={n_heads}, got {embedding_dim}."

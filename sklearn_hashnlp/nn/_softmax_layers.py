@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from sklearn_hashnlp._idf import map_distinct
 from sklearn_hashnlp.nn._hashing import INTEGERS
-from sklearn_hashnlp.nn._tensors import is_readable, is_traced
+from sklearn_hashnlp.nn._tensors import check_minimum, is_readable, is_traced
 from sklearn_hashnlp.trees._arrays import class_counts
 
 _REDUCTIONS = ("mean", "sum", "none")
@@ -238,9 +238,7 @@ class FullSoftmax(SoftmaxLayer):
     ) -> None:
         super().__init__()
         check_reduction("FullSoftmax", reduction)
-        for name, value in (("in_features", in_features), ("n_classes", n_classes)):
-            if value < 1:
-                raise ValueError(f"FullSoftmax: {name} must be 1 or more, got {value}.")
+        check_minimum("FullSoftmax", in_features=in_features, n_classes=n_classes)
         self.in_features = in_features
         self.n_classes = n_classes
         self.ignore_index = ignore_index
@@ -313,8 +311,7 @@ class AdaptiveSoftmax(SoftmaxLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        if n_classes < 2:
-            raise ValueError(f"AdaptiveSoftmax: n_classes must be 2 or more, got {n_classes}.")
+        check_minimum("AdaptiveSoftmax", 2, n_classes=n_classes)
         if cutoffs is None:
             cutoffs = sorted({max(1, n_classes // 5), max(1, n_classes // 2)})
         self.in_features = in_features

@@ -1,10 +1,12 @@
-"""Tensors on the CPU: conditions for compiled kernels, sparse gradients, and zeros that are committed when written."""
+"""Tensors on the CPU: conditions for compiled kernels, gradients of rows, and zeros that are committed when written."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp.kernels.embeddings._tables import lazy_bytes
@@ -29,15 +31,21 @@ def kernels_apply(table: Tensor) -> bool:
     return table.dtype in (torch.float32, torch.float64) and is_readable(table)
 
 
-def sparse_gradient(
-    rows: Tensor,  # (n,): sorted
-    values: Tensor,  # (n, ...)
-    shape: tuple[int, ...],
-) -> Tensor:
-    """Return the gradient of a table as a coalesced sparse tensor."""
+def row_gradient(rows: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], *, sparse: bool = True) -> Tensor:
+    """Return the gradient of a table by those of some of its rows, ascending: coalesced and sparse, or dense."""
+    indices, gradients = torch.from_numpy(rows), torch.from_numpy(values)
+    if not sparse:
+        return torch.zeros(shape, dtype=gradients.dtype, device="cpu").index_copy_(0, indices, gradients)
     return torch.sparse_coo_tensor(
-        rows.unsqueeze(0), values, shape, device="cpu", is_coalesced=True, check_invariants=False
+        indices.unsqueeze(0), gradients, shape, device="cpu", is_coalesced=True, check_invariants=False
     )
+
+
+def check_minimum(layer: str, minimum: int = 1, /, **sizes: int) -> None:
+    """Raise an error for a size below the minimum."""
+    for name, size in sizes.items():
+        if size < minimum:
+            raise ValueError(f"{layer}: {name} must be {minimum} or more, got {size}.")
 
 
 def lazy_zeros(

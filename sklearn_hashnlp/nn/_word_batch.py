@@ -41,18 +41,10 @@ class WordBatch(NamedTuple):
 
 
 class WordVectors(NamedTuple):
-    """The vectors of words, from which a ``SentenceNetwork`` embeds sentences.
+    """The vectors of words, from which a ``SentenceNetwork`` embeds sentences; None for a part that it has not."""
 
-    Attributes
-    ----------
-    spelling : Tensor of shape (n_words, projection_dim) or None
-        The reduced projections of the words' characters; None in a network without this part.
-    context : Tensor of shape (n_words, width) or None
-        The input of the Transformer; None in a network without a Transformer.
-    """
-
-    spelling: Tensor | None
-    context: Tensor | None
+    spelling: Tensor | None  # (n_words, projection_dim): the reduced projections of the words' characters
+    context: Tensor | None  # (n_words, width): the input of the Transformer
 
 
 Pooling: TypeAlias = Literal["max", "mean", "attention", "weighted"]

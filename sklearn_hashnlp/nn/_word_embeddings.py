@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.kernels._rows import sum_rows
-from sklearn_hashnlp.kernels.embeddings._weighted_averages import average_rows, average_rows_gradient
-from sklearn_hashnlp.nn._tensors import kernels_apply, sparse_gradient
+from sklearn_hashnlp.kernels._rows import average_rows, average_rows_gradient, sum_rows
+from sklearn_hashnlp.nn._tensors import check_minimum, kernels_apply, row_gradient
 
 
 class WordTable(nn.Embedding):
@@ -50,7 +49,7 @@ class _Lookup(torch.autograd.Function):
         if torch.is_grad_enabled():  # create_graph=True: the gradient must be differentiable
             return gradient.new_zeros(ctx.shape).index_add(0, ids, values), None
         rows, sums = sum_rows(ids.numpy().astype(np.int32), values.detach().contiguous().numpy(), ctx.shape[0])
-        return sparse_gradient(torch.from_numpy(rows), torch.from_numpy(sums), ctx.shape), None
+        return row_gradient(rows, sums, ctx.shape), None
 
 
 _STD = 0.1  # initial standard deviation of the elements of a vector, as for a table
@@ -63,9 +62,7 @@ class ProjectedEmbedding(nn.Module):
 
     def __init__(self, n_bits: int, embedding_dim: int) -> None:
         super().__init__()
-        for name, value in (("n_bits", n_bits), ("embedding_dim", embedding_dim)):
-            if value < 1:
-                raise ValueError(f"ProjectedEmbedding: {name} must be 1 or more, got {value}.")
+        check_minimum("ProjectedEmbedding", n_bits=n_bits, embedding_dim=embedding_dim)
         self.n_bits = n_bits
         self.linear = nn.Linear(n_bits, embedding_dim, bias=False)
         nn.init.normal_(self.linear.weight, std=_STD)
@@ -147,9 +144,7 @@ class LSHEmbedding(nn.Module):
 
     def __init__(self, n_tables: int, table_bits: int, embedding_dim: int, key_bits: int | None = None) -> None:
         super().__init__()
-        for name, value in (("n_tables", n_tables), ("table_bits", table_bits), ("embedding_dim", embedding_dim)):
-            if value < 1:
-                raise ValueError(f"LSHEmbedding: {name} must be 1 or more, got {value}.")
+        check_minimum("LSHEmbedding", n_tables=n_tables, table_bits=table_bits, embedding_dim=embedding_dim)
         if table_bits > 31:
             raise ValueError(f"LSHEmbedding: table_bits must be 31 or less, got {table_bits}.")
         if key_bits is not None and not table_bits <= key_bits <= 62:
@@ -275,7 +270,4 @@ class _Average(torch.autograd.Function):
         distinct, sums = average_rows_gradient(
             gradient.detach().contiguous().numpy(), rows.numpy(), weights.numpy(), ctx.scales, ctx.shape[0]
         )
-        indices, values = torch.from_numpy(distinct), torch.from_numpy(sums)
-        if ctx.sparse:
-            return sparse_gradient(indices, values, ctx.shape), None, None, None
-        return gradient.new_zeros(ctx.shape).index_copy_(0, indices, values), None, None, None
+        return row_gradient(distinct, sums, ctx.shape, sparse=ctx.sparse), None, None, None

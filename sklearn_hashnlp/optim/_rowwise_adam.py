@@ -85,9 +85,6 @@ class RowwiseAdam(RowwiseOptimizer):
         update: Tensor = state["mean"] / size * (group["lr"] / (1 - beta_1 ** state["step"]))
         return update
 
-    def _has_row_state(self, state: dict[str, Any], parameter: Tensor) -> bool:
-        return "steps" in state
-
     def _to_row_state(self, state: dict[str, Any], parameter: Tensor) -> None:
         if "step" in state:
             mean, square = (state[key].unsqueeze(-1).flatten(1) for key in ("mean", "square"))

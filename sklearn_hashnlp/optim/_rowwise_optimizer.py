@@ -183,9 +183,9 @@ class RowwiseOptimizer(Optimizer):
     def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
         """Return the update that a dense gradient subtracts from its parameter."""
 
-    @abstractmethod
     def _has_row_state(self, state: dict[str, Any], parameter: Tensor) -> bool:
         """Return whether a parameter was trained row by row."""
+        return "steps" in state
 
     @abstractmethod
     def _to_row_state(self, state: dict[str, Any], parameter: Tensor) -> None:

@@ -60,9 +60,6 @@ class RowwiseSGD(RowwiseOptimizer):
         update: Tensor = gradient * group["lr"]
         return update
 
-    def _has_row_state(self, state: dict[str, Any], parameter: Tensor) -> bool:
-        return "steps" in state
-
     def _to_row_state(self, state: dict[str, Any], parameter: Tensor) -> None:
         if "step" in state:
             state["steps"] = torch.full_like(parameter.view(len(parameter), -1)[:, 0], state.pop("step"))

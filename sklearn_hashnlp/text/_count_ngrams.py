@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Allocate, count_hashes
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Allocate, Rows, count_hashes
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
 from sklearn_hashnlp.kernels.strings._units import (
     Texts,
@@ -193,14 +193,6 @@ NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
 _MAX_SPARE = 2**25
 
 
-class Rows(NamedTuple):
-    """Rows of a CSR matrix, with scipy's names of the arrays."""
-
-    indices: NDArray[np.int32]
-    data: NDArray[Any]
-    indptr: NDArray[np.int64]
-
-
 MakeRows: TypeAlias = Callable[[int, list[Any], Allocate | None], Iterator[Rows]]
 
 
@@ -228,16 +220,14 @@ def hashed_counts(
             check_surrogates=lambda index, text: _check_surrogates(spec, text, first + index, caller),
             max_characters=2 * n_characters,
         ):
-            yield Rows(
-                *count_hashes(
-                    hash_texts(texts),
-                    n_features=spec.n_features,
-                    alternate_sign=spec.alternate_sign,
-                    binary=spec.binary,
-                    norm=NORMS[spec.norm],
-                    dtype=dtype,
-                    allocate=allocate,
-                )
+            yield count_hashes(
+                hash_texts(texts),
+                n_features=spec.n_features,
+                alternate_sign=spec.alternate_sign,
+                binary=spec.binary,
+                norm=NORMS[spec.norm],
+                dtype=dtype,
+                allocate=allocate,
             )
 
     return sparse_matrix(

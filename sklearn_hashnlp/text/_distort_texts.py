@@ -80,7 +80,7 @@ def distort_texts(
     distorted_texts: list[str] = []
     for first, chunk in in_chunks(as_documents(texts, caller=caller), n_characters=CHARACTER_CHUNK):
         plain = plain_texts(chunk, first=first, caller=caller)
-        distorted = distort_characters(_code_points(plain), rate=float(rate), kinds=kinds, key=key)
+        distorted = distort_characters(_code_points(plain), rate=float(rate), kinds=kinds, key=np.uint64(key))
         joined = distorted.values.tobytes().decode(_CODE_POINTS, _SURROGATES)
         distorted_texts += [joined[start:stop] for start, stop in pairwise(distorted.offsets.tolist())]
     return distorted_texts

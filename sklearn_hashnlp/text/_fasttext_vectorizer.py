@@ -197,7 +197,7 @@ class FastTextVectorizer(TextVectorizer):
         encoded = [word.encode("utf-8", "surrogateescape") + b" " for word in words]
         text, offsets = bytes_array(b"".join(encoded)), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         tables = self._dictionary.tables._replace(word_ngrams=1)
-        rows = fasttext_rows(tables, text, offsets, slice(0, len(words)), end_of_line=False)
+        rows = fasttext_rows(tables, text, offsets, False)
         dtype = np.dtype(self.dtype).type
         columns, counts, indptr = count_hashes(rows, n_features=self.n_features_, dtype=dtype)
         matrix = csr_matrix((counts, columns, indptr), shape=(len(words), self.n_features_))
@@ -216,8 +216,7 @@ class FastTextVectorizer(TextVectorizer):
         return [NgramSpec(scheme="fasttext", n_features=n_features, decode=None, ngram_range=ngram_range, dtype=dtype)]
 
     def _hash_texts(self, texts: Texts) -> Ragged:
-        values, offsets = texts.rows
-        return fasttext_rows(self._dictionary.tables, values, offsets, slice(0, len(offsets) - 1))
+        return fasttext_rows(self._dictionary.tables, *texts.rows, True)
 
     def _set_dictionary(self, dictionary: FastTextDictionary) -> Self:
         """Set the fitted attributes."""

@@ -283,7 +283,7 @@ class TrainingSettings:
         """Read the parameters of an estimator; ``given`` values have precedence."""
         parameters = estimator.get_params(deep=False)
         if schedule is not None:
-            plateau = None if schedule.plateau is None else _plateau(schedule.plateau)
+            plateau = None if schedule.plateau is None else (int(schedule.plateau[0]), float(schedule.plateau[1]))
             given |= {"schedule": schedule.decay, "warmup_steps": schedule.warmup_steps, "lr_plateau": plateau}
             given |= {"average": bool(schedule.average), "shuffle": bool(schedule.shuffle)}
         if early_stopping is not None:
@@ -300,10 +300,6 @@ class TrainingSettings:
 
         constant = replace(self, warmup_steps=0, schedule="constant", average=False)
         return replace(constant, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
-
-
-def _plateau(pair: Any) -> tuple[int, float]:
-    return int(pair[0]), float(pair[1])
 
 
 _PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {

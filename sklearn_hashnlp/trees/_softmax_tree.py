@@ -18,7 +18,6 @@ from sklearn_hashnlp.trees._arrays import (
     class_counts,
     edge_parents,
     integer_array,
-    node_parents,
     sum_to_root,
 )
 
@@ -134,33 +133,22 @@ class SoftmaxTree:
     @cached_property
     def node_parent(self) -> Ints:
         """Parent of each inner node, int64 of shape (n_nodes,); -1 for the root."""
-        return _read_only(node_parents(self.children, self.offsets))
+        return self._below(edge_parents(self.offsets), classes=False)
 
     @cached_property
     def node_branch(self) -> Ints:
         """Index of each inner node among its parent's children, int64 of shape (n_nodes,); -1 for the root."""
-        branches = np.full(self.n_nodes, -1, dtype=np.int64)
-        inner = np.flatnonzero(self.children >= 0)
-        nodes = self.children[inner]
-        branches[nodes] = inner - self.offsets[self.node_parent[nodes]]
-        return _read_only(branches)
+        return self._below(self._edge_branches, classes=False)
 
     @cached_property
     def class_parent(self) -> Ints:
         """Parent of each class, int64 of shape (V,); -1 for the tree of one class."""
-        parents = np.full(self.n_classes, -1, dtype=np.int64)
-        leaves = self.children < 0
-        parents[~self.children[leaves]] = edge_parents(self.offsets)[leaves]
-        return _read_only(parents)
+        return self._below(edge_parents(self.offsets), classes=True)
 
     @cached_property
     def class_branch(self) -> Ints:
         """Index of each class among its parent's children, int64 of shape (V,); -1 for the tree of one class."""
-        branches = np.full(self.n_classes, -1, dtype=np.int64)
-        leaves = np.flatnonzero(self.children < 0)
-        classes = ~self.children[leaves]
-        branches[classes] = leaves - self.offsets[self.class_parent[classes]]
-        return _read_only(branches)
+        return self._below(self._edge_branches, classes=True)
 
     @cached_property
     def depths(self) -> Ints:
@@ -307,6 +295,18 @@ class SoftmaxTree:
     def __reduce__(self) -> tuple[type[SoftmaxTree], tuple[Ints, Ints]]:
         # Derived arrays are not pickled.
         return SoftmaxTree, (self.children, self.offsets)
+
+    @property
+    def _edge_branches(self) -> Ints:
+        return np.arange(len(self.children)) - self.offsets[edge_parents(self.offsets)]
+
+    def _below(self, of_edges: Ints, *, classes: bool) -> Ints:
+        """Return the value of the edge above each class, or above each inner node; -1 if there is none."""
+        numbers = ~self.children if classes else self.children
+        is_kind = numbers >= 0
+        values = np.full(self.n_classes if classes else self.n_nodes, -1, dtype=np.int64)
+        values[numbers[is_kind]] = of_edges[is_kind]
+        return _read_only(values)
 
     def _path_sums(self, values: Ints) -> Ints:
         if self.n_classes == 1:

@@ -20,10 +20,10 @@ FIRST_USE = """
 import json
 import numpy as np
 from sklearn_hashnlp.kernels import _rows
-out = np.zeros((2, 2))
-_rows._sum_groups(np.ones((3, 2)), np.arange(3, dtype=np.int32), np.array([0, 1]), out)
-stats = _rows._sum_groups.stats
-print(json.dumps([out.tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
+rows = np.array([[3, 1, 2, 1, 4]])
+_rows.mask_before_last(rows, 1)
+stats = _rows.mask_before_last.stats
+print(json.dumps([rows.tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
 """
 FULL_DISK = """
 import resource, signal

@@ -5,8 +5,9 @@ import time
 import numpy as np
 import pytest
 
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import Rows
 from sklearn_hashnlp.text import _count_ngrams
-from sklearn_hashnlp.text._count_ngrams import Rows, sparse_matrix
+from sklearn_hashnlp.text._count_ngrams import sparse_matrix
 
 
 def rows_of(first, chunk, allocate, *, slow=lambda document: False):

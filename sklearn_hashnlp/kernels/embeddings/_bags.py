@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
-from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 from sklearn_hashnlp.kernels._rows import group_rows
 
 NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM = 0, 1, 2
@@ -43,11 +43,14 @@ class RowGradients(NamedTuple):
     values: NDArray[Any]  # (n, n_columns): their gradients
 
 
-class BagGroups(NamedTuple):
-    """The values of each row, for each table, as :func:`group_rows` returns them."""
+Groups: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # as group_rows returns them
 
-    pool: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # the flattened slots by pool row
-    importance: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # the values by importance row
+
+class BagGroups(NamedTuple):
+    """The values of each row, for each table."""
+
+    pool: Groups  # the flattened slots by pool row
+    importance: Groups  # the values by importance row
     owners: NDArray[np.int32]  # (n_values, k): document of each value
 
 
@@ -61,33 +64,18 @@ def embed_bags(
     layout: BagLayout,
 ) -> Bags:
     """Return the sum of the hash embeddings of each document's ids."""
-    standard = importance is None
-    n_hashes, width = slots.shape[1], pool.shape[1]
-    width = width * n_hashes if layout.concat else width
-    append_weight = layout.append_weight and not standard
-    n_documents = len(offsets) - 1
+    n_hashes, n_documents = slots.shape[1], len(offsets) - 1
+    width = pool.shape[1] * n_hashes if layout.concat else pool.shape[1]
+    if importance is not None and layout.append_weight:
+        width += n_hashes
     bags = Bags(
-        documents=np.empty((n_documents, width + n_hashes * append_weight), dtype=pool.dtype),
+        documents=np.empty((n_documents, width), dtype=pool.dtype),
         norms=np.empty(n_documents, dtype=pool.dtype),
         rows=rows,
         slots=slots,
         weights=np.empty(slots.shape, dtype=pool.dtype),
     )
-    _embed(
-        offsets,
-        counts,
-        rows,
-        slots,
-        pool if importance is None else importance,
-        pool,
-        standard,
-        layout.concat,
-        append_weight,
-        layout.norm,
-        bags.documents,
-        bags.norms,
-        bags.weights,
-    )
+    _embed(offsets, counts, pool if importance is None else importance, pool, importance is None, layout, bags)
     return bags
 
 
@@ -95,30 +83,26 @@ def embed_bags(
 def _embed(
     offsets: NDArray[np.int64],
     counts: NDArray[Any],
-    rows: NDArray[np.int32],
-    slots: NDArray[np.int32],
     importance: NDArray[Any],
     pool: NDArray[Any],
     standard: bool,
-    concat: bool,
-    append_weight: bool,
-    norm: Number,
-    documents: NDArray[Any],
-    norms: NDArray[Any],
-    weights: NDArray[Any],
+    layout: BagLayout,
+    bags: Bags,
 ) -> None:
     # Several loops over a document's values keep the sums in registers, which saves more than the loops cost.
+    documents, norms, _, slots, weights = bags
+    norm, append_weight = layout.norm, layout.append_weight and not standard
     n_hashes, width = slots.shape[1], pool.shape[1]
     whole = width - width % 4
     zero, one = documents.dtype.type(0), documents.dtype.type(1)
     share = documents.dtype.type(1 / n_hashes)
-    step = n_hashes if concat else 1
+    step = n_hashes if layout.concat else 1
     flat_slots, flat_weights = slots.reshape(slots.size), weights.reshape(weights.size)
     for document in range(len(norms)):
         if standard:
             weights[offsets[document] : offsets[document + 1], 0] = counts[offsets[document] : offsets[document + 1]]
         else:
-            _compute_weights(offsets[document], offsets[document + 1], counts, rows, slots, importance, pool, weights)
+            _compute_weights(offsets[document], offsets[document + 1], counts, importance, pool, bags)
         vector = documents[document]
         start, stop = offsets[document] * n_hashes, offsets[document + 1] * n_hashes
         total = zero
@@ -164,15 +148,9 @@ def _embed(
 
 @compiled
 def _compute_weights(
-    start: Number,
-    stop: Number,
-    counts: NDArray[Any],
-    rows: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    importance: NDArray[Any],
-    pool: NDArray[Any],
-    weights: NDArray[Any],
+    start: Number, stop: Number, counts: NDArray[Any], importance: NDArray[Any], pool: NDArray[Any], bags: Bags
 ) -> None:
+    rows, slots, weights = bags.rows, bags.slots, bags.weights
     last = len(counts) - 1
     for j in range(start, stop):
         ahead = _INDEX(min(j + _AHEAD, last))
@@ -206,44 +184,18 @@ def bag_gradients(
     groups: BagGroups,
 ) -> tuple[RowGradients, RowGradients | None]:
     """Return the gradients of both tables, each row summed in the order of its occurrences."""
-    n_hashes = bags.slots.shape[1]
     gradients = gradients.copy()
     norm_gradients = np.empty_like(bags.norms)
     _sum_gradients(gradients, bags.documents, bags.norms, norm_gradients)
     products = np.empty_like(bags.weights)
-    order, starts, slots = groups.pool
-    pool_gradients = RowGradients(slots, np.zeros((len(slots), pool.shape[1]), dtype=pool.dtype))
-    _pool_gradients(
-        order,
-        starts,
-        slots,
-        n_hashes if layout.concat else 1,
-        groups.owners.reshape(groups.owners.size),
-        bags.weights.reshape(bags.weights.size),
-        gradients,
-        pool,
-        products.reshape(products.size),
-        pool_gradients.values,
-    )
+    n_hashes = bags.weights.shape[1] if layout.concat else 1
+    owners, weights, flat_products = (array.reshape(array.size) for array in (groups.owners, bags.weights, products))
+    pool_gradients = _pool_gradients(groups.pool, n_hashes, owners, weights, gradients, pool, flat_products)
     if importance is None:
         return pool_gradients, None
-    order, starts, rows = groups.importance
-    importance_gradients = RowGradients(rows, np.zeros((len(rows), n_hashes), dtype=pool.dtype))
-    _importance_gradients(
-        order,
-        starts,
-        counts,
-        groups.owners,
-        bags.weights,
-        gradients,
-        bags.norms,
-        norm_gradients,
-        layout.append_weight,
-        layout.norm,
-        products,
-        importance_gradients.values,
+    return pool_gradients, _importance_gradients(
+        groups.importance, counts, groups.owners, bags, gradients, norm_gradients, layout, products
     )
-    return pool_gradients, importance_gradients
 
 
 @compiled
@@ -261,19 +213,19 @@ def _sum_gradients(
 
 @compiled
 def _pool_gradients(
-    order: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    groups: Groups,
     n_hashes: Number,
     owners: NDArray[np.int32],
     weights: NDArray[Any],
     gradients: NDArray[Any],
     pool: NDArray[Any],
     products: NDArray[Any],
-    values: NDArray[Any],
-) -> None:
+) -> RowGradients:
     # Owners, weights and products are flattened here; n_hashes is 1 unless components are concatenated.
+    order, starts, rows = groups
     width = pool.shape[1]
+    values = in_huge_pages(np.empty((len(rows), width), pool.dtype))
+    values[:] = 0
     for group in range(len(rows)):
         prefetch_row(pool, _INDEX(rows[min(group + _AHEAD, len(rows) - 1)]))
         row = _INDEX(rows[group])
@@ -287,24 +239,25 @@ def _pool_gradients(
                 values[_INDEX(group), _INDEX(column)] += weight * gradient
                 product += pool[row, _INDEX(column)] * gradient
             products[value] = product
+    return RowGradients(rows, values)
 
 
 @compiled
 def _importance_gradients(
-    order: NDArray[np.int32],
-    starts: NDArray[np.int64],
+    groups: Groups,
     counts: NDArray[Any],
     owners: NDArray[np.int32],
-    weights: NDArray[Any],
+    bags: Bags,
     gradients: NDArray[Any],
-    norms: NDArray[Any],
     norm_gradients: NDArray[Any],
-    append_weight: bool,
-    norm: Number,
+    layout: BagLayout,
     products: NDArray[Any],
-    values: NDArray[Any],
-) -> None:
+) -> RowGradients:
+    order, starts, rows = groups
+    norms, weights, append_weight, norm = bags.norms, bags.weights, layout.append_weight, layout.norm
     n_hashes = weights.shape[1]
+    values = in_huge_pages(np.empty((len(rows), n_hashes), gradients.dtype))
+    values[:] = 0
     share = values.dtype.type(1 / n_hashes)
     for group in range(len(starts) - 1):
         for at in range(starts[group], starts[group + 1]):
@@ -319,3 +272,4 @@ def _importance_gradients(
                 elif norm == L1_BAG_NORM:
                     gradient -= norm_gradients[document] * share * np.sign(weights[j, i])
                 values[group, i] += counts[j] * gradient
+    return RowGradients(rows, values)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
 from sklearn_hashnlp.kernels._hashes import fmix32
-from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 
 IMPROVED, PAPER, STANDARD = 0, 1, 2  # the order of nn's VARIANTS
 
@@ -38,6 +38,7 @@ def row_of(key: Number, mixed: Number, a: Number, b: Number, n_rows: Number) -> 
     return slot_of(mixed, a, b, n_rows)
 
 
+@compiled
 def locate_ids(
     ids: NDArray[np.int64],  # (n_values,)
     constants: NDArray[np.uint64],  # (k + 1, 3): of the hash functions of the importance table and of the pool
@@ -46,25 +47,12 @@ def locate_ids(
     variant: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:  # (n_values,), (n_values, k)
     """Hash ids of 64 bits to rows of the importance table and of the pool."""
-    rows = np.empty((len(ids), 1), dtype=np.int32)
-    slots = rows if variant == STANDARD else np.empty((len(ids), len(constants) - 1), dtype=np.int32)
-    _locate(ids, constants, np.uint64(n_rows), np.uint64(n_slots), variant, rows, slots)
-    return rows.reshape(-1), slots
-
-
-@compiled
-def _locate(
-    ids: NDArray[np.int64],
-    constants: NDArray[np.uint64],
-    n_rows: Number,
-    n_slots: Number,
-    variant: Number,
-    rows: NDArray[np.int32],
-    slots: NDArray[np.int32],
-) -> None:
+    rows = in_huge_pages(np.empty((len(ids), 1), np.int32))
+    slots = rows if variant == STANDARD else in_huge_pages(np.empty((len(ids), len(constants) - 1), np.int32))
     for start in range(0, len(ids), _BLOCK):
         block = slice(start, start + _BLOCK)
-        _locate_block(ids[block], constants, n_rows, n_slots, variant, rows[block], slots[block])
+        _locate_block(ids[block], constants, np.uint64(n_rows), np.uint64(n_slots), variant, rows[block], slots[block])
+    return rows.reshape(len(ids)), slots
 
 
 @compiled

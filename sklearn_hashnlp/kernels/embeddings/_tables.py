@@ -101,21 +101,15 @@ class TableSpec:
         )
 
     def to_numbers(self) -> list[int]:
-        """Return the values that identify the hash functions and the aggregation in saved states.
-
-        The hash specification; the seed modulo ``2**64`` in two's complement; the index of the variant, plus 256 if
-        ``hash_rows=False``; and the indices of the aggregation and of the norm.
-        """
+        """Return the numbers that identify the hash functions and the aggregation in saved states."""
         seed = (self.seed + 2**63) % 2**64 - 2**63
         variant = VARIANTS.index(self.variant) + (0 if self.hash_rows else _UNHASHED)
         aggregation = AGGREGATIONS.index(self.aggregation) if self.has_importance else 0
         return [self.specification, seed, variant, aggregation, NORMS.index(self.normalize)]
 
     def matched(self, state: Sequence[int]) -> Self:
-        """Check that a saved state has these hash functions and this aggregation; return its specification.
-
-        A state of hash specification 1, which read the low 32 bits of ids alone, is matched, too.
-        """
+        """Check that a saved state has these hash functions and this aggregation; return its specification."""
+        # A state of hash specification 1, which read the low 32 bits of ids alone, is matched, too.
         specification = FOLDED if state[0] == FOLDED else HASH_SPECIFICATION
         result = replace(self, specification=specification)
         for describe, own, other in zip(_DESCRIPTIONS, result.to_numbers(), state, strict=True):

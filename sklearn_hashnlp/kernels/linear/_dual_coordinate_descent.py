@@ -23,13 +23,9 @@ class LinearRows(NamedTuple):
     labels: NDArray[np.int64]  # (n_rows,): the output that a row is positive for, if any
 
 
+@compiled
 def normalize_rows(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
     """Divide the values of each row by their Euclidean norm, in place."""
-    _normalize(values, offsets)
-
-
-@compiled
-def _normalize(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
     for row in range(len(offsets) - 1):
         total = 0.0
         for at in range(offsets[row], offsets[row + 1]):
@@ -40,21 +36,11 @@ def _normalize(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
                 values[at] = np.float32(values[at] / norm)
 
 
+@compiled
 def squared_norms(rows: LinearRows, n_columns: int) -> NDArray[np.float32]:  # (n_rows,)
     """Return the squared Euclidean norms of rows and a bias of 1; values of one column in one row are summed first."""
-    squares = np.empty(len(rows.labels), dtype=np.float32)
-    _square(rows.offsets, rows.columns, rows.values, np.zeros(n_columns, dtype=np.float32), squares)
-    return squares
-
-
-@compiled
-def _square(
-    offsets: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    values: NDArray[np.float32],
-    sums: NDArray[np.float32],  # (n_columns,): zeros
-    squares: NDArray[np.float32],
-) -> None:
+    offsets, columns, values, labels = rows
+    sums, squares = np.zeros(n_columns, dtype=np.float32), np.empty(len(labels), dtype=np.float32)
     for row in range(len(squares)):
         for at in range(offsets[row], offsets[row + 1]):
             sums[columns[at]] += values[at]
@@ -64,8 +50,10 @@ def _square(
         for at in range(offsets[row], offsets[row + 1]):
             sums[columns[at]] = 0
         squares[row] = square
+    return squares
 
 
+@compiled
 def descend(
     rows: LinearRows,
     squares: NDArray[np.float32],  # (n_rows,): of squared_norms
@@ -75,26 +63,9 @@ def descend(
     bias: NDArray[np.float32],  # (n_outputs,): updated in place, penalized as the weights
     dual: NDArray[np.float32],  # (n_rows, n_outputs): updated in place
 ) -> None:
-    """Take one step for each row and output.
-
-    Of each output it minimizes ``sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2)`` (Hsieh et al. 2008).
-    """
-    _descend(*rows, squares, costs, order, weights, bias, dual)
-
-
-@compiled
-def _descend(
-    offsets: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    values: NDArray[np.float32],
-    labels: NDArray[np.int64],
-    squares: NDArray[np.float32],
-    costs: NDArray[np.float32],
-    order: NDArray[np.int64],
-    weights: NDArray[np.float32],
-    bias: NDArray[np.float32],
-    dual: NDArray[np.float32],
-) -> None:
+    """Take one step for each row and output."""
+    # Of each output it minimizes sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2) (Hsieh et al. 2008).
+    offsets, columns, values, labels = rows
     n_outputs = len(bias)
     zero, one = np.float32(0), np.float32(1)
     scores, steps = np.empty(n_outputs, np.float32), np.empty(n_outputs, np.float32)
@@ -131,13 +102,11 @@ def naive_bayes_log_odds(
     n_outputs: int,
     smoothing: float,
 ) -> NDArray[np.float32]:  # (n_columns, n_outputs)
-    """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes).
-
-    They are zero for a column with a negative value, which is no count.
-    """
+    """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes)."""
+    # They are zero for a column with a negative value, which is no count.
     own = np.zeros((n_columns, n_outputs), dtype=np.float32)
     total = np.zeros(n_columns, dtype=np.float32)
-    _sum_by_label(*rows, costs, own, total)
+    _sum_by_label(rows, costs, own, total)
     is_count = np.isfinite(total)
     own[~is_count], total[~is_count] = 0, 0
     n_smoothed = smoothing * n_columns
@@ -150,14 +119,9 @@ def naive_bayes_log_odds(
 
 @compiled
 def _sum_by_label(
-    offsets: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    values: NDArray[np.float32],
-    labels: NDArray[np.int64],
-    costs: NDArray[np.float32],
-    own: NDArray[np.float32],
-    total: NDArray[np.float32],
+    rows: LinearRows, costs: NDArray[np.float32], own: NDArray[np.float32], total: NDArray[np.float32]
 ) -> None:
+    offsets, columns, values, labels = rows
     for row in range(len(labels)):
         for at in range(offsets[row], offsets[row + 1]):
             value = values[at] * costs[row]

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import compiled
 from sklearn_hashnlp.kernels.embeddings._hash_ids import mix_id, row_of
 
 
+@compiled
 def row_evidence(
     indices: NDArray[Any],  # (n_values,): columns, of which the low 32 bits count
     indptr: NDArray[Any],  # (n_rows + 1,)
@@ -22,28 +23,13 @@ def row_evidence(
     enough: float,  # sums stop at this value
 ) -> NDArray[np.float64]:  # (n_rows,)
     """Return sums of squared counts times importance weights above ``common``; -1 for rows without a known column."""
+    a, b = constants[0, 0], constants[0, 1]
     evidence = np.empty(len(indptr) - 1, dtype=np.float64)
-    _sum_evidence(indices, indptr, counts, importance, constants[0], common, rare, enough, evidence)
-    return evidence
-
-
-@compiled
-def _sum_evidence(
-    indices: NDArray[Any],
-    indptr: NDArray[Any],
-    counts: NDArray[np.float32],
-    importance: NDArray[np.float32],
-    constants: NDArray[np.uint64],
-    common: Number,
-    rare: Number,
-    enough: Number,
-    evidence: NDArray[np.float64],
-) -> None:
     n_rows = np.uint64(len(importance))
     for row in range(len(evidence)):
         total = -1.0
         for at in range(indptr[row], indptr[row + 1]):
-            column = row_of(indices[at], mix_id(indices[at]), constants[0], constants[1], n_rows)
+            column = row_of(indices[at], mix_id(indices[at]), a, b, n_rows)
             for i in range(importance.shape[1]):
                 weight = np.float64(abs(importance[column, i]))
                 if weight > 0:
@@ -57,3 +43,4 @@ def _sum_evidence(
                 total = enough
                 break
         evidence[row] = total
+    return evidence

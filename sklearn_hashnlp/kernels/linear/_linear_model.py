@@ -101,26 +101,9 @@ def score_bags(
     labels: NDArray[np.int64],  # (n_documents,)
 ) -> bool:
     """Write scores and the index of the largest one of each of some documents; return whether all are finite."""
-    standard = model.importance is None
-    finite = _score(
-        documents.start,
-        documents.stop,
-        indices,
-        indptr,
-        counts,
-        model.constants,
-        model.pool if model.importance is None else model.importance,
-        model.pool,
-        model.layout.variant,
-        model.layout.concat,
-        model.layout.append_weight and not standard,
-        model.layout.norm,
-        model.weight,
-        model.bias,
-        scores,
-        labels,
-    )
-    return bool(finite)
+    if model.importance is None:
+        model = model._replace(importance=model.pool)
+    return _score(documents.start, documents.stop, indices, indptr, counts, model, scores, labels)
 
 
 @compiled
@@ -130,20 +113,15 @@ def _score(
     indices: NDArray[Any],
     indptr: NDArray[Any],
     counts: NDArray[np.float32],
-    constants: NDArray[np.uint64],
-    importance: NDArray[np.float32],
-    pool: NDArray[np.float32],
-    variant: Number,
-    concat: bool,
-    append_weight: bool,
-    norm: Number,
-    weight: NDArray[np.float64],
-    bias: NDArray[np.float64],
+    model: BagScorer,
     scores: NDArray[np.float64],
     labels: NDArray[np.int64],
 ) -> bool:
-    n_hashes = 1 if variant == STANDARD else len(constants) - 1
+    pool, constants, layout, weight, bias = model.pool, model.constants, model.layout, model.weight, model.bias
+    variant, concat, append_weight, norm = layout
     values = _Values(indices, indptr, counts)
+    append_weight = append_weight and variant != STANDARD
+    n_hashes = 1 if variant == STANDARD else len(constants) - 1
     longest = 0
     for document in range(first, last):
         longest = max(longest, indptr[document + 1] - indptr[document])
@@ -161,9 +139,9 @@ def _score(
         while stop < last and stop - first < len(ends) and indptr[stop + 1] - indptr[first] <= capacity:
             stop += 1
         if variant == STANDARD:
-            _find_standard(first, stop, values, constants, len(pool), bags)
+            _find_standard(first, stop, values, model, bags)
         else:
-            _find_weighted(first, stop, values, constants, importance, len(pool), variant, bags)
+            _find_weighted(first, stop, values, model, bags)
         start = 0
         for document in range(first, stop):
             end = ends[document - first]
@@ -179,19 +157,12 @@ def _score(
 
 
 @compiled
-def _find_weighted(
-    first: Number,
-    stop: Number,
-    values: _Values,
-    constants: NDArray[np.uint64],
-    importance: NDArray[np.float32],
-    n_slots: Number,
-    variant: Number,
-    bags: _Bags,
-) -> None:
+def _find_weighted(first: Number, stop: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
     """Compute the weights and pool rows of values with a nonzero weight."""
     indices, indptr, counts = values
     slots, weights, ends = bags
+    importance: Any = model.importance
+    constants, variant, n_slots = model.constants, model.layout.variant, len(model.pool)
     n_hashes = weights.shape[1]
     begin, n_values = _INDEX(indptr[first]), _INDEX(indptr[stop] - indptr[first])
     n_rows = np.uint64(len(importance))
@@ -232,16 +203,14 @@ def _find_weighted(
 
 
 @compiled
-def _find_standard(
-    first: Number, stop: Number, values: _Values, constants: NDArray[np.uint64], n_rows: Number, bags: _Bags
-) -> None:
+def _find_standard(first: Number, stop: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
     """Compute the rows of the only table; the weights are the counts."""
     indices, indptr, counts = values
     slots, weights, ends = bags
-    begin = indptr[first]
+    begin, a, b, n_rows = indptr[first], model.constants[0, 0], model.constants[0, 1], np.uint64(len(model.pool))
     for at in range(begin, indptr[stop]):
         key = indices[at]
-        slots[at - begin, 0] = row_of(key, mix_id(key), constants[0, 0], constants[0, 1], np.uint64(n_rows))
+        slots[at - begin, 0] = row_of(key, mix_id(key), a, b, n_rows)
         weights[at - begin, 0] = counts[at]
     for document in range(first, stop):
         ends[document - first] = indptr[document + 1] - begin
@@ -343,23 +312,18 @@ class RowFacts(NamedTuple):
     largest: float
 
 
+@compiled
 def inspect_rows(indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.float32], n_columns: int) -> RowFacts:
     """Check the structure of a CSR matrix, and find the smallest and the largest magnitude of its values."""
-    return RowFacts(*_inspect(indices, indptr, data, n_columns))
-
-
-@compiled
-def _inspect(
-    indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.float32], n_columns: Number
-) -> tuple[bool, Number, Number]:
-    smallest, largest = np.float32(np.inf), np.float32(0)
+    smallest: Number = np.float32(np.inf)
+    largest: Number = np.float32(0)
     previous = indptr[0]
     valid: Number = previous == 0
     for row in range(len(indptr) - 1):  # first, as a wrong offset would read beyond the arrays
         valid &= indptr[row + 1] >= previous
         previous = indptr[row + 1]
     if not valid or previous > len(indices) or previous > len(data):
-        return False, smallest, largest
+        return RowFacts(False, smallest, largest)
     for row in range(len(indptr) - 1):
         start, stop = _INDEX(indptr[row]), _INDEX(indptr[row + 1])
         if start == stop:
@@ -373,4 +337,5 @@ def _inspect(
         smallest = value if value < smallest else smallest
         largest = value if value > largest else largest
         not_a_number |= value != value
-    return valid, np.float32(np.nan) if not_a_number else smallest, largest
+    smallest = np.float32(np.nan) if not_a_number else smallest
+    return RowFacts(valid, smallest, largest)

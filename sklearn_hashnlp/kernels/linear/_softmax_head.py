@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import compiled
 
 
 class HeadResult(NamedTuple):
@@ -20,6 +20,7 @@ class HeadResult(NamedTuple):
     bias: NDArray[Any]  # (n_classes,): gradient of the layer's bias
 
 
+@compiled
 def softmax_head(
     inputs: NDArray[Any],  # (n_rows, width)
     weight: NDArray[Any],  # (n_classes, width)
@@ -28,35 +29,14 @@ def softmax_head(
     row_weights: NDArray[Any] | None,  # (n_rows,); None is one each
 ) -> HeadResult:
     """Compute the scores of a linear layer and the gradients of the mean cross-entropy."""
-    result = HeadResult(
-        0.0,
-        np.empty((len(inputs), len(bias)), dtype=inputs.dtype),
-        np.zeros_like(inputs),
-        np.zeros_like(weight),
-        np.zeros_like(bias),
-    )
-    if row_weights is None:
-        row_weights = np.ones(len(inputs), dtype=inputs.dtype)
-    return result._replace(loss=float(_forward_backward(inputs, weight, bias, targets, row_weights, *result[1:])))
-
-
-@compiled
-def _forward_backward(
-    inputs: NDArray[Any],
-    weight: NDArray[Any],
-    bias: NDArray[Any],
-    targets: NDArray[np.int64],
-    row_weights: NDArray[Any],
-    scores: NDArray[Any],
-    d_inputs: NDArray[Any],
-    d_weight: NDArray[Any],
-    d_bias: NDArray[Any],
-) -> Number:
+    scores = np.empty((len(inputs), len(bias)), dtype=inputs.dtype)
+    d_inputs, d_weight, d_bias = np.zeros_like(inputs), np.zeros_like(weight), np.zeros_like(bias)
     n_rows, width = inputs.shape
     n_classes = len(bias)
     loss, zero = 0.0, inputs.dtype.type(0)
     transposed = np.ascontiguousarray(weight.T)  # the loop over classes is vectorized, so no sum is split up
     d_scores = np.empty(n_classes, dtype=inputs.dtype)
+    factors = np.ones(n_rows, dtype=inputs.dtype) if row_weights is None else row_weights
     for row in range(n_rows):
         vector, row_scores, d_vector = inputs[row], scores[row], d_inputs[row]
         row_scores[:] = bias
@@ -67,7 +47,7 @@ def _forward_backward(
         for label in range(n_classes):
             d_scores[label] = np.exp(row_scores[label] - largest)
             total += d_scores[label]
-        share = row_weights[row] / inputs.dtype.type(n_rows)
+        share = factors[row] / inputs.dtype.type(n_rows)
         loss += share * (np.log(total) + largest - row_scores[targets[row]])
         for label in range(n_classes):
             d_scores[label] *= share / total
@@ -78,4 +58,4 @@ def _forward_backward(
             for column in range(width):
                 d_vector[column] += d_score * weight[label, column]
                 d_weight[label, column] += d_score * vector[column]
-    return loss
+    return HeadResult(loss, scores, d_inputs, d_weight, d_bias)

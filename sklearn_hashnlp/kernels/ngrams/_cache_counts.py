@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import compiled
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 
 
 class CacheCounts(NamedTuple):
@@ -19,6 +20,7 @@ class CacheCounts(NamedTuple):
     n_bigrams: NDArray[np.float64]  # of the last word and any word after it
 
 
+@compiled
 def count_before(
     text: NDArray[np.int32],  # (n_words,)
     starts: NDArray[np.int64],  # (n_parts,): ascending; words before the start of their own part are not counted
@@ -26,25 +28,11 @@ def count_before(
     weights: NDArray[np.float64],  # (cache_size,): of a word by its distance, the last word's first
 ) -> CacheCounts:  # four arrays of shape (n_words,)
     """Count each word of a text, and the pair of it and the word before, among the words before it."""
-    counts = CacheCounts(*np.zeros((4, len(text))))
-    sums = np.concatenate(([0.0], np.cumsum(weights)))
-    _count_before(text, starts, weights, sums, np.full(n_ids, -1), np.empty(len(text), dtype=np.int64), *counts)
-    return counts
-
-
-@compiled
-def _count_before(
-    text: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    last: NDArray[np.int64],
-    previous: NDArray[np.int64],
-    words: NDArray[np.float64],
-    n_words: NDArray[np.float64],
-    bigrams: NDArray[np.float64],
-    n_bigrams: NDArray[np.float64],
-) -> None:
+    words, n_words = np.zeros(len(text)), np.zeros(len(text))
+    bigrams, n_bigrams = np.zeros(len(text)), np.zeros(len(text))
+    sums = np.zeros(len(weights) + 1)
+    sums[1:] = np.cumsum(weights)
+    last, previous = np.full(n_ids, -1), np.empty(len(text), dtype=np.int64)
     # Only occurrences of the two words are visited: each has a link to the one before it.
     part, start = -1, 0
     for at in range(len(text)):
@@ -66,30 +54,21 @@ def _count_before(
                     bigrams[at] += weight
                 index = previous[index]
         previous[at], last[text[at]] = last[text[at]], at
+    return CacheCounts(words, n_words, bigrams, n_bigrams)
 
 
+@compiled
 def count_contexts(
     contexts: NDArray[np.int64],  # (n_contexts, width): the last word is the last; at most as long as ``weights``
     n_ids: int,  # ids from this on are padding
     weights: NDArray[np.float64],  # (cache_size,)
 ) -> CacheCounts:  # arrays of shape (n_contexts, n_ids) and, of all words, (n_contexts,)
     """Count every word, and every word after the last word, in each context."""
-    words, bigrams = np.zeros((2, len(contexts), n_ids))
-    n_words, n_bigrams = np.zeros((2, len(contexts)))
-    _count_contexts(contexts, weights, words, n_words, bigrams, n_bigrams)
-    return CacheCounts(words, n_words, bigrams, n_bigrams)
-
-
-@compiled
-def _count_contexts(
-    contexts: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    words: NDArray[np.float64],
-    n_words: NDArray[np.float64],
-    bigrams: NDArray[np.float64],
-    n_bigrams: NDArray[np.float64],
-) -> None:
-    width, n_ids = contexts.shape[1], words.shape[1]
+    shape = len(contexts), n_ids
+    words, bigrams = in_huge_pages(np.empty(shape)), in_huge_pages(np.empty(shape))
+    words[:], bigrams[:] = 0, 0
+    n_words, n_bigrams = np.zeros(len(contexts)), np.zeros(len(contexts))
+    width = contexts.shape[1]
     for row in range(len(contexts)):
         context = contexts[row]
         for column in range(width - 1, -1, -1):
@@ -101,3 +80,4 @@ def _count_contexts(
             if column > 0 and context[column - 1] == context[width - 1]:
                 bigrams[row, word] += weight
                 n_bigrams[row] += weight
+    return CacheCounts(words, n_words, bigrams, n_bigrams)

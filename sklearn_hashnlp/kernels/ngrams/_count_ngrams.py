@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,14 @@ Allocate: TypeAlias = Callable[[int], tuple[NDArray[np.int32], NDArray[Any]]]
 """Returns arrays for a number of columns and values."""
 
 
+class Rows(NamedTuple):
+    """Rows of a CSR matrix, with scipy's names of the arrays."""
+
+    indices: NDArray[np.int32]
+    data: NDArray[Any]
+    indptr: NDArray[np.int64]
+
+
 def count_hashes(
     hashes: Ragged,
     *,
@@ -34,7 +42,7 @@ def count_hashes(
     norm: int = NO_NORM,
     dtype: type[np.floating[Any]] = np.float64,
     allocate: Allocate | None = None,
-) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
+) -> Rows:
     """Count how often each column occurs in each row; the column of hash h is ``abs(h) % n_features``."""
     # A column with canceled signs stays in the matrix as 0, as in scikit-learn.
     size = len(hashes.values)
@@ -42,7 +50,7 @@ def count_hashes(
         (np.empty(size, dtype=np.int32), np.empty(size, dtype=dtype)) if allocate is None else allocate(size)
     )
     indptr = _count(hashes.values, hashes.offsets, n_features, alternate_sign, binary, norm, indices, data)
-    return indices[: indptr[-1]], data[: indptr[-1]], indptr
+    return Rows(indices[: indptr[-1]], data[: indptr[-1]], indptr)
 
 
 @compiled
@@ -220,12 +228,9 @@ def _sum_duplicates(
     indices: NDArray[np.int32],
     begin: Number,
 ) -> Number:
-    """Write the distinct columns of a row, starting at ``begin``; return their number.
-
-    ``sums[i]`` is then the sum of the signs of all keys in the first i columns.
-    """
-    # Without branches, as no processor can predict whether a key repeats: each key overwrites the last entry or begins
-    # the next.
+    """Write the distinct columns of a row, starting at ``begin``; return their number."""
+    # Then sums[i] is the sum of the signs of the keys in the first i columns. There are no branches, as no processor
+    # can predict whether a key repeats: each key overwrites the last entry or begins the next.
     n_entries = np.uint64(0)
     last = np.uint32(0xFFFFFFFF)
     total = np.int32(0)

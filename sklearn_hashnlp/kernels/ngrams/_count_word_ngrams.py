@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 
 MAX_TOKENS = 2**31 - 1  # positions and n-grams are numbered by int32
 
@@ -28,6 +29,7 @@ def sort_positions(text: NDArray[np.int32], n_words: int) -> NDArray[np.int32]:
     return _sort_positions(text, n_words)
 
 
+@compiled
 def extend_ngrams(
     text: NDArray[np.int32],  # (n_tokens,): word ids
     is_counted: NDArray[np.bool_],  # (n_tokens,): whether an occurrence that ends here counts
@@ -37,10 +39,36 @@ def extend_ngrams(
 ) -> tuple[NgramCounts, NDArray[np.int32]]:
     """Count the n-grams of order n, and return the index of the one that ends at each position, or -1."""
     # Radix sort: the positions are sorted by word, and are now distributed over the first n - 1 words.
-    longer = np.empty(len(text), dtype=np.int32)
-    words, parents, suffixes, counts = (np.empty(len(positions), dtype=np.int32) for _ in range(4))
-    size = _extend(text, is_counted, positions, shorter, n_shorter, longer, words, parents, suffixes, counts)
-    return NgramCounts(*(array[:size].copy() for array in (words, parents, suffixes, counts))), longer
+    longer = in_huge_pages(np.empty(len(text), np.int32))
+    longer[:] = -1
+    n = len(positions)
+    words, parents = in_huge_pages(np.empty(n, np.int32)), in_huge_pages(np.empty(n, np.int32))
+    suffixes, counts = in_huge_pages(np.empty(n, np.int32)), in_huge_pages(np.empty(n, np.int32))
+    starts = np.zeros(n_shorter + 1, dtype=np.int64)
+    for position in positions:
+        if position > 0 and shorter[position - 1] >= 0:
+            starts[shorter[position - 1] + 1] += 1
+    for parent in range(n_shorter):
+        starts[parent + 1] += starts[parent]
+    ordered = np.empty(starts[n_shorter], dtype=np.int32)
+    for position in positions:
+        if position > 0 and shorter[position - 1] >= 0:
+            parent = shorter[position - 1]
+            ordered[starts[parent]] = position
+            starts[parent] += 1
+    last = -1
+    for position in ordered:
+        parent, word = shorter[position - 1], text[position]
+        if last < 0 or parents[last] != parent or words[last] != word:
+            last += 1
+            words[last] = word
+            parents[last] = parent
+            suffixes[last] = shorter[position]
+            counts[last] = 0
+        counts[last] += np.int32(is_counted[position])
+        longer[position] = last
+    size = last + 1
+    return NgramCounts(words[:size].copy(), parents[:size].copy(), suffixes[:size].copy(), counts[:size].copy()), longer
 
 
 @compiled
@@ -58,43 +86,3 @@ def _sort_positions(text: NDArray[np.int32], n_words: Number) -> NDArray[np.int3
             positions[starts[word]] = position
             starts[word] += 1
     return positions
-
-
-@compiled
-def _extend(
-    text: NDArray[np.int32],
-    is_counted: NDArray[np.bool_],
-    positions: NDArray[np.int32],
-    shorter: NDArray[np.int32],
-    n_shorter: Number,
-    longer: NDArray[np.int32],
-    words: NDArray[np.int32],
-    parents: NDArray[np.int32],
-    suffixes: NDArray[np.int32],
-    counts: NDArray[np.int32],
-) -> Number:
-    starts = np.zeros(n_shorter + 1, dtype=np.int64)
-    for position in positions:
-        if position > 0 and shorter[position - 1] >= 0:
-            starts[shorter[position - 1] + 1] += 1
-    for parent in range(n_shorter):
-        starts[parent + 1] += starts[parent]
-    ordered = np.empty(starts[n_shorter], dtype=np.int32)
-    for position in positions:
-        if position > 0 and shorter[position - 1] >= 0:
-            parent = shorter[position - 1]
-            ordered[starts[parent]] = position
-            starts[parent] += 1
-    longer[:] = -1
-    last = -1
-    for position in ordered:
-        parent, word = shorter[position - 1], text[position]
-        if last < 0 or parents[last] != parent or words[last] != word:
-            last += 1
-            words[last] = word
-            parents[last] = parent
-            suffixes[last] = shorter[position]
-            counts[last] = 0
-        counts[last] += np.int32(is_counted[position])
-        longer[position] = last
-    return last + 1

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
-from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 END_OF_LINE = b"</s>"
@@ -49,39 +49,37 @@ def with_subwords(tables: FastTextTables) -> FastTextTables:
     return tables._replace(subwords=_find_subwords(tables, ends), subword_ends=ends)
 
 
+@compiled
 def hash_table(names: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
     """Build the hash table of entries; of equal ones the last is found."""
     slots = _empty_table(len(offsets) - 1)
-    _fill_table(names, offsets, slots)
+    for entry in range(len(offsets) - 1):
+        start, stop = offsets[entry], offsets[entry + 1]
+        state = _hash_span(names, start, stop)
+        slot = _find_entry(names, offsets, slots, names, start, stop, state)
+        slots[slot, 0] = entry
+        slots[slot, 1] = np.int32(state)
     return slots
 
 
+@compiled
 def bucket_table(pairs: NDArray[np.int32]) -> NDArray[np.int32]:  # (n_pairs, 2)
     """Build the hash table from kept buckets to their new numbers; of equal buckets the last is found."""
     slots = _empty_table(len(pairs))
-    _fill_buckets(pairs, slots)
+    for i in range(len(pairs)):
+        slot = _find_bucket(slots, pairs[i, 0])
+        slots[slot, 0], slots[slot, 1] = pairs[i, 0], pairs[i, 1]
     return slots
 
 
-def _empty_table(n_entries: int) -> NDArray[np.int32]:
-    return np.full((1 << max(1, (2 * n_entries).bit_length()), 2), -1, dtype=np.int32)
-
-
-def fasttext_rows(
-    tables: FastTextTables,
-    text: NDArray[np.uint8],  # documents, each with a byte after it
-    offsets: NDArray[np.int64],  # (n_documents + 1,): where each begins
-    documents: slice,
-    *,
-    end_of_line: bool = True,
-) -> Ragged:  # of int32
-    """Find the rows of some documents, in the order and as often as fastText adds them up.
-
-    Without ``end_of_line`` the token of the end counts only in documents that have no other token.
-    """
-    ends = np.zeros(documents.stop - documents.start + 1, dtype=np.int64)
-    rows = _find_rows(tables, text, offsets, documents.start, documents.stop, end_of_line, ends)
-    return Ragged(rows, ends)
+@compiled
+def _empty_table(n_entries: Number) -> NDArray[np.int32]:
+    n_slots = 2
+    while n_slots <= 2 * n_entries:
+        n_slots *= 2
+    slots = in_huge_pages(np.empty((n_slots, 2), np.int32))
+    slots[:] = -1
+    return slots
 
 
 @inlined
@@ -135,16 +133,6 @@ def _find_entry(
 
 
 @compiled
-def _fill_table(names: NDArray[np.uint8], offsets: NDArray[np.int64], slots: NDArray[np.int32]) -> None:
-    for entry in range(len(offsets) - 1):
-        start, stop = offsets[entry], offsets[entry + 1]
-        state = _hash_span(names, start, stop)
-        slot = _find_entry(names, offsets, slots, names, start, stop, state)
-        slots[slot, 0] = entry
-        slots[slot, 1] = np.int32(state)
-
-
-@compiled
 def _find_bucket(slots: NDArray[np.int32], bucket: Number) -> Number:
     """Return the slot of a kept bucket, or the empty one where it would be."""
     mask = np.uint32(len(slots) - 1)
@@ -153,13 +141,6 @@ def _find_bucket(slots: NDArray[np.int32], bucket: Number) -> Number:
     while slots[slot, 0] >= 0 and slots[slot, 0] != bucket:
         slot = np.uint32((slot + np.uint32(1)) & mask)
     return slot
-
-
-@compiled
-def _fill_buckets(pairs: NDArray[np.int32], slots: NDArray[np.int32]) -> None:
-    for i in range(len(pairs)):
-        slot = _find_bucket(slots, pairs[i, 0])
-        slots[slot, 0], slots[slot, 1] = pairs[i, 0], pairs[i, 1]
 
 
 @compiled
@@ -291,21 +272,20 @@ def _split(
 
 
 @compiled
-def _find_rows(
+def fasttext_rows(
     tables: FastTextTables,
-    text: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    first: Number,
-    last: Number,
-    end_of_line: bool,
-    ends: NDArray[np.int64],
-) -> NDArray[np.int32]:
+    text: NDArray[np.uint8],  # documents, each with a byte after it
+    offsets: NDArray[np.int64],  # (n_documents + 1,): where each begins
+    end_of_line: bool,  # whether its token counts in all documents; False: only in those that have no other token
+) -> Ragged:  # of int32
+    """Find the rows of documents, in the order and as often as fastText adds them up."""
+    ends = np.zeros(len(offsets), dtype=np.int64)
     rows, n_rows = np.empty(1024, dtype=np.int32), 0
     spans, hashes = np.empty((256, 2), dtype=np.int64), np.empty(256, dtype=np.int32)
     end_state = _hash_span(_END, 0, len(_END))
     slot = _find_entry(tables.names, tables.offsets, tables.slots, _END, 0, len(_END), end_state)
     end_entry = tables.slots[slot, 0]
-    for document in range(first, last):
+    for document in range(len(offsets) - 1):
         spans, hashes, n_tokens = _split(
             tables.slots, text, offsets[document], offsets[document + 1] - 1, spans, hashes
         )
@@ -345,5 +325,5 @@ def _find_rows(
                 n_rows += 1
         if tables.word_ngrams > 1:
             rows, n_rows = _add_word_ngrams(tables, hashes, n_hashes, rows, n_rows)
-        ends[document - first + 1] = n_rows
-    return rows[:n_rows]
+        ends[document + 1] = n_rows
+    return Ragged(rows[:n_rows], ends)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._hashes import GAMMA, mix_word, murmur3_span
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import ngram_offsets
 from sklearn_hashnlp.kernels.strings._units import Units
@@ -29,39 +30,31 @@ def fingerprint_ngrams(units: Units, ngram_range: tuple[int, int]) -> Ragged:
     # which collide with one seed often collide with another. (After the first block their states differ in the same
     # bits for both seeds with a probability of 2**-19.8, counted in 4 * 10**8 pairs.)
     min_n, max_n = (min(n, len(units.boundaries)) for n in ngram_range)  # larger numbers would overflow 64 bits
-    arrays = units.text, units.boundaries, units.segments, units.rows
-    return Ragged(*_fingerprint(*arrays, units.separator_width, min_n, max_n))
+    return _fingerprint(units, min_n, max_n)
 
 
 @compiled
-def _fingerprint(
-    text: NDArray[np.uint8],
-    boundaries: NDArray[np.int64],
-    segments: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    separator_width: Number,
-    min_n: Number,
-    max_n: Number,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _fingerprint(units: Units, min_n: Number, max_n: Number) -> Ragged:
+    text, boundaries, segments, rows, separator_width = units
     offsets = ngram_offsets(segments, rows, min_n, max_n, False)
     fingerprints = np.empty(offsets[len(rows) - 1], dtype=np.uint64)
-    units = np.empty(len(boundaries), dtype=np.uint64)
+    words = np.empty(len(boundaries), dtype=np.uint64)
     at = 0
     for segment in range(len(segments) - 1):
         first, last = segments[segment], segments[segment + 1] - 1
         for unit in range(first, last):
             begin, end = boundaries[unit], boundaries[unit + 1] - separator_width
             high = np.uint64(murmur3_span(text, begin, end, _HIGH_SEED)) << _HALF
-            units[unit] = high | (np.uint64(murmur3_span(text, begin, end, _LOW_SEED)) & _LOW)
+            words[unit] = high | (np.uint64(murmur3_span(text, begin, end, _LOW_SEED)) & _LOW)
         for start in range(first, last - min_n + 1):
             state = np.uint64(0)
             for unit in range(start, start + min_n - 1):
-                state = mix_word((state ^ units[unit]) + GAMMA)
+                state = mix_word((state ^ words[unit]) + GAMMA)
             for unit in range(start + min_n - 1, min(start + max_n, last)):
-                state = mix_word((state ^ units[unit]) + GAMMA)
+                state = mix_word((state ^ words[unit]) + GAMMA)
                 fingerprints[at] = state
                 at += 1
-    return fingerprints, offsets
+    return Ragged(fingerprints, offsets)
 
 
 _RANGE_BITS = 12
@@ -124,46 +117,35 @@ def count_runs(
     return values, counts
 
 
+@compiled
 def fingerprint_slots(
     dictionary: NDArray[np.uint64],  # (n,)
 ) -> NDArray[np.int32]:
     """Build the open-addressing hash table of a dictionary, at most half full: the index in each slot, or -1."""
-    slots = np.full(2 << max(len(dictionary) - 1, 0).bit_length(), -1, dtype=np.int32)
-    _fill_slots(dictionary, slots)
-    return slots
-
-
-@compiled
-def _fill_slots(dictionary: NDArray[np.uint64], slots: NDArray[np.int32]) -> None:
+    n_slots = 2
+    while n_slots < 2 * len(dictionary):
+        n_slots *= 2
+    slots = in_huge_pages(np.empty(n_slots, np.int32))
+    slots[:] = -1
     mask = np.uint64(len(slots) - 1)
     for index in range(len(dictionary)):
         slot = dictionary[index] & mask
         while slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = index
+    return slots
 
 
+@compiled
 def find_fingerprints(
     rows: Ragged,
     dictionary: NDArray[np.uint64],  # (n,)
     slots: NDArray[np.int32],
 ) -> Ragged:
     """Return the dictionary indices of fingerprints; fingerprints that are not in it are dropped."""
-    indices = np.empty(len(rows.values) + 1, dtype=np.int32)
-    offsets = np.zeros(len(rows.offsets), dtype=np.int64)
-    _look_up(rows.values, rows.offsets, dictionary, slots, indices, offsets)
-    return Ragged(indices[: offsets[-1]], offsets)
-
-
-@compiled
-def _look_up(
-    fingerprints: NDArray[np.uint64],
-    row_ends: NDArray[np.int64],
-    dictionary: NDArray[np.uint64],
-    slots: NDArray[np.int32],
-    indices: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-) -> None:
+    fingerprints, row_ends = rows
+    indices = in_huge_pages(np.empty(len(fingerprints) + 1, np.int32))
+    offsets = np.zeros(len(row_ends), dtype=np.int64)
     mask = np.uint64(len(slots) - 1)
     n_values = 0
     for row in range(len(row_ends) - 1):
@@ -176,3 +158,4 @@ def _look_up(
             indices[n_values] = index  # overwritten if it is not in the dictionary
             n_values += index >= 0
         offsets[row + 1] = n_values
+    return Ragged(indices[:n_values], offsets)

@@ -23,18 +23,7 @@ def hash_ngrams(units: Units, ngram_range: tuple[int, int], *, short_segments_wh
     """Hash all n-grams of every segment; ``short_segments_whole`` makes one n-gram of a segment below ``min_n``."""
     # No segment has as many units as there are boundaries, and larger numbers would overflow 64 bits.
     min_n, max_n = (min(n, len(units.boundaries)) for n in ngram_range)
-    return Ragged(
-        *_hash_ngrams(
-            units.text,
-            units.boundaries,
-            units.segments,
-            units.rows,
-            units.separator_width,
-            min_n,
-            max_n,
-            short_segments_whole,
-        )
-    )
+    return _hash_ngrams(units, min_n, max_n, short_segments_whole)
 
 
 @compiled
@@ -58,16 +47,8 @@ def ngram_offsets(
 
 
 @compiled
-def _hash_ngrams(
-    text: NDArray[np.uint8],
-    boundaries: NDArray[np.int64],
-    segments: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    separator_width: Number,
-    min_n: Number,
-    max_n: Number,
-    short_segments_whole: bool,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _hash_ngrams(units: Units, min_n: Number, max_n: Number, short_segments_whole: bool) -> Ragged:
+    text, boundaries, segments, rows, separator_width = units
     offsets = ngram_offsets(segments, rows, min_n, max_n, short_segments_whole)
     n_hashes = offsets[len(rows) - 1]
     hashes = np.empty(n_hashes + _LANES, dtype=np.int32)
@@ -75,7 +56,7 @@ def _hash_ngrams(
         _hash_words_and_pairs(text, boundaries, segments, min_n, max_n, hashes)
     else:
         _hash_segments(text, boundaries, segments, separator_width, min_n, max_n, short_segments_whole, hashes)
-    return hashes[:n_hashes], offsets
+    return Ragged(hashes[:n_hashes], offsets)
 
 
 @compiled
@@ -225,7 +206,13 @@ def _hash_short_segments(
     begin = boundaries[segments[0]]
     n_bytes = boundaries[segments[len(segments) - 1] - 1] - begin
     max_n = min(max_n, _MAX_SHORT_UNITS)  # no segment is longer
-    _hash_windows(text, begin, n_bytes, min_n, max_n, blocks, states, window)
+    # The n bytes from each position on, for each n. Blocks after the text may have any value, since their n-grams are
+    # not used.
+    _load_blocks(text, begin, min(n_bytes + max_n, len(text) - begin - 3), n_bytes, blocks, states)
+    for n in range(1, max_n + 1):
+        _mix_blocks(n, n_bytes, blocks, states)
+        if n >= min_n:
+            _finish_hashes(n, n_bytes, blocks, states, window[n - min_n])
     for segment in range(len(segments) - 1):
         first = segments[segment]
         n_units = segments[segment + 1] - first - 1
@@ -241,26 +228,6 @@ def _hash_short_segments(
             hashes[at] = murmur3_span(text, boundaries[first], boundaries[first] + n_units, _SEED)
             at += 1
     return at
-
-
-@compiled
-def _hash_windows(
-    text: NDArray[np.uint8],
-    begin: Number,
-    n_bytes: Number,
-    min_n: Number,
-    max_n: Number,
-    blocks: NDArray[np.uint32],
-    states: NDArray[np.uint32],
-    window: NDArray[np.int32],
-) -> None:
-    """Hash the n bytes from each of ``n_bytes`` positions on, for each n, whatever follows the last of them."""
-    # Blocks after the text may have any value, since their n-grams are not used.
-    _load_blocks(text, begin, min(n_bytes + max_n, len(text) - begin - 3), n_bytes, blocks, states)
-    for n in range(1, max_n + 1):
-        _mix_blocks(n, n_bytes, blocks, states)
-        if n >= min_n:
-            _finish_hashes(n, n_bytes, blocks, states, window[n - min_n])
 
 
 @compiled
@@ -354,25 +321,17 @@ def hash_skipgrams(units: Units, ngram_range: tuple[int, int], *, max_skip: int)
     # No segment has as many words as there are boundaries, and larger numbers would overflow 64 bits.
     min_n, max_n, max_skip = (min(n, len(units.boundaries)) for n in (*ngram_range, max_skip))
     sizes = np.zeros(len(units.rows), dtype=np.int64)
-    nothing = np.empty(0, dtype=np.int32)
-    _hash_skipgrams(
-        units.text, units.boundaries, units.segments, units.rows, min_n, max_n, max_skip, sizes[1:], nothing
-    )
+    _hash_skipgrams(units, min_n, max_n, max_skip, sizes[1:], np.empty(0, dtype=np.int32))
     offsets = np.cumsum(sizes)
     hashes = np.empty(offsets[-1], dtype=np.int32)
     if len(hashes) > 0:
-        _hash_skipgrams(
-            units.text, units.boundaries, units.segments, units.rows, min_n, max_n, max_skip, sizes[1:], hashes
-        )
+        _hash_skipgrams(units, min_n, max_n, max_skip, sizes[1:], hashes)
     return Ragged(hashes, offsets)
 
 
 @compiled
 def _hash_skipgrams(
-    text: NDArray[np.uint8],
-    boundaries: NDArray[np.int64],
-    segments: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    units: Units,
     min_n: Number,
     max_n: Number,
     max_skip: Number,
@@ -380,6 +339,7 @@ def _hash_skipgrams(
     hashes: NDArray[np.int32],
 ) -> None:
     """Count the skip-grams of each row, and hash them unless ``hashes`` is empty."""
+    text, boundaries, segments, rows, _ = units
     joined = np.empty(len(text) + PADDING, dtype=np.uint8)
     chosen = np.empty(max_n, dtype=np.int64)
     at = 0

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import compiled
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 
 
+@compiled
 def interpolate(
     parents: NDArray[np.int32],  # (n_ngrams,): index of the context
     suffixes: NDArray[np.int32],  # (n_ngrams,): index of the n-gram without its first word
@@ -18,23 +20,8 @@ def interpolate(
     n_contexts: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the probability of each n-gram and the backoff weight of each context, 1 if nothing follows it."""
-    probs, weights = np.empty(len(counts)), np.empty(n_contexts)
-    _interpolate(parents, suffixes, counts, kept, discounts, shorter_probs, probs, weights)
-    return probs, weights
-
-
-@compiled
-def _interpolate(
-    parents: NDArray[np.int32],
-    suffixes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    kept: NDArray[np.bool_],
-    discounts: NDArray[np.float64],
-    shorter_probs: NDArray[np.float64],
-    probs: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> None:
-    totals = np.zeros(len(weights))
+    probs, weights = in_huge_pages(np.empty(len(counts))), in_huge_pages(np.empty(n_contexts))
+    totals = np.zeros(n_contexts)
     weights[:] = 0
     for i in range(len(counts)):
         count, parent = counts[i], parents[i]
@@ -46,3 +33,4 @@ def _interpolate(
         count, parent = counts[i], parents[i]
         own = (count - discounts[min(count, 3)]) / totals[parent] if kept[i] and count > 0 else 0.0
         probs[i] = own + weights[parent] * shorter_probs[suffixes[i]]
+    return probs, weights

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 
 LOG10_ZERO = -99.0  # in place of the logarithm of 0, as in ARPA files
 MAX_NODES = 2**31 - 1  # node numbers are int32
@@ -109,29 +110,6 @@ def _level_starts(trie: NgramTrie, order: int) -> list[int]:
     return [*starts, len(trie.words)]
 
 
-def find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the node of each n-gram, -1 if it does not exist; n-grams are rows of word ids."""
-    nodes = np.empty(len(ngrams), dtype=np.int64)
-    _find_nodes(trie, ngrams, nodes)
-    return nodes
-
-
-def score_positions(
-    trie: NgramTrie, text: NDArray[np.int32], positions: NDArray[np.int32], n_context: int
-) -> NDArray[np.float64]:
-    """Return the log10 of the probability of the word at each position of a text after the n_context words before."""
-    scores = np.empty(len(positions))
-    _score_positions(trie, text, positions, n_context, scores)
-    return scores
-
-
-def score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
-    """Return the log10 of the probabilities of the words 0 to n_classes - 1 after each context, a row of word ids."""
-    scores = np.empty((len(contexts), n_classes))
-    _score_all_words(trie, contexts, scores)
-    return scores
-
-
 @compiled
 def _find_child(trie: NgramTrie, node: Number, word: Number) -> Number:
     """Return the child of a context with a word, or -1, by binary search."""
@@ -174,7 +152,9 @@ def _score(trie: NgramTrie, context: Number, word: Number) -> Number:
 
 
 @compiled
-def _find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32], nodes: NDArray[np.int64]) -> None:
+def find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the node of each n-gram, -1 if it does not exist; n-grams are rows of word ids."""
+    nodes = in_huge_pages(np.empty(len(ngrams), np.int64))
     for row in range(len(ngrams)):
         node = np.int64(0)
         for word in ngrams[row]:
@@ -182,16 +162,15 @@ def _find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32], nodes: NDArray[np.in
             if node < 0:
                 break
         nodes[row] = node
+    return nodes
 
 
 @compiled
-def _score_positions(
-    trie: NgramTrie,
-    text: NDArray[np.int32],
-    positions: NDArray[np.int32],
-    n_context: Number,
-    scores: NDArray[np.float64],
-) -> None:
+def score_positions(
+    trie: NgramTrie, text: NDArray[np.int32], positions: NDArray[np.int32], n_context: int
+) -> NDArray[np.float64]:
+    """Return the log10 of the probability of the word at each position of a text after the n_context words before."""
+    scores = in_huge_pages(np.empty(len(positions)))
     context, before = np.int64(0), np.int64(-2)
     for row in range(len(positions)):
         position = np.int64(positions[row])
@@ -202,11 +181,13 @@ def _score_positions(
             context = _next_context(trie, context, text[i])
         scores[row] = _score(trie, context, text[position])
         before = position
+    return scores
 
 
 @compiled
-def _score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
-    n_classes = scores.shape[1]
+def score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
+    """Return the log10 of the probabilities of the words 0 to n_classes - 1 after each context, a row of word ids."""
+    scores = in_huge_pages(np.empty((len(contexts), n_classes)))
     chain = np.empty(contexts.shape[1] + 1, dtype=np.int64)  # the context and its suffixes, down to the root
     weights = np.empty(contexts.shape[1] + 1)  # the sum of the backoff weights of all longer suffixes
     for row in range(len(contexts)):
@@ -226,3 +207,4 @@ def _score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], scores: NDArr
         for i in range(depth - 1, -1, -1):
             for child in range(trie.first_child[chain[i]], trie.first_child[chain[i] + 1]):
                 scores[row, trie.words[child]] = weights[i] + trie.log_probs[child]
+    return scores

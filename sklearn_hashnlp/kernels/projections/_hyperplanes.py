@@ -139,28 +139,18 @@ def fill_table(
 ) -> None:
     """Write the coefficients of columns in the hyperplanes ``first ... first + n - 1``, for NORMAL and SIGN."""
     if kind == NORMAL:
-        _fill_quantiles(starts, first, n, pairs, words, table)
+        for column in range(len(starts)):
+            for i in range(n // 4):
+                words[i] = _word(starts[column, 0], starts[column, 1], first // 4 + i)
+            _look_up_quantiles(words, pairs, table, column, n // GROUP)
     else:
         _fill_signs(starts, first, n, table)
-    if threshold < 2**32:
-        _thin_out(starts, first, n, threshold, words, table)
-
-
-@compiled
-def _fill_quantiles(
-    starts: NDArray[np.uint32],
-    first: Number,
-    n: Number,
-    pairs: NDArray[np.uint16],
-    words: NDArray[np.uint32],
-    table: NDArray[np.int8],
-) -> None:
-    first_word = first // 4
-    for column in range(len(starts)):
-        state, step = starts[column, 0], starts[column, 1]
-        for i in range(n // 4):
-            words[i] = _word(state, step, first_word + i)
-        _look_up_quantiles(words, pairs, table, column, n // GROUP)
+    if threshold < 2**32:  # set all to 0 but a share of them, the density
+        for column in range(len(starts)):
+            for i in range(n):
+                words[i] = _word(starts[column, 2], starts[column, 3], first + i)
+            for i in range(n):
+                table[column, i] = table[column, i] * np.int8(words[i] < threshold)
 
 
 @compiled
@@ -174,24 +164,6 @@ def _fill_signs(starts: NDArray[np.uint32], first: Number, n: Number, table: NDA
             eights[column, 4 * i + 1] = _SIGNS[(word >> np.uint32(8)) & np.uint32(255)]
             eights[column, 4 * i + 2] = _SIGNS[(word >> np.uint32(16)) & np.uint32(255)]
             eights[column, 4 * i + 3] = _SIGNS[word >> np.uint32(24)]
-
-
-@compiled
-def _thin_out(
-    starts: NDArray[np.uint32],
-    first: Number,
-    n: Number,
-    threshold: Number,
-    words: NDArray[np.uint32],
-    table: NDArray[np.int8],
-) -> None:
-    """Set all coefficients to 0 but a share of them, the density."""
-    for column in range(len(starts)):
-        state, step = starts[column, 2], starts[column, 3]
-        for i in range(n):
-            words[i] = _word(state, step, first + i)
-        for i in range(n):
-            table[column, i] = table[column, i] * np.int8(words[i] < threshold)
 
 
 def coefficients(

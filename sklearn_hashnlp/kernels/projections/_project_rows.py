@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._hashes import GAMMA
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 from sklearn_hashnlp.kernels.projections._chunks import (
     COLUMNS,
     COUNTS,
@@ -19,7 +21,6 @@ from sklearn_hashnlp.kernels.projections._chunks import (
     fill_chunk,
     new_chunk,
 )
-from sklearn_hashnlp.kernels.projections._equal_rows import first_equal_rows
 from sklearn_hashnlp.kernels.projections._hyperplanes import (
     GOOGLE,
     GROUP,
@@ -43,6 +44,7 @@ _MAX_ENTRIES = 2**20  # of a chunk: 5 MB
 _MAX_SLICE = 2**12  # values of a row that are appended to a chunk at a time
 _BATCH = 32  # rows that are added, then written: a call for each would cost more than to write it
 _CACHE_LINE = 64  # bytes
+_HALF_WORD = np.uint64(32)
 _TO_HIGHEST_BYTE, _HIGHEST_BYTE = np.uint64(0x8040201008040201), np.uint64(56)
 
 
@@ -324,3 +326,41 @@ def _copy_equal(firsts: NDArray[np.int64], out: NDArray[Any], zero: Number) -> N
             source = out[first]
             for i in range(len(target)):
                 target[i] = source[i]
+
+
+@compiled
+def first_equal_rows(
+    indptr: NDArray[np.int64],  # (n_rows + 1,)
+    indices: NDArray[np.int64],  # (n_values,)
+    data: NDArray[np.float64],  # (n_values,)
+) -> NDArray[np.int64]:  # (n_rows,)
+    """Return for each row of a CSR matrix the first row that is equal to it, bit by bit."""
+    n_rows, n_slots = len(indptr) - 1, 2
+    while n_slots <= 2 * n_rows:
+        n_slots *= 2
+    firsts, slots = np.empty(n_rows, dtype=np.int64), in_huge_pages(np.empty(n_slots, np.int64))
+    slots[:] = -1
+    words = data.view(np.int64)
+    mask = np.uint64(len(slots) - 1)
+    for row in range(len(firsts)):
+        start, stop = indptr[row], indptr[row + 1]
+        state = np.uint64(stop - start)
+        for i in range(start, stop):  # in any order, since columns ascend: no step depends on the previous one
+            mixed = (np.uint64(indices[i]) * GAMMA) ^ np.uint64(words[i])
+            state += (mixed ^ (mixed >> _HALF_WORD)) * GAMMA
+        slot = np.int64((state ^ (state >> _HALF_WORD)) & mask)
+        while True:
+            other = slots[slot]
+            if other < 0:
+                slots[slot] = firsts[row] = row
+                break
+            shift = indptr[other] - start
+            if indptr[other + 1] - stop == shift:
+                i = start
+                while i < stop and indices[i] == indices[i + shift] and words[i] == words[i + shift]:
+                    i += 1
+                if i == stop:
+                    firsts[row] = other
+                    break
+            slot = np.int64(np.uint64(slot + 1) & mask)
+    return firsts

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import compiled
 from sklearn_hashnlp.kernels._hashes import GAMMA, mix_word
+from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 DELETION, SWAP, INSERTION = 0, 1, 2
@@ -16,26 +17,14 @@ _LOW = np.uint64(2**32 - 1)
 _HALF = np.uint64(32)
 
 
-def distort_characters(texts: Ragged, *, rate: float, kinds: NDArray[np.int64], key: int) -> Ragged:
+@compiled
+def distort_characters(texts: Ragged, *, rate: float, kinds: NDArray[np.int64], key: np.uint64) -> Ragged:
     """Make typos in each text: ``floor(rate * n + u)`` edits of its n characters, u in [0, 1)."""
     # An edit deletes a character, swaps it with the next one (the last with the one before it), or inserts before or
     # after it a random character of the text.
-    out = np.empty(2 * len(texts.values), dtype=np.uint32)
-    ends = np.empty(len(texts.offsets), dtype=np.int64)
-    _distort(texts.values, texts.offsets, rate, kinds, np.uint64(key), out, ends)
-    return Ragged(out[: ends[-1]], ends)
-
-
-@compiled
-def _distort(
-    characters: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    rate: float,
-    kinds: NDArray[np.int64],
-    key: Number,
-    out: NDArray[np.uint32],
-    ends: NDArray[np.int64],
-) -> None:
+    characters, offsets = texts
+    out = in_huge_pages(np.empty(2 * len(characters), np.uint32))
+    ends = np.empty(len(offsets), dtype=np.int64)
     n_kinds = np.uint64(len(kinds))
     to = 0
     ends[0] = 0
@@ -87,3 +76,4 @@ def _distort(
             to += 1
             at += 1
         ends[text + 1] = to
+    return Ragged(out[:to], ends)

@@ -72,7 +72,7 @@ def word_units(
         *texts.rows, texts.is_ascii, classes, texts.lowercase, min_length, keep_punctuation
     )
     if stop_words is not None and len(stop_words.slots) > 0:
-        drop_stop_words(text, boundaries, segments, stop_words.slots, *stop_words.words)
+        drop_stop_words(text, boundaries, segments, stop_words)
     return Units(text, boundaries, segments, np.arange(len(segments)), 1)
 
 
@@ -101,14 +101,9 @@ def _classes(texts: Texts, split_punctuation: bool) -> NDArray[np.uint8]:
 
 @compiled
 def drop_stop_words(
-    text: NDArray[np.uint8],
-    boundaries: NDArray[np.int64],
-    segments: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    words: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
+    text: NDArray[np.uint8], boundaries: NDArray[np.int64], segments: NDArray[np.int64], stop_words: WordSet
 ) -> None:
-    """Drop the words of a :class:`WordSet`, given by its three arrays, from words in place."""
+    """Drop the words of a set from words in place."""
     to = 0
     n_boundaries = 0
     for segment in range(len(segments) - 1):
@@ -116,7 +111,7 @@ def drop_stop_words(
         segments[segment] = n_boundaries
         for index in range(first, last):
             start, stop = boundaries[index], boundaries[index + 1]  # with the space after the word
-            if not _contains(text, start, stop - 1, slots, words, offsets):
+            if not _contains(text, start, stop - 1, stop_words):
                 boundaries[n_boundaries] = to
                 n_boundaries += 1
                 for i in range(start, stop):
@@ -128,14 +123,8 @@ def drop_stop_words(
 
 
 @compiled
-def _contains(
-    text: NDArray[np.uint8],
-    start: Number,
-    stop: Number,
-    slots: NDArray[np.int64],
-    words: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-) -> bool:
+def _contains(text: NDArray[np.uint8], start: Number, stop: Number, stop_words: WordSet) -> bool:
+    slots, (words, offsets) = stop_words
     slot = murmur3_span(text, start, stop, 0) & (len(slots) - 1)
     while slots[slot] >= 0:
         first = offsets[slots[slot]]

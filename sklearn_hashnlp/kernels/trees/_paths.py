@@ -16,12 +16,14 @@ from sklearn_hashnlp.kernels._intrinsics import (
     dot_4,
     dot_16,
     exp_of_negative,
+    in_huge_pages,
     log1p_of_unit,
     prefetch_row,
 )
 from sklearn_hashnlp.kernels._rows import group_rows
 
 _AHEAD = 8  # nodes between the prefetch of a weight and its use
+_TILE = 16  # inputs whose gradients stay in the first-level cache while all weight rows of a node are added
 
 
 class UpwardTree(NamedTuple):
@@ -47,84 +49,39 @@ class PathNodes(NamedTuple):
     weight_starts: NDArray[np.int64]  # (n_groups + 1,): start of each node in ``weight_rows``, and the end
 
 
+@compiled
 def find_path_nodes(
     targets: NDArray[np.int64],  # (rows,)
     tree: UpwardTree,
 ) -> PathNodes:
     """Find the inner nodes on the path from the root to each target."""
-    n_pairs = int(tree.depths[targets].sum())
-    nodes, rows, branches, sorted_rows, sorted_branches = (np.empty(n_pairs, dtype=np.int32) for _ in range(5))
-    _walk_up(targets, tree.class_up, tree.node_up, nodes, rows, branches)
-    order, starts, distinct = group_rows(nodes, len(tree.node_up))
-    score_starts, weight_starts = np.empty_like(starts), np.empty_like(starts)
-    _sort_by_node(
-        order,
-        rows,
-        branches,
-        distinct,
-        starts,
-        tree.first_rows,
-        sorted_rows,
-        sorted_branches,
-        score_starts,
-        weight_starts,
-    )
-    weight_rows = np.empty(weight_starts[-1], dtype=np.int64)
-    _list_weight_rows(distinct, tree.first_rows, weight_starts, weight_rows)
-    return PathNodes(distinct, starts, sorted_rows, sorted_branches, score_starts, weight_rows, weight_starts)
-
-
-@compiled
-def _walk_up(
-    targets: NDArray[np.int64],
-    class_up: NDArray[np.int32],
-    node_up: NDArray[np.int32],
-    nodes: NDArray[np.int32],
-    rows: NDArray[np.int32],
-    branches: NDArray[np.int32],
-) -> None:
+    class_up, node_up, first_rows = tree.class_up, tree.node_up, tree.first_rows
+    n_pairs = 0
+    for row in range(len(targets)):
+        n_pairs += tree.depths[targets[row]]
+    pair_nodes, pair_rows = np.empty(n_pairs, dtype=np.int32), np.empty(n_pairs, dtype=np.int32)
+    pair_branches = np.empty(n_pairs, dtype=np.int32)
     at = 0
     for row in range(len(targets)):
         node, branch = class_up[targets[row], 0], class_up[targets[row], 1]
         while node >= 0:
-            nodes[at], rows[at], branches[at] = node, row, branch
+            pair_nodes[at], pair_rows[at], pair_branches[at] = node, row, branch
             at += 1
             node, branch = node_up[node, 0], node_up[node, 1]
-
-
-@compiled
-def _sort_by_node(
-    order: NDArray[np.int32],
-    rows: NDArray[np.int32],
-    branches: NDArray[np.int32],
-    nodes: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    first_rows: NDArray[np.int64],
-    sorted_rows: NDArray[np.int32],
-    sorted_branches: NDArray[np.int32],
-    score_starts: NDArray[np.int64],
-    weight_starts: NDArray[np.int64],
-) -> None:
-    for at in range(len(order)):
-        sorted_rows[at], sorted_branches[at] = rows[order[at]], branches[order[at]]
-    score_starts[0] = weight_starts[0] = 0
+    order, starts, nodes = group_rows(pair_nodes, len(node_up))
+    rows, branches = np.empty_like(pair_rows), np.empty_like(pair_branches)
+    for at in range(n_pairs):
+        rows[at], branches[at] = pair_rows[order[at]], pair_branches[order[at]]
+    score_starts, weight_starts = np.zeros_like(starts), np.zeros_like(starts)
     for group in range(len(nodes)):
         arity = first_rows[nodes[group] + 1] - first_rows[nodes[group]]
         score_starts[group + 1] = score_starts[group] + arity * (starts[group + 1] - starts[group])
         weight_starts[group + 1] = weight_starts[group] + arity
-
-
-@compiled
-def _list_weight_rows(
-    nodes: NDArray[np.int64],
-    first_rows: NDArray[np.int64],
-    weight_starts: NDArray[np.int64],
-    weight_rows: NDArray[np.int64],
-) -> None:
+    weight_rows = np.empty(weight_starts[len(nodes)], dtype=np.int64)
     for group in range(len(nodes)):
-        first = first_rows[nodes[group]]
         for at in range(weight_starts[group], weight_starts[group + 1]):
-            weight_rows[at] = first + at - weight_starts[group]
+            weight_rows[at] = first_rows[nodes[group]] + at - weight_starts[group]
+    return PathNodes(nodes, starts, rows, branches, score_starts, weight_rows, weight_starts)
 
 
 def add_scores(
@@ -142,21 +99,14 @@ def add_scores(
     """
     # Blocks of different sizes may sum in different orders. In float64 the rounding to float32 removes the difference.
     sums = np.empty(0, dtype=np.float64) if is_steady else scores
-    groups = path_nodes.weight_rows, path_nodes.weight_starts, path_nodes.starts
-    _add_bias(bias, *groups, path_nodes.score_starts, scores)
-    _add_products(inputs, weight, *groups, path_nodes.rows, path_nodes.score_starts, scores, sums)
+    _add_bias(bias, path_nodes, scores)
+    _add_products(inputs, weight, path_nodes, scores, sums)
 
 
 @compiled
-def _add_bias(
-    bias: NDArray[Any],
-    weight_rows: NDArray[np.int64],
-    weight_starts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    score_starts: NDArray[np.int64],
-    scores: NDArray[Any],
-) -> None:
-    for group in range(len(starts) - 1):
+def _add_bias(bias: NDArray[Any], path_nodes: PathNodes, scores: NDArray[Any]) -> None:
+    weight_rows, weight_starts, score_starts = path_nodes.weight_rows, path_nodes.weight_starts, path_nodes.score_starts
+    for group in range(len(weight_starts) - 1):
         first, arity = weight_rows[weight_starts[group]], weight_starts[group + 1] - weight_starts[group]
         for score_start in range(score_starts[group], score_starts[group + 1], arity):
             for j in range(arity):
@@ -165,18 +115,12 @@ def _add_bias(
 
 @vectorized
 def _add_products(
-    inputs: NDArray[Any],
-    weight: NDArray[Any],
-    weight_rows: NDArray[np.int64],
-    weight_starts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    score_starts: NDArray[np.int64],
-    scores: NDArray[Any],
-    sums: NDArray[Any],
+    inputs: NDArray[Any], weight: NDArray[Any], path_nodes: PathNodes, scores: NDArray[Any], sums: NDArray[Any]
 ) -> None:
     # A node is a small matrix product of the inputs of its pairs with its weight rows: in blocks of four by four, and
     # the rest in smaller ones. The blocks only depend on the node.
+    starts, rows, score_starts = path_nodes.starts, path_nodes.rows, path_nodes.score_starts
+    weight_rows, weight_starts = path_nodes.weight_rows, path_nodes.weight_starts
     n_groups = len(starts) - 1
     for group in range(n_groups):
         prefetch_row(weight, weight_rows[weight_starts[min(group + _AHEAD, n_groups - 1)]])
@@ -215,40 +159,17 @@ def _add_products(
                 scores[out + j] += dot(x, weight[first + j], sums)
 
 
+@compiled
 def sum_log_probs(
     scores: NDArray[Any],  # (n,)
     path_nodes: PathNodes,
     n_rows: int,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the log-probability of each row's class, and its derivatives by the row's scores."""
+    starts, rows, branches = path_nodes.starts, path_nodes.rows, path_nodes.branches
+    score_starts, weight_starts = path_nodes.score_starts, path_nodes.weight_starts
     log_probs, derivatives = np.zeros(n_rows, dtype=scores.dtype), np.empty_like(scores)
-    branch_log_probs = np.empty(len(path_nodes.rows), dtype=scores.dtype)
-    _sum_log_probs(
-        path_nodes.weight_starts,
-        path_nodes.starts,
-        path_nodes.score_starts,
-        path_nodes.rows,
-        path_nodes.branches,
-        scores,
-        derivatives,
-        branch_log_probs,
-        log_probs,
-    )
-    return log_probs, derivatives
-
-
-@compiled
-def _sum_log_probs(
-    weight_starts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    score_starts: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    branches: NDArray[np.int32],
-    scores: NDArray[Any],
-    derivatives: NDArray[Any],
-    branch_log_probs: NDArray[Any],
-    log_probs: NDArray[Any],
-) -> None:
+    branch_log_probs = np.empty(len(rows), dtype=scores.dtype)
     group, n_groups = 0, len(starts) - 1
     while group < n_groups:
         begin, arity = group, weight_starts[group + 1] - weight_starts[group]
@@ -264,6 +185,7 @@ def _sum_log_probs(
             _log_softmax(own_scores, arity, own_branches, own_derivatives, own_log_probs)
     for at in range(len(rows)):  # the root of each row comes first
         log_probs[rows[at]] += branch_log_probs[at]
+    return log_probs, derivatives
 
 
 @vectorized
@@ -299,29 +221,15 @@ def _log_softmax(
         own_derivatives[branches[at]] += 1.0
 
 
-_TILE = 16  # inputs whose gradients stay in the first-level cache while all weight rows of a node are added
-
-
+@compiled
 def score_gradients(
     gradients: NDArray[Any],  # (rows,): of the log-probabilities
     derivatives: NDArray[Any],  # (n,): as :func:`sum_log_probs` returns them
     path_nodes: PathNodes,
 ) -> NDArray[Any]:  # (n,)
     """Return the gradient of each score."""
+    starts, rows, score_starts = path_nodes.starts, path_nodes.rows, path_nodes.score_starts
     d_scores = np.empty_like(derivatives)
-    _score_gradients(path_nodes.starts, path_nodes.score_starts, path_nodes.rows, derivatives, gradients, d_scores)
-    return d_scores
-
-
-@compiled
-def _score_gradients(
-    starts: NDArray[np.int64],
-    score_starts: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    derivatives: NDArray[Any],
-    gradients: NDArray[Any],
-    d_scores: NDArray[Any],
-) -> None:
     for group in range(len(starts) - 1):
         score_start = score_starts[group]
         arity = (score_starts[group + 1] - score_start) // (starts[group + 1] - starts[group])
@@ -330,43 +238,22 @@ def _score_gradients(
             for j in range(score_start, score_start + arity):
                 d_scores[j] = gradient * derivatives[j]
             score_start += arity
+    return d_scores
 
 
+@vectorized
 def weight_gradients(
     inputs: NDArray[Any],  # (rows, in_features)
     d_scores: NDArray[Any],  # (n,)
     path_nodes: PathNodes,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the gradients of the weight rows and the biases in ``path_nodes.weight_rows``."""
-    n_weight_rows = len(path_nodes.weight_rows)
-    d_weight = np.empty((n_weight_rows, inputs.shape[1]), dtype=inputs.dtype)
-    d_bias = np.empty(n_weight_rows, dtype=inputs.dtype)
-    _weight_gradients(
-        inputs,
-        path_nodes.starts,
-        path_nodes.rows,
-        path_nodes.score_starts,
-        path_nodes.weight_starts,
-        d_scores,
-        d_weight,
-        d_bias,
-    )
-    return d_weight, d_bias
-
-
-@vectorized
-def _weight_gradients(
-    inputs: NDArray[Any],
-    starts: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    score_starts: NDArray[np.int64],
-    weight_starts: NDArray[np.int64],
-    d_scores: NDArray[Any],
-    d_weight: NDArray[Any],
-    d_bias: NDArray[Any],
-) -> None:
     # Eight pairs of a node at a time are added to all its weight rows, so that their inputs stay in the first-level
     # cache; then four, then one.
+    starts, rows, score_starts = path_nodes.starts, path_nodes.rows, path_nodes.score_starts
+    weight_starts, n_weight_rows = path_nodes.weight_starts, len(path_nodes.weight_rows)
+    d_weight = in_huge_pages(np.empty((n_weight_rows, inputs.shape[1]), inputs.dtype))
+    d_bias = np.empty(n_weight_rows, dtype=inputs.dtype)
     for group in range(len(starts) - 1):
         first, arity = weight_starts[group], weight_starts[group + 1] - weight_starts[group]
         at, end, score_start = starts[group], starts[group + 1], score_starts[group]
@@ -403,8 +290,10 @@ def _weight_gradients(
             for p in range(score_starts[group] + j, score_starts[group + 1], arity):
                 total += d_scores[p]
             d_bias[first + j] = total
+    return d_weight, d_bias
 
 
+@vectorized
 def input_gradients(
     weight: NDArray[Any],  # (n_scores, in_features)
     d_scores: NDArray[Any],  # (n,)
@@ -412,31 +301,10 @@ def input_gradients(
     n_rows: int,
 ) -> NDArray[Any]:  # (n_rows, in_features)
     """Return the gradient of each input, summed from the root down."""
-    d_inputs = np.zeros((n_rows, weight.shape[1]), dtype=weight.dtype)
-    _input_gradients(
-        weight,
-        path_nodes.weight_rows,
-        path_nodes.weight_starts,
-        path_nodes.starts,
-        path_nodes.rows,
-        path_nodes.score_starts,
-        d_scores,
-        d_inputs,
-    )
-    return d_inputs
-
-
-@vectorized
-def _input_gradients(
-    weight: NDArray[Any],
-    weight_rows: NDArray[np.int64],
-    weight_starts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    score_starts: NDArray[np.int64],
-    d_scores: NDArray[Any],
-    d_inputs: NDArray[Any],
-) -> None:
+    starts, rows, score_starts = path_nodes.starts, path_nodes.rows, path_nodes.score_starts
+    weight_rows, weight_starts = path_nodes.weight_rows, path_nodes.weight_starts
+    d_inputs = in_huge_pages(np.empty((n_rows, weight.shape[1]), weight.dtype))
+    d_inputs[:] = 0
     n_groups = len(starts) - 1
     for group in range(n_groups):
         prefetch_row(weight, weight_rows[weight_starts[min(group + _AHEAD, n_groups - 1)]])
@@ -461,3 +329,4 @@ def _input_gradients(
                 vector = weight[first + j]
                 for at in range(begin, stop):
                     add_scaled(d_inputs[rows[at]], d_scores[score_start + (at - start) * arity + j], vector)
+    return d_inputs

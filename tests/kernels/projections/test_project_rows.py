@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels.projections import _project_rows
-from sklearn_hashnlp.kernels.projections._equal_rows import first_equal_rows
 from sklearn_hashnlp.kernels.projections._hyperplanes import PRIME, Hyperplanes, coefficients
-from sklearn_hashnlp.kernels.projections._project_rows import project_rows
+from sklearn_hashnlp.kernels.projections._project_rows import first_equal_rows, project_rows
 
 from ...oracles import hyperplanes as plain
 

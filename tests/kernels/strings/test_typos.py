@@ -18,7 +18,7 @@ KINDS = st.lists(st.sampled_from(ALL), min_size=1, max_size=4)
 def distorted(texts, rate, kinds, key=0):
     values = np.array([ord(character) for text in texts for character in text], dtype=np.uint32)
     rows = Ragged(values, np.cumsum([0, *map(len, texts)]))
-    result = distort_characters(rows, rate=rate, kinds=np.array(kinds), key=key)
+    result = distort_characters(rows, rate=rate, kinds=np.array(kinds), key=np.uint64(key))
     assert result.values.dtype == np.uint32
     return ["".join(map(chr, row)) for row in np.split(result.values, result.offsets[1:-1])]
 
