@@ -147,11 +147,18 @@ def test_a_file_that_is_in_use_or_not_a_journal_is_refused(tmp_path):
         assert path.read_text() == content
 
 
-@pytest.mark.parametrize("broken", ['{"op_code":4,"study', "", "7", "\udcff"])
-def test_a_journal_with_a_broken_line_is_refused_and_continues_without_it(broken, tmp_path):
-    path = tmp_path / "trials.jsonl"
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory):
+    """Return the lines of a search of two trials."""
+    path = tmp_path_factory.mktemp("journal") / "trials.jsonl"
     _tune(max_trials=2, trials_file=path)
-    first, second, third = path.read_text().splitlines()
+    return path.read_text().splitlines()
+
+
+@pytest.mark.parametrize("broken", ['{"op_code":4,"study', "", "7", "\udcff"])
+def test_a_journal_with_a_broken_line_is_refused_and_continues_without_it(journal, broken, tmp_path):
+    path = tmp_path / "trials.jsonl"
+    first, second, third = journal
     path.write_text("\n".join([first, second, broken, third, ""]), errors="surrogateescape")
     with pytest.raises(ValueError, match=r"is damaged at line 3: delete the lines from there on, or choose another"):
         _tune(max_trials=2, trials_file=path)
@@ -163,8 +170,8 @@ def test_a_journal_with_a_broken_line_is_refused_and_continues_without_it(broken
 
 def test_parameters_of_a_classifier_are_searched_by_its_prefix():
     estimator = TextClassifier(classifier=HashEmbeddingClassifier(n_buckets=64, n_embeddings=256, max_epochs=1))
-    for space in (None, {"classifier__n_buckets": [16, 32]}):
-        trials = _tune(estimator=estimator, param_distributions=space, max_trials=6).study.trials
+    for space, n_trials in ((None, 6), ({"classifier__n_buckets": [16, 32]}, 2)):
+        trials = _tune(estimator=estimator, param_distributions=space, max_trials=n_trials).study.trials
         assert "classifier__n_buckets" in trials[-1].params
         assert not any("error" in trial.user_attrs for trial in trials)
 

@@ -8,9 +8,9 @@ import pytest
 from tests.language.hsigmoid.small_models import SENTENCES, fitted, make
 
 # The first word decides on the fifth, and a window of three words does not reach it.
-FAR = [f"{word} said that she {verb}" for word, verb in [("ann", "sings"), ("eve", "reads")] * 60]
+FAR = [f"{word} said that she {verb}" for word, verb in [("ann", "sings"), ("eve", "reads")] * 40]
 # A sentence decides on the next.
-PAIRS = [sentence for color in ["red", "blue"] * 60 for sentence in (f"a {color} door", f"paint it {color}")]
+PAIRS = [sentence for color in ["red", "blue"] * 40 for sentence in (f"a {color} door", f"paint it {color}")]
 OPTIONS = {"max_epochs": 8, "learning_rate": 0.5}
 
 

@@ -38,7 +38,7 @@ def test_auto_is_the_same_as_the_values_that_are_shown(optimizer, rate):
 def test_later_calls_keep_the_batch_size_of_the_first(tmp_path):
     model = HsigmoidLanguageModel(**TINY).partial_fit(SENTENCES)
     save_model(model, tmp_path / "lm")
-    many = SENTENCES * 25
+    many = SENTENCES * 40
     assert HsigmoidLanguageModel(**TINY).partial_fit(many).batch_size_ > 32
     for each in (model, load_model(tmp_path / "lm")):
         assert each.partial_fit(many).batch_size_ == 32
