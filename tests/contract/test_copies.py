@@ -21,11 +21,6 @@ from sklearn_hashnlp import load_model, save_model
 from tests.contract.estimators import CASES, ONE_OF_A_KIND, STREAMS, TRAINED, answers, fitted, part_fit, refit
 
 
-def _joblib(model, folder):
-    joblib.dump(model, folder / "model.joblib")
-    return joblib.load(folder / "model.joblib")
-
-
 def _folder(model, folder):
     save_model(model, folder / "model")
     return load_model(folder / "model")
@@ -39,7 +34,6 @@ def _folder_with_training_state(model, folder):
 WAYS = {
     "pickle": lambda model, _: pickle.loads(pickle.dumps(model)),
     "deepcopy": lambda model, _: copy.deepcopy(model),
-    "joblib": _joblib,
     "folder": _folder,
 }
 
