@@ -186,7 +186,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(name):
         raise SystemExit
 
     model = fitted(name)
-    with pytest.raises(SystemExit):
+    with torch_setting("num_threads", 2), pytest.raises(SystemExit):
         refit(name, model.set_params(callbacks=[InSecondEpoch(fail)], random_state=1))
     assert model.history_ == fitted(name).history_
     assert answers(name, model) == answers(name, fitted(name))

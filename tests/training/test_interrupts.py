@@ -21,31 +21,6 @@ def presses(n, *, training, reached):
             reached.append(number)
 
 
-@pytest.mark.parametrize(
-    ("n", "training", "expected"), [(1, False, []), (1, True, [1]), (2, True, [1]), (3, True, [1])]
-)
-def test_it_is_raised_at_the_end_of_a_training_and_the_second_at_once(n, training, expected):
-    reached = []
-    handler = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        presses(n, training=training, reached=reached)
-    assert reached == expected
-    assert signal.getsignal(signal.SIGINT) is handler
-    assert not current_interrupt().pending
-
-
-def test_one_fit_within_another():
-    def outer():
-        with deferred_interrupt():
-            presses(1, training=True, reached=reached)
-            reached.append("outer")
-
-    reached = []
-    with pytest.raises(KeyboardInterrupt):
-        outer()
-    assert reached == [1]
-
-
 @pytest.fixture
 def set_handler():
     """Return a function that sets a handler of SIGINT for a test."""

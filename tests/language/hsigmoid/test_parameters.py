@@ -226,18 +226,6 @@ def test_a_value_stands_for_these_fields(value, fields):
     assert bundle.get_params() == before
 
 
-def test_bundles_are_saved_with_the_model(tmp_path):
-    bundles = {
-        "regularization": Regularization(0.2, weight_decay=1e-4),
-        "schedule": LanguageSchedule(plateau=(1, 0.5), bias_learning_rate=2.0),
-        "early_stopping": EarlyStopping("valid_loss", 3, 0.2),
-    }
-    tuples = {"direct_connections": ("hashed", 99), "hidden_layer": ("residual", 2), "embedding": ("hash", 99, 50)}
-    save_model(fit_defaults(**bundles, **tuples), tmp_path / "lm")
-    loaded = load_model(tmp_path / "lm")
-    assert {name: getattr(loaded, name) for name in bundles | tuples} == bundles | tuples
-
-
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam", "sgd"])
 def test_weights_are_averaged(optimizer):
     class Weights(Callback):

@@ -96,8 +96,9 @@ def test_what_a_killed_training_had_begun_to_write_is_deleted_even_if_nothing_is
     make(**options).fit(SENTENCES)
     shutil.copytree(tmp_path / "epoch-00003", tmp_path / ".unfinished-killed")
     (tmp_path / ".unfinished-killed" / "sklearn-hashnlp.lock").touch()
+    (tmp_path / "notes.txt").touch()
     make(**options).fit(SENTENCES)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-00003"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-00003", "notes.txt"]
 
 
 def test_another_learning_rate_than_before(tmp_path):
