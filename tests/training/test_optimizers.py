@@ -28,11 +28,6 @@ def take_steps(module, optimizer, batches):
         optimizer.step()
 
 
-def begin_average(optimizer):
-    for group in optimizer.param_groups:
-        group["average_after"] = 0
-
-
 def test_one_of_another_kind_begins_anew():
     net = make()
     old, new = net.make_optimizer("adagrad", 0.1), net.make_optimizer("adam", 0.1)
@@ -44,8 +39,8 @@ def test_one_of_another_kind_begins_anew():
 def test_an_average_that_was_not_loaded_is_not_transferred():
     net = make()
     old, new = net.make_optimizer("adagrad", 0.1), net.make_optimizer("adagrad", 0.1)
-    begin_average(old)
-    begin_average(new)
+    for group in (*old.param_groups, *new.param_groups):
+        group["average_after"] = 0
     take_steps(net.module_, old, slice(0, 3))
     transfer_state(old, new)
     before = net.module_.head[0].weight.detach().clone()
