@@ -45,7 +45,7 @@ def test_a_copy_answers_the_same(name, way, tmp_path):
     other = WAYS[way](model, tmp_path)
     assert answers(name, other) == answers(name, model)
     assert repr(other) == repr(model)
-    for attribute in ("history_", "n_parameters_", "n_features_in_", "vocabulary_", "log_"):
+    for attribute in ("history_", "n_parameters_", "n_features_in_", "vocabulary_", "log_", "waiting_share_"):
         assert getattr(other, attribute, None) == getattr(model, attribute, None)
 
 
