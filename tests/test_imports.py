@@ -139,35 +139,6 @@ def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=root).stdout
 
 
-WITHOUT_TORCH = """
-import sys
-import tempfile
-
-class Absent:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] in {"torch", "skorch"}:
-            raise ModuleNotFoundError(f"No module named {name!r}")
-
-sys.meta_path.insert(0, Absent)
-import sklearn_hashnlp
-from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer, SGNNProjector
-print(HashingNgramVectorizer(n_features=8).transform(["a text"]).shape)
-print(sklearn_hashnlp.CharNgramFeaturizer(n_features=8).transform(["a text"]).shape)
-print(SGNNProjector().transform(CharNgramFeaturizer().transform(["a text"])).shape)
-from sklearn_hashnlp.language import _base, _reader, _vocabulary, _windows
-model = sklearn_hashnlp.KneserNeyLanguageModel(order=2).fit(["a b", "a b c"])
-print(model.predict(["a"]), model.score_samples(["a"]).shape, model.sample(1, 0, max_length=0))
-with tempfile.TemporaryDirectory() as folder:
-    sklearn_hashnlp.save_model(model, folder + "/model")
-    print(sklearn_hashnlp.load_model(folder + "/model").predict(["a"]))
-"""
-
-
-def test_texts_and_a_language_model_that_counts_work_where_torch_is_absent():
-    assert run(WITHOUT_TORCH).splitlines() == ["(1, 8)", "(1, 8)", "(1, 1120)", "['b'] (1,) [[]]", "['b']"]
-
-
 def test_the_package_itself_loads_next_to_nothing():
     code = "import sys, sklearn_hashnlp; print([m for m in ('torch', 'numba', 'sklearn', 'typer') if m in sys.modules])"
     assert run(code).strip() == "[]"

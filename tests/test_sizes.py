@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import sklearn_hashnlp
 from sklearn_hashnlp import nn
-from tests.sizes import functions, length, sizes
+from tests.sizes import sizes
 
 PACKAGE = Path(sklearn_hashnlp.__file__).parent
 PUBLIC = {name: getattr(module, name) for module in (sklearn_hashnlp, nn) for name in module.__all__}
@@ -24,20 +23,11 @@ def test_a_constructor_is_short(name: str) -> None:
     assert len(inspect.signature(CLASSES[name]).parameters) <= limit
 
 
-def test_a_file_is_read_in_one_sitting() -> None:
-    for path in PACKAGE.rglob("*.py"):
-        assert path.read_text(encoding="utf-8").count("\n") <= 600, path
-    assert max(Counter(path.parent for path in PACKAGE.rglob("*.py")).values()) <= 23
-
-
-def test_a_function_fits_on_two_screens() -> None:
-    for path in PACKAGE.rglob("*.py"):
-        for node in functions(path.read_text(encoding="utf-8")):
-            assert length(node) <= 80, f"{path}: {node.name}"
-
-
 def test_the_sizes_of_this_tree() -> None:
     figures = sizes(PACKAGE.parent)
+    assert figures["package: lines of the longest file"] <= 600  # it is read in one sitting
+    assert figures["package: files of the largest folder"] <= 23
+    assert figures["package: lines of the longest function"] <= 80  # it fits on two screens
     assert figures["package: lines of code"] < figures["package: lines"]
     assert figures["benchmarks: lines"] <= 13_500
     assert 50 < figures["public names"] <= 84

@@ -1,4 +1,4 @@
-"""Linear models are trained on few texts, loaded, explained and exported by processes where torch is absent."""
+"""Texts, counted language models and linear models of few texts, in a process where torch is absent."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from sklearn_hashnlp import TextClassifier, load_model, save_model
 from tests.text_classifiers import text_classifier
@@ -37,14 +38,6 @@ sys.meta_path.insert(0, Absent)
 """
 
 
-def run(code: str, *arguments: str, text: str | None = None) -> str:
-    root = Path(__file__).parents[1]
-    command = [sys.executable, "-c", BEGIN + code, *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=root, input=text)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
 LOAD = """
 import pickle
 from pathlib import Path
@@ -54,7 +47,8 @@ from sklearn_hashnlp.classifiers import export_predictor
 from sklearn_hashnlp.inspection import NgramInverter, collision_report, explain
 
 TEXTS = ["a fine and dull film", "long", "", "nothing known 123"]
-for folder in map(Path, sys.argv[1:]):
+first, second, *folders = sys.argv[1:]
+for folder in map(Path, folders):
     expected = np.load(folder / "expected.npy")
     models = [load_model(folder / "model"), load_model(folder / "full"), pickle.loads((folder / "pickle").read_bytes())]
     models.append(pickle.loads(pickle.dumps(models[1])))
@@ -73,27 +67,23 @@ for folder in map(Path, sys.argv[1:]):
 """
 
 
-def test_models_are_loaded_and_used_where_torch_is_absent(tmp_path: Path) -> None:
-    folders = []
-    for name, (parameters, labels) in MODELS.items():
-        model = text_classifier(random_state=0, **parameters).fit(TEXTS, labels)
-        folder = tmp_path / name
-        folder.mkdir()
-        save_model(model, folder / "model")
-        save_model(model, folder / "full", training_state=True)
-        (folder / "pickle").write_bytes(pickle.dumps(model))
-        np.save(folder / "expected.npy", model.predict_proba(["a fine and dull film", "long", "", "nothing known 123"]))
-        folders.append(str(folder))
-    assert run(LOAD, *folders).split() == ["torch"] * len(MODELS)
-
-
 FURTHER = """
-from sklearn_hashnlp import TextClassifier, load_model, save_model
+import sklearn_hashnlp
+from sklearn_hashnlp import KneserNeyLanguageModel, TextClassifier
 from sklearn_hashnlp.cli import main
+from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer, SGNNProjector
+vectorizer, featurizer = HashingNgramVectorizer(n_features=8), sklearn_hashnlp.CharNgramFeaturizer(n_features=8)
+print(vectorizer.transform(["a text"]).shape, featurizer.transform(["a text"]).shape)
+print(SGNNProjector().transform(CharNgramFeaturizer().transform(["a text"])).shape)
+from sklearn_hashnlp.language import _base, _reader, _vocabulary, _windows
+lm = KneserNeyLanguageModel(order=2).fit(["a b", "a b c"])
+save_model(lm, second + "-lm")
+print(lm.predict(["a"]), lm.score_samples(["a"]).shape, lm.sample(1, 0, max_length=0))
+print(load_model(second + "-lm").predict(["a"]))
+
 texts, labels = ["a fine film", "so dull", "fine acting", "dull and long"] * 3, ["good", "bad"] * 6
 model = TextClassifier(random_state=0).fit(texts, labels)
 print(model.solver_, model.predict(["a fine actor"])[0], len(model.history_))
-first, second = sys.argv[1:]
 save_model(load_model(first), second, training_state=True)
 sys.stdout.reconfigure(line_buffering=True)
 for command in (["predict", "--model", first, first + "/texts.txt"], ["info", first]):
@@ -105,13 +95,42 @@ for command in (["predict", "--model", first, first + "/texts.txt"], ["info", fi
 """
 
 
-def test_few_texts_are_trained_on_and_commands_run_where_torch_is_absent(tmp_path: Path) -> None:
-    model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
-    save_model(model, tmp_path / "first", training_state=True)
-    (tmp_path / "first" / "texts.txt").write_text("a fine film\n", encoding="utf-8")
-    fitted, predicted, *info = run(FURTHER, str(tmp_path / "first"), str(tmp_path / "second")).splitlines()
+@pytest.fixture(scope="module")
+def absent(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
+    """Return the lines that a process without torch prints, and the folder with the models it was given and made."""
+    path = tmp_path_factory.mktemp("absent")
+    folders = []
+    for name, (parameters, labels) in MODELS.items():
+        model = text_classifier(random_state=0, **parameters).fit(TEXTS, labels)
+        folder = path / name
+        folder.mkdir()
+        save_model(model, folder / "model")
+        save_model(model, folder / "full", training_state=True)
+        (folder / "pickle").write_bytes(pickle.dumps(model))
+        np.save(folder / "expected.npy", model.predict_proba(["a fine and dull film", "long", "", "nothing known 123"]))
+        folders.append(str(folder))
+    save_model(TextClassifier(random_state=0).fit(TEXTS, LABELS), path / "first", training_state=True)
+    (path / "first" / "texts.txt").write_text("a fine film\n", encoding="utf-8")
+    command = [sys.executable, "-c", BEGIN + LOAD + FURTHER, str(path / "first"), str(path / "second"), *folders]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1])
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines(), path
+
+
+def test_models_are_loaded_and_used_where_torch_is_absent(absent: tuple[list[str], Path]) -> None:
+    assert absent[0][: len(MODELS)] == ["torch"] * len(MODELS)
+
+
+def test_texts_and_a_language_model_that_counts_work_where_torch_is_absent(absent: tuple[list[str], Path]) -> None:
+    lines = absent[0][len(MODELS) : len(MODELS) + 4]
+    assert lines == ["(1, 8) (1, 8)", "(1, 1120)", "['b'] (1,) [[]]", "['b']"]
+
+
+def test_few_texts_are_trained_on_and_commands_run_where_torch_is_absent(absent: tuple[list[str], Path]) -> None:
+    lines, path = absent
+    fitted, predicted, *info = lines[len(MODELS) + 4 :]
     assert (fitted, predicted) == ("dual good 1", "good")
     assert any("good" in line for line in info)
-    again, new = load_model(tmp_path / "second"), ["dull but fine"]
+    again, model, new = load_model(path / "second"), load_model(path / "first"), ["dull but fine"]
     expected = model.partial_fit(new, ["good"]).predict_proba(TEXTS)
     assert np.array_equal(again.partial_fit(new, ["good"]).predict_proba(TEXTS), expected)

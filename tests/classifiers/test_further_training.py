@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -13,7 +16,7 @@ from sklearn_hashnlp.datasets import load_stdlib_docstrings
 MARGIN = 3.0  # points: of 600 test texts one seed's differences have a standard error of about one
 
 
-@pytest.fixture(scope="module")
+@cache
 def parts():
     """Return 900 texts to fit, 1,000 more, and the others, some 600, to test."""
     texts, labels = load_stdlib_docstrings(return_X_y=True)
@@ -23,7 +26,14 @@ def parts():
     order = np.random.default_rng(0).permutation(chosen)[:2400]
     texts = np.array(texts, dtype=object)
     edges = [0, 900, 1900, len(order)]
-    return [(texts[rows].tolist(), labels[rows]) for rows in map(order.__getitem__, map(slice, edges, edges[1:]))]
+    return [(texts[rows], labels[rows]) for rows in map(order.__getitem__, map(slice, edges, edges[1:]))]
+
+
+@cache
+def trained(n_parts, **options):
+    """Return a model of the first parts, which no test may change."""
+    texts, labels = zip(*parts()[:n_parts], strict=True)
+    return TextClassifier(random_state=0, **options).fit(np.concatenate(texts), np.concatenate(labels))
 
 
 def accuracy(model, rows):
@@ -36,34 +46,33 @@ def warm_started(model, texts, labels):
 
 
 @pytest.mark.parametrize("options", [{}, {"loss": "softmax"}], ids=["dual", "softmax"])
-def test_a_few_more_texts_cost_nothing_and_many_help(options, parts, tmp_path):
-    fitted, more, test = parts
-    model = TextClassifier(random_state=0, **options).fit(*fitted)
+def test_a_few_more_texts_cost_nothing_and_many_help(options, tmp_path):
+    _, more, test = parts()
+    model = trained(1, **options)
     before = accuracy(model, test)
     save_model(model, tmp_path / "model")
     for n_texts in (1, 10, 1000):
         model = load_model(tmp_path / "model").partial_fit(more[0][:n_texts], more[1][:n_texts])
         after = accuracy(model, test)
         assert after > before - MARGIN, f"{n_texts} texts: {before:.1f} -> {after:.1f}"
-    refit = TextClassifier(random_state=0, **options).fit(fitted[0] + more[0], [*fitted[1], *more[1]])
-    assert after > (before + accuracy(refit, test)) / 2 - MARGIN
+    assert after > (before + accuracy(trained(2, **options), test)) / 2 - MARGIN
 
 
-def test_warm_start_after_a_dual_fit_continues_by_gradients(parts):
-    fitted, more, test = parts
-    model = TextClassifier(random_state=0).fit(*fitted)
+def test_warm_start_after_a_dual_fit_continues_by_gradients():
+    _, more, test = parts()
+    model = copy.deepcopy(trained(1))
     before = accuracy(model, test)
     rows = sorted({label: index for index, label in enumerate(more[1].tolist())}.values())  # one text of each label
-    warm_started(model, [more[0][row] for row in rows], more[1][rows])
+    warm_started(model, more[0][rows], more[1][rows])
     assert (model.loss_, model.solver_) == ("hinge", "sgd")
     assert accuracy(model, test) > before - MARGIN
     assert accuracy(warm_started(model, *more), test) > before
 
 
-def test_nights_of_500_texts(parts):
-    fitted, more, test = parts
+def test_nights_of_500_texts():
+    _, more, test = parts()
     nights = [(more[0][start : start + 250], more[1][start : start + 250]) for start in range(0, 1000, 250)]
-    model = TextClassifier(random_state=0).fit(*fitted)
+    model = copy.deepcopy(trained(1))
     measured = [(accuracy(model, test), model.predict_proba(test[0]).max(axis=1).mean())]
     for night in nights:
         model.partial_fit(*night)
@@ -71,14 +80,13 @@ def test_nights_of_500_texts(parts):
     accuracies, confidences = np.array(measured).T
     assert np.diff(accuracies).min() > -MARGIN
     assert np.abs(np.diff(confidences)).max() < 0.05
-    refit = TextClassifier(random_state=0).fit(fitted[0] + more[0], [*fitted[1], *more[1]])
-    losses = [log_loss(test[1], one.predict_proba(test[0]), labels=one.classes_) for one in (model, refit)]
+    losses = [log_loss(test[1], one.predict_proba(test[0]), labels=one.classes_) for one in (model, trained(2))]
     assert losses[0] < 1.4 * losses[1]  # after as many texts as the fit had
 
 
-def test_a_new_domain_is_learned_and_the_old_one_kept(parts):
-    fitted, _, test = parts
-    model = TextClassifier(random_state=0).fit(*fitted)
+def test_a_new_domain_is_learned_and_the_old_one_kept():
+    *_, test = parts()
+    model = copy.deepcopy(trained(1))
     before = accuracy(model, test)
     recipes = [f"bake the {food} with {spice} until golden" for food in ("bread", "fish", "rice") for spice in "ABC"]
     labels = np.resize(model.classes_[:3], len(recipes))

@@ -27,6 +27,11 @@ def marked():
     return [("@user " if mark else "") + texts[row] for row, mark in zip(rows, marks, strict=True)], is_first
 
 
+@pytest.fixture(scope="module")
+def fitted(marked):
+    return TextClassifier(random_state=0).fit(*marked)
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -35,9 +40,9 @@ def marked():
     ],
     ids=str,
 )
-def test_a_text_without_known_ngrams_gets_the_shares_of_the_classes(options, marked):
+def test_a_text_without_known_ngrams_gets_the_shares_of_the_classes(options, marked, fitted):
     texts, labels = marked
-    model = text_classifier(random_state=0, **options).fit(texts, labels)
+    model = text_classifier(random_state=0, **options).fit(texts, labels) if options else fitted
     share = labels.mean()
     nothing = ["", " "] if options.get("features") != "words" else ["", " ", "zzqx vvkw"]  # characters are known
     assert np.abs(model.predict_proba(nothing)[:, 1] - share).max() < 0.03
@@ -78,13 +83,12 @@ def test_several_labels(marked):
     np.testing.assert_allclose(model.predict_proba([""])[0], shares, atol=0.03)
 
 
-def test_explained_and_merged(marked):
+def test_explained_and_merged(marked, fitted):
     texts, labels = marked
-    model = TextClassifier(random_state=0).fit(texts, labels)
     for text in ("", "the", "return the"):
-        explanation = explain(model, text)
+        explanation = explain(fitted, text)
         total = explanation.bias[0] + explanation.contributions.sum()
-        assert total == pytest.approx(model.decision_function([text])[0], abs=1e-4)
+        assert total == pytest.approx(fitted.decision_function([text])[0], abs=1e-4)
     parts = [
         TextClassifier(random_state=0, loss="softmax").fit(texts[rows], labels[rows])
         for rows in (slice(450), slice(450, None))

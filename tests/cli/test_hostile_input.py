@@ -12,18 +12,9 @@ from typer.testing import CliRunner
 
 from sklearn_hashnlp import TextClassifier, save_model
 from sklearn_hashnlp.cli import app
+from tests.canary import Canary
 
 TEXTS, LABELS = ["a fine film", "dull and long"] * 3, ["good", "bad"] * 3
-
-
-class Canary:
-    """A pickle of it writes a file when it is loaded."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.path,)
 
 
 @pytest.fixture(name="folder")

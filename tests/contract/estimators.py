@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from scipy.sparse import csr_array, issparse
 
 from sklearn_hashnlp import (
@@ -62,7 +63,7 @@ def _hash_embedding(X: Any = COUNTS, y: Any = LABELS, **options: Any) -> Case:
 
 
 def _sgnn(X: Any = BITS, y: Any = LABELS, **options: Any) -> Case:
-    small = {"hidden_layer_sizes": (16,), "max_epochs": 9, "batch_size": 16, "learning_rate": 0.02, "random_state": 0}
+    small = {"hidden_layer_sizes": (16,), "max_epochs": 5, "batch_size": 16, "learning_rate": 0.02, "random_state": 0}
     return Case(_maker(SGNNClassifier, small | options), X, y, X[:20], _SCORES)
 
 
@@ -194,11 +195,15 @@ def fit(name: str, **parameters: Any) -> Any:
 
 @cache
 def _fitted(name: str) -> Any:
-    return fit(name)
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    model = fit(name)
+    torch.set_num_threads(n_threads)
+    return model
 
 
 def fitted(name: str) -> Any:
-    """Return a copy of a model that was fitted once in this process."""
+    """Return a copy of a model that was fitted once in this process, on one thread of torch."""
     return copy.deepcopy(_fitted(name))
 
 

@@ -12,9 +12,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
+from sklearn import config_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
+from sklearn_hashnlp import load_model, save_model
 from tests.contract.estimators import BITS, CASES, LABELS, ONE_OF_A_KIND, TEXTS, answers, as_bytes, fit, fitted
 
 OF_TEXTS = [name for name in ONE_OF_A_KIND if get_tags(CASES[name].make()).input_tags.string]
@@ -126,11 +128,13 @@ def test_tags_say_what_it_takes(name):
 
 
 @pytest.mark.parametrize("name", OF_ROWS)
-def test_rows_have_the_width_and_the_names_they_had_in_fit(name):
+def test_rows_have_the_width_and_the_names_they_had_in_fit(name, tmp_path):
     frame = pd.DataFrame(BITS.astype(float), columns=[f"bit{number}" for number in range(24)])
     model = CASES[name].make().fit(frame, LABELS)
     assert model.n_features_in_ == 24
-    assert model.feature_names_in_.tolist() == frame.columns.tolist()
+    save_model(model, tmp_path)
+    for one in (model, load_model(tmp_path)):
+        assert one.feature_names_in_.tolist() == frame.columns.tolist()
     method = getattr(model, CASES[name].answers[0])
     with pytest.raises(ValueError, match=f"X has 23 features, but {name} is expecting 24 features as input"):
         getattr(fitted(name), CASES[name].answers[0])(BITS[:, :23])
@@ -162,8 +166,20 @@ def test_dense_rows_can_be_frames(name):
     assert frame.to_numpy().tobytes() == expected.tobytes()
     if isinstance(asked, pd.Series):
         assert frame.index.tolist() == asked.index.tolist()
-    polars = model.set_output(transform="polars").transform(CASES[name].asked)
+    with config_context(transform_output="polars"):
+        polars = fitted(name).transform(CASES[name].asked)
     assert polars.columns == names.tolist()
+    assert polars.to_numpy().tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_rows_are_no_frames(name):
+    model = fitted(name)
+    assert not hasattr(model, "set_output")
+    assert not hasattr(model, "get_feature_names_out")
+    expected = as_bytes(model.transform(CASES[name].asked))
+    with config_context(transform_output="pandas"):
+        assert as_bytes(model.transform(CASES[name].asked)) == expected
 
 
 @pytest.mark.parametrize("name", [*SPARSE, *DENSE])

@@ -21,11 +21,6 @@ from sklearn_hashnlp import load_model, save_model
 from tests.contract.estimators import CASES, ONE_OF_A_KIND, STREAMS, TRAINED, answers, fitted, part_fit, refit
 
 
-def _joblib(model, folder):
-    joblib.dump(model, folder / "model.joblib")
-    return joblib.load(folder / "model.joblib")
-
-
 def _folder(model, folder):
     save_model(model, folder / "model")
     return load_model(folder / "model")
@@ -39,7 +34,6 @@ def _folder_with_training_state(model, folder):
 WAYS = {
     "pickle": lambda model, _: pickle.loads(pickle.dumps(model)),
     "deepcopy": lambda model, _: copy.deepcopy(model),
-    "joblib": _joblib,
     "folder": _folder,
 }
 
@@ -51,7 +45,7 @@ def test_a_copy_answers_the_same(name, way, tmp_path):
     other = WAYS[way](model, tmp_path)
     assert answers(name, other) == answers(name, model)
     assert repr(other) == repr(model)
-    for attribute in ("history_", "n_parameters_", "n_features_in_", "vocabulary_", "log_"):
+    for attribute in ("history_", "n_parameters_", "n_features_in_", "vocabulary_", "log_", "waiting_share_"):
         assert getattr(other, attribute, None) == getattr(model, attribute, None)
 
 

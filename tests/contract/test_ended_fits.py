@@ -147,9 +147,13 @@ def test_a_callback_ends_training_anywhere_without_a_warning(name: str) -> None:
     def enough() -> None:
         raise KeyboardInterrupt
 
-    model = refit(name, CASES[name].make(max_epochs=50, callbacks=[In(enough, epoch=3)]))
-    assert epochs(model) == [1, 2]
-    answers(name, model)
+    seen: list[int] = []
+    for where, expected in ({"batch": enough}, [1, 2]), ({"end": enough}, [1, 2, 3]):
+        last = In(end=lambda: seen.append(3), epoch=3)  # it has its turn when another ends the training
+        model = refit(name, CASES[name].make(max_epochs=50, callbacks=[In(**where, epoch=3), last]))
+        assert epochs(model) == [entry["epoch"] for entry in model.net_.history] == expected
+        answers(name, model)
+    assert seen == [3]
 
 
 def test_a_search_goes_on_after_early_stopping_and_stops_at_ctrl_c() -> None:

@@ -27,7 +27,6 @@ ROUNDED = [
 ]
 OF_ROWS = [name for name in ONE_OF_A_KIND if not get_tags(CASES[name].make()).input_tags.string]
 OF_TEXTS = [name for name in ONE_OF_A_KIND if name not in OF_ROWS]
-TRANSFORMERS = [name for name in ONE_OF_A_KIND if hasattr(CASES[name].make(), "transform")]
 
 
 def length(X):
@@ -77,9 +76,6 @@ def test_an_answer_does_not_depend_on_the_rows_around_it(name, method):
 def _of_other_numbers(X):
     dense = X.toarray() if issparse(X) else np.asarray(X)
     others = {
-        "Fortran order": np.asfortranarray(dense),
-        "strides": np.repeat(dense, 2, axis=1)[:, ::2],
-        "big-endian": dense.astype(dense.dtype.newbyteorder(">")),
         "float32": dense.astype(np.float32),
         "lists": dense.tolist(),
         "frame": pd.DataFrame(dense),
@@ -110,22 +106,6 @@ def test_texts_of_a_generator_give_the_same(name):
     for method in case.answers:
         expected = as_bytes(getattr(model, method)(case.asked))
         assert as_bytes(getattr(model, method)(text for text in case.asked)) == expected, method
-
-
-@pytest.mark.parametrize("name", TRANSFORMERS)
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_are_made_of_dense_output_only(name, library):
-    expected = fitted(name).transform(CASES[name].asked)
-    dense = not issparse(expected)
-    assert hasattr(fitted(name), "set_output") is dense
-    assert hasattr(fitted(name), "get_feature_names_out") is dense
-    with config_context(transform_output=library):
-        result = fitted(name).transform(CASES[name].asked)
-        if dense:
-            assert type(result).__module__.startswith(library)
-            assert result.to_numpy().tobytes() == expected.tobytes()
-        else:
-            assert as_bytes(result) == as_bytes(expected)
 
 
 @pytest.mark.parametrize("name", [*ONE_OF_A_KIND, "make_text_classifier"])

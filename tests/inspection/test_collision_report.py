@@ -21,10 +21,10 @@ from sklearn_hashnlp import (
     HashingNgramVectorizer,
     TextClassifier,
 )
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import collision_report, suggest_buckets
+from tests.golden._register import texts
 
-TEXTS = [text[:300] for text in load_stdlib_docstrings().data[:300]]
+TEXTS = [text[:300] for text in texts()[:300]]
 
 
 def colliding(ids: list[Any]) -> tuple[int, float]:

@@ -32,16 +32,6 @@ def test_contexts_are_padded_ids():
         encode(make_tokenizer(), "I have")
 
 
-@pytest.mark.parametrize("word_encoder", ENCODERS)
-def test_contexts_are_padded_codes(word_encoder):
-    tokenizer = make_tokenizer(order=3, word_encoder=word_encoder)
-    contexts = encode(tokenizer, ["zebra", [], "a zebra zebu"])
-    start, zebra, zebu = word_encoder.encode(["<s>", "zebra", "zebu"]).tolist()
-    assert contexts.tolist() == [[start, zebra], [start, start], [zebra, zebu]]
-    assert contexts.dtype == np.int64
-    assert len(encode(tokenizer, [])) == 0
-
-
 def test_windows_of_the_users_ids():
     vocabulary, id_map = vocabulary_from_dict({"<s>": 0, "a": 1, "b": 2, "<unk>": 3}, caller="Model")
     tokenizer = make_tokenizer(3, vocabulary=vocabulary, id_map=id_map)

@@ -1,13 +1,8 @@
 """Tables of zeros: shape, dtype and device, memory only where they are written, and otherwise like any tensor."""
 
 import copy
-import json
 import mmap
-import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -68,52 +63,3 @@ def test_a_table_that_does_not_fit_is_a_memory_error():
         lazy_zeros((2**31, 2**29), dtype=torch.float32)
     with pytest.raises(MemoryError, match="does not fit into memory"):
         lazy_zeros((2**31, 2**31), dtype=torch.float32)
-
-
-ROOT = Path(__file__).parents[2]
-PROGRAM = """
-import json
-import os
-
-import torch
-
-from sklearn_hashnlp.nn._tensors import lazy_zeros
-from tests.resident_memory import resident
-
-
-table = lazy_zeros((10,))
-child = os.fork()
-if not child:
-    table.fill_(1)
-    os._exit(0)
-assert os.waitpid(child, 0)[1] == 0
-
-lazy_zeros((10,))[torch.arange(3)] = 1.0  # whatever torch loads at the first use
-rows = torch.arange(0, 10_000_000, 100_000)
-before = resident()
-large = lazy_zeros((10_000_000, 20), dtype=torch.float32)
-large[rows] = 1.0
-touched = resident() - before
-large[:1_000_000] = 1.0
-filled = resident() - before
-del large
-print(json.dumps({"sum": table.sum().item(), "touched": touched, "filled": filled, "freed": resident() - before}))
-"""
-
-
-@pytest.fixture(scope="module")
-def fresh_process():
-    """Return what a new process reports: the sum of a table that its child filled, and resident memory in kB."""
-    return json.loads(subprocess.check_output([sys.executable, "-c", PROGRAM], cwd=ROOT))
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
-def test_writes_of_a_forked_process_do_not_reach_its_parent(fresh_process):
-    assert fresh_process["sum"] == 0
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_is_committed_for_written_rows_and_freed(fresh_process):
-    assert fresh_process["touched"] < 10_000  # a hundred rows: a page or two each, where huge pages would be 200,000
-    assert fresh_process["filled"] > 70_000
-    assert fresh_process["freed"] < 10_000

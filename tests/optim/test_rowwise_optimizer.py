@@ -1,11 +1,7 @@
 """The row-wise optimizers against plain loops and torch's own: steps, averages, gradients, states."""
 
 import copy
-import json
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -299,58 +295,6 @@ def test_an_average_of_weights_in_any_layout(kind):
         optimizer.load_average()
     assert not parameters[1].is_contiguous()
     torch.testing.assert_close(*parameters)
-
-
-ROOT = Path(__file__).parents[2]
-PROGRAM = """
-import json
-import sys
-
-import torch
-
-from sklearn_hashnlp.nn._tensors import lazy_zeros
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
-from tests.resident_memory import resident
-
-
-def train(kind, n_rows, rows):
-    table = torch.nn.Parameter(lazy_zeros((n_rows, 20), dtype=torch.float32))
-    head = torch.nn.Parameter(torch.ones(3))
-    optimizer = kind([table, head], average_after=1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        table.grad = torch.sparse_coo_tensor(rows[None], torch.ones(len(rows), 20), table.shape, check_invariants=True)
-        head.grad = torch.ones(3)
-        optimizer.step()
-    before = table.detach()[rows[0], 0].item()
-    assert optimizer.load_average()
-    assert table.detach()[rows[0], 0].item() != before
-    return table, optimizer
-
-
-committed = {}
-for kind in (RowwiseAdagrad, RowwiseAdam, RowwiseSGD):
-    train(kind, 10, torch.arange(3))  # whatever is loaded or compiled at the first use
-    before = resident()
-    trained = train(kind, 1_000_000, torch.arange(0, 1_000_000, 10_000))
-    committed[kind.__name__] = resident() - before
-print(json.dumps({"committed": committed, "loads_compiler": "torch._dynamo" in sys.modules}))
-"""
-
-
-@pytest.fixture(scope="module")
-def fresh_process():
-    """Return what a new process, in which the optimizers train a large table, reports."""
-    return json.loads(subprocess.check_output([sys.executable, "-c", PROGRAM], cwd=ROOT))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_is_committed_for_the_updated_rows(kind, fresh_process):
-    assert fresh_process["committed"][kind.__name__] < 10_000  # a table is 80,000
-
-
-def test_the_first_optimizer_of_a_process_does_not_import_torchs_compiler(fresh_process):
-    assert not fresh_process["loads_compiler"]
 
 
 @pytest.mark.usefixtures("_each_backend")

@@ -22,21 +22,12 @@ from sklearn_hashnlp.cli._predict import Predictor
 from sklearn_hashnlp.kernels.embeddings import _tables
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import FORMAT_VERSION, read_folder
+from tests.canary import Canary
 from tests.persistence.model_files import PARAMETERS, WEIGHTS, replace_everywhere, write
 
 TEXTS, LABELS = ["a fine film", "dull and long"] * 3, ["good", "bad"] * 3
 
 OF_A_MODEL = {"format": "sklearn-hashnlp model", "format_version": FORMAT_VERSION}
-
-
-class Canary:
-    """A pickle of it writes a file when it is loaded."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.path,)
 
 
 @pytest.fixture(name="canary")

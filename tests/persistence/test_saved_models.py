@@ -87,6 +87,14 @@ def test_metadata_requests_are_saved(tmp_path: Path) -> None:
         assert requests.fit.requests == model.get_metadata_routing().fit.requests
 
 
+def test_a_frozen_model_is_saved_once(tmp_path: Path) -> None:
+    model = HashEmbeddingClassifier(**SMALL).fit(BITS, [0, 1] * 20)
+    for name, one in (("plain", model), ("frozen", FrozenEstimator(model))):
+        save_model(one, tmp_path / name)
+    plain, frozen = ((tmp_path / name / "weights.safetensors").stat().st_size for name in ("plain", "frozen"))
+    assert frozen < 1.1 * plain
+
+
 RNG = np.random.default_rng(0)
 WORDS = np.array(["good", "fine", "dull", "long", "film", "plot"])
 REVIEWS = [" ".join(RNG.choice(WORDS, 4)) for _ in range(90)]

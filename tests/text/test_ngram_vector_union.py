@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.frozen import FrozenEstimator
 
-from sklearn_hashnlp import load_model, save_model
-from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 from sklearn_hashnlp.text import HashingNgramVectorizer
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 
@@ -63,8 +60,6 @@ def test_a_clone_keeps_a_frozen_encoder_only():
 
 
 def test_errors():
-    with pytest.raises(NotFittedError):
-        NgramVectorUnion(counter(), Lengths().fit([])).transform(TEXTS)
     with pytest.raises(ValueError, match=r"one row for each text\. Got 4 rows for 5 texts"):
         NgramVectorUnion(counter(), Lengths(fault="rows").fit([])).fit_transform(TEXTS)
     with pytest.raises(ValueError, match="NaN"):
@@ -77,16 +72,3 @@ def test_texts_without_ngrams():
     union = NgramVectorUnion(counter(), Lengths().fit([])).fit(["", ""])
     assert union.norm_ratio_ == 1
     assert union.transform([""]).nnz == 0
-
-
-def test_saved_and_loaded(tmp_path):
-    encoder = SGNNSentenceEncoder(
-        n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0, random_state=0
-    ).fit(TEXTS)
-    for name, wrapped in (("plain", encoder), ("frozen", FrozenEstimator(encoder))):
-        union = NgramVectorUnion(counter(), wrapped).fit(TEXTS)
-        save_model(union, tmp_path / name)
-        loaded = load_model(tmp_path / name)
-        np.testing.assert_array_equal(loaded.transform(TEXTS).toarray(), union.transform(TEXTS).toarray())
-    sizes = [(tmp_path / name / "weights.safetensors").stat().st_size for name in ("plain", "frozen")]
-    assert sizes[1] < 1.1 * sizes[0]  # a frozen encoder is stored once

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity
@@ -156,12 +155,6 @@ def test_cuda_gives_the_same(X, hyperplanes, output):
     projector = SGNNProjector(hyperplanes=hyperplanes, output=output)
     expected = projector.transform(X)
     np.testing.assert_array_equal(projector.set_params(device="cuda").transform(X), expected)
-
-
-def test_names_of_columns_are_saved(tmp_path):
-    projector = SGNNProjector().fit(pd.DataFrame({"a": [1.0], "b": [2.0]}))
-    save_model(projector, tmp_path)
-    assert load_model(tmp_path).feature_names_in_.tolist() == ["a", "b"]
 
 
 def test_a_model_of_another_specification_is_refused(tmp_path, monkeypatch):

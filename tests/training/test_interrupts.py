@@ -12,40 +12,6 @@ def press_ctrl_c() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def presses(n, *, training, reached):
-    """Press Ctrl-C n times within a fit, and note each time what comes after it."""
-    with deferred_interrupt():
-        current_interrupt().deferred = training
-        for number in range(1, n + 1):
-            press_ctrl_c()
-            reached.append(number)
-
-
-@pytest.mark.parametrize(
-    ("n", "training", "expected"), [(1, False, []), (1, True, [1]), (2, True, [1]), (3, True, [1])]
-)
-def test_it_is_raised_at_the_end_of_a_training_and_the_second_at_once(n, training, expected):
-    reached = []
-    handler = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        presses(n, training=training, reached=reached)
-    assert reached == expected
-    assert signal.getsignal(signal.SIGINT) is handler
-    assert not current_interrupt().pending
-
-
-def test_one_fit_within_another():
-    def outer():
-        with deferred_interrupt():
-            presses(1, training=True, reached=reached)
-            reached.append("outer")
-
-    reached = []
-    with pytest.raises(KeyboardInterrupt):
-        outer()
-    assert reached == [1]
-
-
 @pytest.fixture
 def set_handler():
     """Return a function that sets a handler of SIGINT for a test."""
@@ -81,8 +47,10 @@ def test_an_error_of_a_handler_is_raised_as_it_is(set_handler):
         raise RuntimeError("enough")
 
     set_handler(handler)
-    with pytest.raises(RuntimeError, match="enough"):
-        presses(1, training=True, reached=[])
+    with deferred_interrupt():
+        current_interrupt().deferred = True
+        with pytest.raises(RuntimeError, match="enough"):
+            press_ctrl_c()
 
 
 def test_no_handler_is_installed_in_another_thread():

@@ -28,32 +28,6 @@ def take_steps(module, optimizer, batches):
         optimizer.step()
 
 
-def begin_average(optimizer):
-    for group in optimizer.param_groups:
-        group["average_after"] = 0
-
-
-@pytest.mark.parametrize("hidden", [(), (8,)])
-@pytest.mark.parametrize("name", ["adagrad", "adam"])
-def test_training_goes_on_from_arrays_as_if_it_had_not_stopped(name, hidden):
-    once, twice = make(hidden), make(hidden)
-    take_steps(once.module_, once.make_optimizer(name, 0.1), slice(0, 6))
-    optimizer = twice.make_optimizer(name, 0.1)
-    begin_average(optimizer)
-    take_steps(twice.module_, optimizer, slice(0, 3))
-    values, arrays = optimizer_to_arrays(twice.module_, optimizer, twice.tables())
-    assert values["optimizer"] == name
-    assert values["learning_rates"] == [group["lr"] for group in optimizer.param_groups]
-    assert sum(array.nbytes for array in arrays.values()) < 20_000  # trained rows, and nothing of the average
-    loaded = optimizer_from_arrays(twice.module_, values, arrays, twice.make_optimizer)
-    again = twice.make_optimizer(name, 0.1)
-    transfer_state(loaded, again)
-    take_steps(twice.module_, again, slice(3, 6))
-    for parameter, expected in zip(twice.module_.state_dict().items(), once.module_.state_dict().items(), strict=True):
-        assert parameter[0] == expected[0]
-        assert torch.equal(parameter[1], expected[1]), parameter[0]
-
-
 def test_one_of_another_kind_begins_anew():
     net = make()
     old, new = net.make_optimizer("adagrad", 0.1), net.make_optimizer("adam", 0.1)
@@ -65,8 +39,8 @@ def test_one_of_another_kind_begins_anew():
 def test_an_average_that_was_not_loaded_is_not_transferred():
     net = make()
     old, new = net.make_optimizer("adagrad", 0.1), net.make_optimizer("adagrad", 0.1)
-    begin_average(old)
-    begin_average(new)
+    for group in (*old.param_groups, *new.param_groups):
+        group["average_after"] = 0
     take_steps(net.module_, old, slice(0, 3))
     transfer_state(old, new)
     before = net.module_.head[0].weight.detach().clone()
@@ -97,20 +71,6 @@ def test_what_does_not_fit_is_named(name, shape, message):
         optimizer_from_arrays(net.module_, values, arrays | {name: np.zeros(shape, np.float32)}, net.make_optimizer)
     with pytest.raises(ValueError, match=r"must be one of \('adagrad', 'adam', 'sgd'\), got 'lbfgs'"):
         optimizer_from_arrays(net.module_, {"optimizer": "lbfgs"}, {}, net.make_optimizer)
-
-
-def test_the_counts_of_torchs_own_optimizers_come_back_as_tensors():
-    weight = torch.nn.Linear(2, 1)
-    once, again = (torch.optim.Adam(weight.parameters()) for _ in range(2))
-    weight(torch.ones(1, 2)).sum().backward()
-    once.step()
-    values, arrays = optimizer_to_arrays(weight, once, ())
-    assert values["optimizer"] == "Adam"
-    load_optimizer(weight, again, arrays)
-    for parameter, state in once.state.items():
-        for key, value in state.items():
-            assert torch.equal(again.state[parameter][key], value)
-            assert again.state[parameter][key].dtype == value.dtype
 
 
 def test_the_state_of_torchs_own_optimizers_goes_to_the_device_of_the_parameter():

@@ -19,18 +19,6 @@ def three_threads():
 
 
 @pytest.mark.usefixtures("three_threads")
-def test_torch_has_one_thread_inside_and_the_users_number_after():
-    with one_torch_thread():
-        assert torch.get_num_threads() == 1
-        with one_torch_thread():
-            assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == 3
-    with pytest.raises(ZeroDivisionError), one_torch_thread():
-        raise ZeroDivisionError
-    assert torch.get_num_threads() == 3
-
-
-@pytest.mark.usefixtures("three_threads")
 @pytest.mark.parametrize("own", [None, 2], ids=["new to torch", "with a number of its own"])
 @pytest.mark.parametrize("first_leaves_first", [True, False])
 def test_python_threads_that_overlap_each_get_their_number_back(first_leaves_first, own):

@@ -32,7 +32,8 @@ def strings(n_strings: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return draw_strings(n_strings, 6, 3, generator=torch.Generator().manual_seed(seed))
 
 
-@pytest.mark.parametrize("output", [pytest.param("softmax", marks=pytest.mark.slow), "hsigmoid"])
+@pytest.mark.slow  # test_training_on_fresh_strings_ends_when_they_are_reversed is quick
+@pytest.mark.parametrize("output", OUTPUTS)
 def test_a_network_learns(output: str) -> None:
     trainer, train = make_trainer(output), strings(300)
     before = trainer.loss(*train)

@@ -15,18 +15,9 @@ import pytest
 from sklearn_hashnlp import TextClassifier
 from sklearn_hashnlp.classifiers import export_predictor
 from sklearn_hashnlp.classifiers.export._standalone_linear import _read_predictor
+from tests.canary import Canary
 
 TEXTS = ["a fine film", "dull and long"] * 3
-
-
-class Canary:
-    """A pickle of it writes a file when it is loaded."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.path,)
 
 
 @pytest.fixture(scope="module", name="content")

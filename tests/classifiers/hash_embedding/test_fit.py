@@ -127,17 +127,6 @@ def test_a_dictionary_has_a_row_for_each_column():
         unhashed.set_params(n_embeddings=39).fit(eye, y)
 
 
-def test_history_holds_plain_numbers():
-    model = HashEmbeddingClassifier(
-        **SMALL, early_stopping=EarlyStopping(patience=3, validation_fraction=0.2), max_epochs=3
-    ).fit(X, LABELS)
-    assert [entry["epoch"] for entry in model.history_] == [1, 2, 3]
-    for entry in model.history_:
-        assert set(entry) == {"epoch", "train_loss", "valid_loss", "valid_acc", "dur"}
-        assert all(type(value) in (int, float) for value in entry.values())
-    assert set(HashEmbeddingClassifier(**SMALL).fit(X, LABELS).history_[0]) == {"epoch", "train_loss", "dur"}
-
-
 @pytest.mark.parametrize("y", [[0, 1] * 30, [0, 1], ["a", "b", "c"]], ids=["three to hold out", "two", "three"])
 def test_tiny_data_trains_without_a_split(y):
     model = HashEmbeddingClassifier(**SMALL, early_stopping="valid_acc", max_epochs=3)

@@ -109,5 +109,3 @@ def test_what_is_no_fitted_classifier_is_refused():
         quantize_classifier(make_pipeline(LogisticRegression()))
     with pytest.raises(NotFittedError):
         quantize_classifier(small())
-    with pytest.raises(NotFittedError):
-        QuantizedSGNNClassifier().predict(BITS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ TEXT = [
 ] * 3
 
 
+@cache
 def models_across_sentences() -> dict[str, Any]:
     """Models whose contexts hold words of earlier sentences, all of fewer words than ``TEXT`` has."""
     corpus = [line for line in TEXT if line and "<" not in line]

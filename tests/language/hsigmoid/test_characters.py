@@ -20,7 +20,7 @@ def sentence(stems):
     return RNG.choice([f"he {stem}s today", f"he {stem}ed yesterday", f"when {stem}ing slowly"])
 
 
-SENTENCES = [sentence(STEMS[1:]) for _ in range(800)]
+SENTENCES = [sentence(STEMS[1:]) for _ in range(400)]
 
 
 def make(**options):
@@ -68,20 +68,20 @@ def test_no_array_has_a_row_for_each_word(tmp_path, model):
 
 def test_a_later_training_keeps_the_hyperplanes_of_the_first(tmp_path):
     options = {"embedding": ("sgnn", 80, 3), "warm_start": True}
-    model = make(**options, max_epochs=1, checkpoint_dir=tmp_path).fit(SENTENCES)
-    model.set_params(random_state=9).fit(SENTENCES)
-    whole = make(**options, max_epochs=1).fit(SENTENCES)
-    whole.set_params(random_state=9, max_epochs=2, schedule=LanguageSchedule("constant")).fit(SENTENCES)
+    model = make(**options, max_epochs=1, checkpoint_dir=tmp_path).fit(SENTENCES[:64])
+    model.set_params(random_state=9).fit(SENTENCES[:64])
+    whole = make(**options, max_epochs=1).fit(SENTENCES[:64])
+    whole.set_params(random_state=9, max_epochs=2, schedule=LanguageSchedule("constant")).fit(SENTENCES[:64])
     options |= {"random_state": None, "checkpoint_dir": tmp_path}
-    resumed = make(**options, max_epochs=2, resume=True).fit(SENTENCES)
+    resumed = make(**options, max_epochs=2, resume=True).fit(SENTENCES[:64])
     assert resumed._tokenizer.word_encoder == model._tokenizer.word_encoder == whole._tokenizer.word_encoder
     assert len(resumed.history_) == 3
 
 
 def test_learning_rate_and_damping_depend_on_the_number_of_bits():
     for n_bits in (1, 4):
-        options = {"embedding": ("sgnn", 25, n_bits), "max_epochs": 1, "schedule": LanguageSchedule("constant")}
-        net = fitted(**options, learning_rate=0.3).net_
+        options = {"embedding": ("sgnn", 25, n_bits), "max_epochs": 1, "schedule": LanguageSchedule("constant", 0)}
+        net = make(**options, learning_rate=0.3).fit(SENTENCES[:64]).net_
         [group] = [
             each for each in net.optimizer_.param_groups if each["params"][0] is net.module_.embedding.linear.weight
         ]

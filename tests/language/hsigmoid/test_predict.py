@@ -27,7 +27,7 @@ OUTPUTS = [
         "hidden_layer": "sigmoid",
         "regularization__dropout": 0.1,
         "regularization__embedding_dropout": 0.1,
-        "max_epochs": 20,
+        "learning_rate": 1.5,
     },
     {"tree": "balanced", "optimizer": "adam", "learning_rate": 0.01},
     {"tree": "two_level", "init": "uniform"},
@@ -92,7 +92,7 @@ def cosine_of(model, a, b):
 
 
 def test_similar_words():
-    model = fitted(max_epochs=40)
+    model = fitted(max_epochs=20)
     assert model.embeddings_.shape == (10, 6)
     [(word, similarity)] = model.most_similar("sees", n=1)
     assert word == "hears"

@@ -13,6 +13,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, StepLog
+from sklearn_hashnlp.training._checkpoints import EpochCheckpoints
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
 
 
@@ -39,6 +40,14 @@ def test_epochs_of_an_earlier_training_are_not_overwritten(tmp_path):
         model.fit(SENTENCES)
     model.set_params(warm_start=True).fit(SENTENCES)
     assert load_model(tmp_path / "epoch-00006").history_[-1]["epoch"] == 6
+
+
+def test_an_epoch_is_saved_again(tmp_path, model):
+    checkpoints = EpochCheckpoints(tmp_path)
+    for epoch in (3, 12, 3):
+        checkpoints.save(model, epoch)
+    checkpoints.remove(4)  # is not there
+    assert checkpoints.epochs() == [3, 12]
 
 
 def test_a_folder_that_is_a_file(tmp_path):
@@ -96,8 +105,9 @@ def test_what_a_killed_training_had_begun_to_write_is_deleted_even_if_nothing_is
     make(**options).fit(SENTENCES)
     shutil.copytree(tmp_path / "epoch-00003", tmp_path / ".unfinished-killed")
     (tmp_path / ".unfinished-killed" / "sklearn-hashnlp.lock").touch()
+    (tmp_path / "notes.txt").touch()
     make(**options).fit(SENTENCES)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-00003"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-00003", "notes.txt"]
 
 
 def test_another_learning_rate_than_before(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import pickle
 import subprocess
 import sys
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback, EpochScoring
 
-from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.training import EarlyStopping, StepLog
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
 
@@ -111,14 +110,16 @@ def test_the_losses_of_the_step_log():
 
 
 def test_warm_start():
-    model = make(warm_start=True).fit(SENTENCES)
+    model = make(warm_start=True, far_context=2).fit(SENTENCES)
     first, net = bytes_of(model), model.net_
     model.fit([*SENTENCES, "new words"])
     assert model.net_ is net
     assert [entry["epoch"] for entry in model.history_] == [1, 2, 3, 4, 5, 6]
     assert bytes_of(model) != first
     assert "new" not in model.vocabulary_
-    for wrong in ({"hidden_size": 5}, {"order": 4}, {"padding": "reference"}, {"embedding": "hash"}):
+    others = [{"hidden_size": 5}, {"order": 4}, {"padding": "reference"}, {"embedding": "hash"}, {"far_context": 3}]
+    others += [{"hidden_layer": "residual"}, {"across_sentences": True}, {"special_tokens": ("<b>", "<e>", "<u>")}]
+    for wrong in others:
         with pytest.raises(ValueError, match=f"made with another '{next(iter(wrong))}'"):
             copy.deepcopy(model).set_params(**wrong).fit(SENTENCES)
     assert len(model.set_params(warm_start=False).fit(SENTENCES).history_) == 3
@@ -146,17 +147,6 @@ def test_callbacks_of_a_user():
     scoring = EpochScoring(perplexity, name="own", lower_is_better=True)
     model = make(callbacks=[("own", scoring)]).fit(SENTENCES, X_valid=VALID)
     np.testing.assert_allclose(model.net_.history[:, "own"], losses(model, "valid_perplexity"), rtol=1e-5)
-
-
-@pytest.mark.parametrize("options", [*VARIED, {"vocabulary": {"<s>": 0, "b": 1, "a": 2}}], ids=str)
-def test_copies(tmp_path, options):
-    model = make(**options).fit(SENTENCES, X_valid=VALID)
-    save_model(model, tmp_path / "folder", training_state=True)
-    for other in (pickle.loads(pickle.dumps(model)), load_model(tmp_path / "folder")):
-        assert bytes_of(other) == bytes_of(model)
-        assert (other.history_, other.vocabulary_) == (model.history_, model.vocabulary_)
-        after_more = bytes_of(other.partial_fit(VALID))
-    assert after_more == bytes_of(model.partial_fit(VALID))
 
 
 @pytest.mark.gpu

@@ -6,12 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
 from sklearn_hashnlp.training import StepLog, TimeLimit
 from tests.sentence_texts import PARAGRAPHS, QUERIES, bytes_of, make
@@ -63,12 +61,6 @@ def test_an_error_names_parameters_that_contradict_each_other(options, message):
         make(**options).fit(PARAGRAPHS)
 
 
-def test_fields_need_a_bundle():
-    with pytest.raises(ValueError, match=r"network='auto' has no 'n_layers' to set. Set network=Network\(\) before"):
-        SGNNSentenceEncoder().set_params(network__n_layers=1)
-    assert SGNNSentenceEncoder().set_params(network=Network(), network__n_layers=1).network == Network(n_layers=1)
-
-
 def test_auto_is_the_default_bundle_and_fit_changes_none():
     small = {"n_projections": 6, "n_tables": 0, "projection_dim": 16, "random_state": 0}
     network, objectives = Network(), Objectives()
@@ -76,18 +68,6 @@ def test_auto_is_the_default_bundle_and_fit_changes_none():
     assert bytes_of(encoder) == bytes_of(SGNNSentenceEncoder(**small).fit(PARAGRAPHS))
     assert encoder.network is network
     assert (network, objectives) == (Network(), Objectives())
-    copied = clone(encoder)
-    assert copied.network is not network
-    assert copied.get_params()["network__embedding_dim"] == 128
-
-
-def test_bundles_are_saved_and_shown(tmp_path):
-    encoder = make(objectives__word_weight=(1.0, 0.0), network__pooling="max").fit(PARAGRAPHS)
-    save_model(encoder, tmp_path)
-    loaded = load_model(tmp_path)
-    assert loaded.network == encoder.network
-    assert tuple(loaded.objectives.word_weight) == (1.0, 0.0)
-    assert "network=Network(embedding_dim=8, feedforward_size=16" in " ".join(repr(encoder).split())
 
 
 def test_the_encoder_of_the_report():
