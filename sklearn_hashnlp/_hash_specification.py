@@ -5,9 +5,6 @@ from __future__ import annotations
 HASH_SPECIFICATION = 2
 """Increased by one whenever the slot of any key changes: loading an older model fails instead of misreading it."""
 
-FOLDED = 1
-"""The specification that read the low 32 bits of ids alone, and the same slots for these; its tables still load."""
-
 _GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64's state: 2**64 over the golden ratio
 
 _MAX_FUNCTIONS = 2**16  # far more than are of use; a damaged model may ask for any number

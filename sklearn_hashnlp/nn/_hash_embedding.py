@@ -241,7 +241,7 @@ class HashEmbeddingBag(HashTables):
             and runs_compiled(self.pool, ids, per_sample_weights)
         ):
             self.check_rows(ids)
-            ids, constants = self._keys(ids).to(torch.int64), np.array(self._constants, dtype=np.uint64)
+            ids, constants = ids.to(torch.int64), np.array(self._constants, dtype=np.uint64)
             arguments = (self.pool, self.importance, ids, offsets, per_sample_weights, constants, self.layout)
             return CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-any-return, no-untyped-call]
         rows, slots = self.locate(ids)  # (values,), (values, k)

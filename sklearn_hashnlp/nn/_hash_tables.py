@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp._hash_specification import FOLDED
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, TableSpec, Variant
-from sklearn_hashnlp.nn._hashing import LOW_32_BITS, mix_ids, mix_tensor, slot_tensor, to_int64
+from sklearn_hashnlp.nn._hashing import mix_ids, mix_tensor, slot_tensor
 from sklearn_hashnlp.nn._tensors import lazy_zeros
 from sklearn_hashnlp.trees._arrays import is_integer
 
@@ -104,7 +103,6 @@ class HashTables(nn.Module):
         self.pool_std = pool_std
         self.importance_init = importance_init
         self.sparse = sparse
-        self._specification = spec.specification
         self._constants = spec.constants
         self.pool = nn.Parameter(lazy_zeros(spec.pool_shape, dtype=dtype, device=device))
         if spec.has_importance:
@@ -136,7 +134,7 @@ class HashTables(nn.Module):
         """Hash feature ids of any shape to the rows of both tables, of shape (...) and (..., num_hashes)."""
         # Rows are h(w), D1(w) for "paper", and w itself with hash_rows=False. Slots are u_1(w) .. u_k(w), those of
         # D1(w) for "paper", and one column, the rows, for "standard".
-        mixed, high = mix_ids(self._keys(ids))
+        mixed, high = mix_ids(ids)
         if self.hash_rows:
             rows = slot_tensor(mixed, self._constants[0], self.num_embeddings, high)
         else:
@@ -148,10 +146,6 @@ class HashTables(nn.Module):
             mixed, high = mix_tensor(rows), None
         slots = [slot_tensor(mixed, constants, self.num_buckets, high) for constants in self._constants[1:]]
         return rows, torch.stack(slots, dim=-1)
-
-    def _keys(self, ids: Tensor) -> Tensor:
-        """Return the bits of ids that the hash specification uses."""
-        return to_int64(ids) & LOW_32_BITS if self._specification == FOLDED else ids
 
     def check_rows(self, ids: Tensor) -> None:
         """Check that ids are rows of the first table, if ``hash_rows=False``. CUDA devices check in the lookup."""
@@ -178,8 +172,7 @@ class HashTables(nn.Module):
         """Check that a state was saved with the hash functions and the aggregation of this module."""
         if state.shape != (5,):
             raise ValueError(f"The state of hash tables has 5 numbers, got the shape {tuple(state.shape)}.")
-        self.spec = self.spec.matched(state.tolist())
-        self._specification = self.spec.specification
+        self.spec.check_state(state.tolist())
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         # torch sets the extra state last, after overwriting the tables.

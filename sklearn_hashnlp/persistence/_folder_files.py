@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from sklearn_hashnlp._hash_specification import FOLDED, HASH_SPECIFICATION
+from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
 Arrays = dict[str, NDArray[Any]]
@@ -133,7 +133,7 @@ def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
             f"The digest of {WEIGHTS_FILE} is wrong: the file was damaged or changed. Copy it again."
         )
     specification = document.get("hash_specification")
-    if specification not in (None, FOLDED, HASH_SPECIFICATION):
+    if specification not in (None, HASH_SPECIFICATION):
         raise ModelFormatError(
             f"It was trained with version {specification!r} of the hash functions, but this version of sklearn-hashnlp "
             f"has {HASH_SPECIFICATION!r}, whose hashes differ. Load it with the version that saved it, or train it "

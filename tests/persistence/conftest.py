@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp.persistence import _model_document, _model_folder
+from sklearn_hashnlp.persistence import _model_document
 
 
 class Centroids(ClassifierMixin, BaseEstimator):
@@ -62,10 +62,9 @@ class Centroids(ClassifierMixin, BaseEstimator):
 
 @pytest.fixture
 def centroids(monkeypatch: pytest.MonkeyPatch) -> type[Centroids]:
-    """Let model folders name the class ``Centroids``, of hash specification 1."""
+    """Let model folders name the class ``Centroids``."""
     module = ModuleType("stand_in_estimators")
     module.Centroids = Centroids  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(_model_document.ALLOWED_CLASSES, "Centroids", module.__name__)
-    monkeypatch.setattr(_model_folder, "HASH_SPECIFICATION", 1)
     return Centroids

@@ -21,6 +21,7 @@ from safetensors.numpy import save_file
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 
+from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
 from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, _model_folder, load_model, save_model
 from sklearn_hashnlp.persistence._tables import Precision
 from tests.persistence.model_files import write
@@ -54,7 +55,8 @@ def test_a_new_folder_in_new_folders(model: Any, tmp_path: Path) -> None:
     loaded = load_model(str(folder))
     np.testing.assert_array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
     document = json.loads((folder / FILES[0]).read_text())
-    assert (document["format_version"], document["hash_specification"]) == (_folder_files.FORMAT_VERSION, 1)
+    versions = document["format_version"], document["hash_specification"]
+    assert versions == (_folder_files.FORMAT_VERSION, HASH_SPECIFICATION)
     assert document["model"]["class"] == "Pipeline"
 
 

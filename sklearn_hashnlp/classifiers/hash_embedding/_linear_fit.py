@@ -57,7 +57,8 @@ class LinearFit:
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Load the result of ``to_state``, checked before memory is allocated."""
         architecture = values["architecture"]
-        spec = spec_of(architecture).matched(_numbers(arrays[_NUMBERS]))
+        spec = spec_of(architecture)
+        spec.check_state(_numbers(arrays[_NUMBERS]))
         n_classes, shapes = architecture["num_classes"], _shapes_of(spec, architecture["num_classes"])
         for name, shape in shapes.items():
             check_stored(name, arrays, shape)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import mmap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, Self, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._hash_specification import FOLDED, HASH_SPECIFICATION, hash_constants
+from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, hash_constants
 from sklearn_hashnlp._posix import zero_pages
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout
 
@@ -44,7 +44,6 @@ class TableSpec:
     hash_rows: bool = True
     normalize: Norm | None = None
     seed: int = 0
-    specification: int = HASH_SPECIFICATION
 
     def __post_init__(self) -> None:
         for name in ("num_embeddings", "num_buckets", "embedding_dim", "num_hashes"):
@@ -105,20 +104,16 @@ class TableSpec:
         seed = (self.seed + 2**63) % 2**64 - 2**63
         variant = VARIANTS.index(self.variant) + (0 if self.hash_rows else _UNHASHED)
         aggregation = AGGREGATIONS.index(self.aggregation) if self.has_importance else 0
-        return [self.specification, seed, variant, aggregation, NORMS.index(self.normalize)]
+        return [HASH_SPECIFICATION, seed, variant, aggregation, NORMS.index(self.normalize)]
 
-    def matched(self, state: Sequence[int]) -> Self:
-        """Check that a saved state has these hash functions and this aggregation; return its specification."""
-        # A state of hash specification 1, which read the low 32 bits of ids alone, is matched, too.
-        specification = FOLDED if state[0] == FOLDED else HASH_SPECIFICATION
-        result = replace(self, specification=specification)
-        for describe, own, other in zip(_DESCRIPTIONS, result.to_numbers(), state, strict=True):
+    def check_state(self, state: Sequence[int]) -> None:
+        """Check that a saved state has these hash functions and this aggregation."""
+        for describe, own, other in zip(_DESCRIPTIONS, self.to_numbers(), state, strict=True):
             if own != other:
                 raise ValueError(
                     f"These tables were trained with {describe(other)}, this module has {describe(own)}. Build it with "
                     "the parameters of the tables."
                 )
-        return result
 
 
 def _name_of(names: Sequence[str | None], index: int) -> str:
