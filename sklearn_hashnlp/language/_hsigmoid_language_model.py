@@ -49,10 +49,10 @@ from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, time_limits
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
-from sklearn_hashnlp.training._early_stopping import undone_on_error
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
+from sklearn_hashnlp.training._optimizers import undone_on_error
 from sklearn_hashnlp.training._settings import (
     TRAINING,
     Device,

@@ -10,7 +10,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, TextClassifier
 from sklearn_hashnlp.training import EarlyStopping
-from sklearn_hashnlp.training._early_stopping import UndoLog
+from sklearn_hashnlp.training._optimizers import UndoLog
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((600, 300)) < 0.03) * RNG.random((600, 300)))
