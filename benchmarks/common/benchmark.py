@@ -27,7 +27,9 @@ class BenchmarkParser(argparse.ArgumentParser):
         data = os.environ.get("HASHNLP_DATA")
         text = f"folder that holds {content} (default: the variable HASHNLP_DATA)"
         self.add_argument("--data", type=Path, default=data, help=text)
-        self.add_argument("--rows", type=int, help="a test run on so many rows or lines of each file; writes no JSON")
+        self.add_argument(
+            "--rows", type=int, help="sample this number of rows or lines of each file, for a test run without a JSON"
+        )
         text = f"the JSON (default: {result} in benchmarks/results)"
         self.add_argument("--output", type=Path, help=text)
 

@@ -53,8 +53,8 @@ for name, strings in {"words": words, "docstrings": sorted(texts)}.items():
     pairs[name] = (rows, neighbors, others, angles)
 
 # %%
-# The estimate from the bits, for each kind of hyperplane and three seeds. The first bits of a longer projection are
-# those of a shorter one.
+# The estimate from the bits, for each kind of hyperplane and three seeds. A longer projection starts with
+# the bits of a shorter one.
 N_BITS = [70, 140, 280, 560, 1120]
 SEEDS = range(1 if QUICK else 3)
 kinds = {

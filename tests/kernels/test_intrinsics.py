@@ -8,6 +8,7 @@ import pytest
 from sklearn_hashnlp.kernels._compile import compiled, vectorized
 from sklearn_hashnlp.kernels._intrinsics import (
     exp_of_negative,
+    in_huge_pages,
     log1p_of_unit,
 )
 
@@ -53,3 +54,14 @@ def test_the_exponential_at_the_ends_of_its_range(kernel):
     assert (out[:3] > 0).all()
     assert (out[:3] < 1e-307).all()
     assert np.isnan(out[3])
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 5), (2**19 + 3,), (1025, 1024)], ids=str)
+@pytest.mark.parametrize("start", [0, 1])
+def test_an_array_in_huge_pages_is_the_same_array(shape, start):
+    values = np.arange(math.prod(shape), dtype=np.float64).reshape(shape)[start:]
+    before = values.copy()
+    result = in_huge_pages(values)
+    assert result.ctypes.data == values.ctypes.data
+    assert result.flags.writeable
+    np.testing.assert_array_equal(result, before)

@@ -1,7 +1,7 @@
 """A linear classifier over hash embeddings with numpy alone: a part of the files that export_predictor writes.
 
 Texts are converted to counts of hashed n-grams, these to the sum of their hash embeddings, and a linear layer computes
-the scores. Hashes are those of the pipeline that was exported, and sums are computed in float32 in the same order.
+the scores. Hashes equal the exported pipeline's, and sums are computed in float32 in the same order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A self-governing neural network with numpy alone: a part of the files that export_predictor writes.
 
 Texts are converted to counts of hashed n-grams, these to bits by sign random projections, and dense layers with integer
-weights compute the scores: bits and labels are those of the quantized pipeline that was exported.
+weights compute the scores: bits and labels equal the exported pipeline's.
 """
 
 from __future__ import annotations

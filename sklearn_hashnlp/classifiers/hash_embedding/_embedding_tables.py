@@ -11,7 +11,7 @@ ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 
 
 class EmbeddingTables(Bundle):
-    """How the tables of hash embeddings start, and whether they are trained.
+    """The initialization of the tables of hash embeddings, and whether they are trained.
 
     The value of the parameter ``embedding`` of :class:`HashEmbeddingClassifier`.
 

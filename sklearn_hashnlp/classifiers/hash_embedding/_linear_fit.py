@@ -33,7 +33,7 @@ class LinearFit:
 
     @property
     def has_training_state(self) -> bool:
-        """Whether training can continue as if the model had never been saved."""
+        """Whether training can continue exactly where it ended."""
         return self.training_state is not None or (
             self.optimizer is not None and self.optimizer.learning_rates is not None
         )

@@ -61,7 +61,7 @@ class SearchSpace:
 
 
 def _name_in_classifier(name: str) -> str:
-    """Return the name of a parameter of an estimator with ``classifier=``, which has those of the model."""
+    """Return the name of a parameter of an estimator with ``classifier=``, which takes the parameters of the model."""
     return f"classifier__{name}" if name in MODEL_PARAMETERS else name
 
 

@@ -76,8 +76,8 @@ def tune_text_classifier(
     param_distributions : dict or None, default=None
         Lists of values, or distributions of ``optuna.distributions``, by the names of parameters. None: n-grams of
         words or characters, their lengths, lowercase, sizes of the tables, and from 20,000 texts on the learning rate
-        and the number of epochs; words alone and case are tried first. Where the estimator has ``classifier=``,
-        parameters of the model are those of the classifier, such as ``classifier__n_buckets``.
+        and the number of epochs; words alone and case are tried first. If the estimator has ``classifier=``, the
+        parameters of the model are named ``classifier__n_buckets`` and so on.
     max_time : float or None, default=60.0
         Seconds, with the time that ``fit_best`` will take. A trial that would take longer, judging by the slowest fold
         so far, is not started. The first trial always ends. None: no limit.
