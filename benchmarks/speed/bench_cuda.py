@@ -110,7 +110,8 @@ def markdown(result: dict[str, Any]) -> str:
             score = next(key for key in ("accuracy", "perplexity", "training loss") if key in gpu)
             seconds = [f"{one['epoch s']:.3g}" for one in (cpu, gpu)]
             scores = [f"{one[score]:.4g}" for one in (cpu, gpu)]
-            rows.append([model, f"{size:,}", *seconds, f"{cpu['epoch s'] / gpu['epoch s']:.2g}", *scores, score])
+            ratio = cpu["epoch s"] / gpu["epoch s"]
+            rows.append([model, f"{size:,}", *seconds, f"{ratio:.{0 if ratio >= 10 else 2}f}", *scores, score])
     return table(HEADS, rows)
 
 
