@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from numba import njit
 from numba.core import event
+from numba.core.registry import CPUDispatcher
+from numba.core.types.misc import unliteral
 
 from sklearn_hashnlp._clock import compiling_begins, compiling_ends
 from sklearn_hashnlp.kernels._cache import KernelCache
@@ -21,22 +24,47 @@ Kernel = TypeVar("Kernel", bound=Callable[..., object])
 _logger = logging.getLogger(__name__)
 
 
+_FAST = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+
+
 def compiled(function: Kernel) -> Kernel:
     """Compile ``function`` on its first call, without the GIL, and keep the machine code for later processes."""
-    return _cached(njit(nogil=True)(function), function)
+    return _cached(_Dispatcher(function, targetoptions=_options()), function)
 
 
 def vectorized(function: Kernel) -> Kernel:
     """Compile ``function`` as :func:`compiled` does, and let its sums run in any order."""
     # Partial sums fill the lanes of vector instructions. The order is fixed when the kernel is compiled: the same
     # numbers give the same bits on one machine, and may differ in the last bits on another.
-    return _cached(njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function), function)
+    return _cached(_Dispatcher(function, targetoptions=_options(**_FAST)), function)
+
+
+def inner(function: Kernel) -> Kernel:
+    """Compile ``function`` as a part of the kernels that call it; Python cannot call it."""
+    return cast(Kernel, _Dispatcher(function, targetoptions=_options(no_cpython_wrapper=True)))
+
+
+def inner_vectorized(function: Kernel) -> Kernel:
+    """Compile ``function`` as :func:`inner` does, and let its sums run in any order, as :func:`vectorized` does."""
+    return cast(Kernel, _Dispatcher(function, targetoptions=_options(no_cpython_wrapper=True, **_FAST)))
 
 
 def inlined(function: Kernel) -> Kernel:
     """Inline ``function``, a few lines with a single ``return``, into each kernel that calls it."""
     # In an innermost loop, a call would count references to its arrays, atomically, each time.
     return cast(Kernel, njit(inline="always")(function))
+
+
+def _options(**options: object) -> dict[str, object]:
+    return {"nopython": True, "nogil": True, "no_cfunc_wrapper": True} | options
+
+
+class _Dispatcher(CPUDispatcher):  # type: ignore[misc]  # numba has no types
+    """A kernel that is compiled once for integers: numba compiles another time for a constant, such as 0."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return how another kernel calls this one."""
+        return super().get_call_template(tuple(map(unliteral, args)), kws)
 
 
 def _cached(dispatcher: Any, function: Kernel) -> Kernel:
@@ -46,14 +74,20 @@ def _cached(dispatcher: Any, function: Kernel) -> Kernel:
 
 
 class Compilations(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Stop the clock while functions are compiled, and print one message."""
+    """Stop the clock and the garbage collector while functions are compiled, and print one message."""
 
     announced = False
     n = 0  # kernels that were compiled
+    depth = 0  # of a kernel that is compiled for another one
+    collects = False  # whether the garbage collector ran before; a tenth of the time would be its own
 
     def on_start(self, event: Any) -> None:
         """Handle the start of a compilation."""
         compiling_begins()
+        if self.depth == 0:
+            self.collects = gc.isenabled()
+            gc.disable()
+        self.depth += 1
         if isinstance(event.data["dispatcher"]._cache, KernelCache):
             self.n += 1
             if not self.announced:
@@ -62,6 +96,9 @@ class Compilations(event.Listener):  # type: ignore[misc]  # numba has no types
 
     def on_end(self, event: Any) -> None:
         """Handle the end or the failure of a compilation."""
+        self.depth -= 1
+        if self.depth == 0 and self.collects:
+            gc.enable()
         compiling_ends()
 
 

@@ -1,5 +1,6 @@
 """Compiling on first use: what it costs, in fresh processes, and what is said of it."""
 
+import gc
 import json
 import logging
 import os
@@ -10,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
 from sklearn_hashnlp import _clock
 from sklearn_hashnlp.kernels._cache import KernelCache
-from sklearn_hashnlp.kernels._compile import compilations, compiled
+from sklearn_hashnlp.kernels._compile import compilations, compiled, inner
 
 FIRST_USE = """
+import gc
 import json
 import numpy as np
 from sklearn_hashnlp.kernels import _rows
@@ -140,3 +143,31 @@ def test_the_clock_goes_on_when_a_function_cannot_be_compiled():
     with pytest.raises(numba.TypingError):
         numba.njit(lambda x: x + "a")(1)
     assert _clock._Compiling.depth == 0
+
+
+def test_a_part_is_compiled_once_for_a_constant_and_for_a_variable():
+    @inner
+    def increased(x: Any) -> Any:
+        return x + 1
+
+    calls_both = compiled(lambda x: increased(0) + increased(x))
+    assert calls_both(5) == 7
+    assert len(increased.signatures) == 1
+
+
+def test_the_garbage_collector_rests_while_functions_are_compiled():
+    ran = []
+
+    def watch(phase: str, info: dict[str, int]) -> None:
+        ran.append(compilations.depth)
+
+    for enabled in (True, False):
+        (gc.enable if enabled else gc.disable)()
+        gc.callbacks.append(watch)
+        try:
+            compiled(lambda x: np.sort(x))(np.arange(3))
+            assert gc.isenabled() == enabled
+        finally:
+            gc.callbacks.remove(watch)
+            gc.enable()
+    assert not any(ran)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 from sklearn_hashnlp.kernels._rows import group_rows
 
@@ -146,7 +146,7 @@ def _embed(
                 vector[i * width + column] = sum_0 / total
 
 
-@compiled
+@inner
 def _compute_weights(
     start: Number, stop: Number, counts: NDArray[Any], importance: NDArray[Any], pool: NDArray[Any], bags: Bags
 ) -> None:

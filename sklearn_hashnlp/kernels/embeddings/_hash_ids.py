@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
 from sklearn_hashnlp.kernels._hashes import fmix32
 from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 
@@ -55,7 +55,7 @@ def locate_ids(
     return rows.reshape(len(ids)), slots
 
 
-@compiled
+@inner
 def _locate_block(
     ids: NDArray[np.int64],
     constants: NDArray[np.uint64],
@@ -82,7 +82,7 @@ def _locate_block(
         _hash(mixed, high, constants[i + 1], n_slots, slots, i)
 
 
-@compiled
+@inner
 def _mix_ids(ids: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Mix the low and the high 32 bits of ids to two words; only the low word if the high bits of all ids are 0."""
     mixed = np.empty(len(ids), dtype=np.uint32)
@@ -97,7 +97,7 @@ def _mix_ids(ids: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.uin
     return mixed, high
 
 
-@compiled
+@inner
 def _hash(
     mixed: NDArray[np.uint32],
     high: NDArray[np.uint32],

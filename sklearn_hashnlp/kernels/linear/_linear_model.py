@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._intrinsics import prefetch_row
 from sklearn_hashnlp.kernels.embeddings._bags import L2_BAG_NORM, NO_BAG_NORM, BagLayout
 from sklearn_hashnlp.kernels.embeddings._hash_ids import PAPER, STANDARD, mix_id, row_of, slot_of
@@ -156,7 +156,7 @@ def _score(
     return finite
 
 
-@compiled
+@inner
 def _find_weighted(first: Number, stop: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
     """Compute the weights and pool rows of values with a nonzero weight."""
     indices, indptr, counts = values
@@ -202,7 +202,7 @@ def _find_weighted(first: Number, stop: Number, values: _Values, model: BagScore
             slots[j, _INDEX(i)] = slot_of(np.uint64(keys[j]), a, b, np.uint64(n_slots))
 
 
-@compiled
+@inner
 def _find_standard(first: Number, stop: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
     """Compute the rows of the only table; the weights are the counts."""
     indices, indptr, counts = values
@@ -281,7 +281,7 @@ def _embed(
             vector[i * width + column] = sum_0 / total
 
 
-@compiled
+@inner
 def _apply_layer(
     vector: NDArray[np.float32], weight: NDArray[np.float64], bias: NDArray[np.float64], scores: NDArray[np.float64]
 ) -> tuple[Number, bool]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, vectorized
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner, inner_vectorized
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 NO_NORM, L1, L2 = 0, 1, 2
@@ -97,7 +97,7 @@ def _count(
     return indptr
 
 
-@compiled
+@inner
 def _make_keys(
     hashes: NDArray[np.int32],
     first: Number,
@@ -129,7 +129,7 @@ def _make_keys(
         keys[i] = np.uint32(column << np.uint32(1)) | (np.uint32(np.uint32(hash_) >> np.uint32(31)) & sign_bit)
 
 
-@compiled
+@inner
 def _sort_by_buckets(
     keys: NDArray[np.uint32],  # (more than size,)
     spare: NDArray[np.uint32],  # (more than size,)
@@ -172,7 +172,7 @@ def _sort_by_buckets(
     return spare
 
 
-@compiled
+@inner
 def _exchange_neighbors(keys: NDArray[np.uint32], first: Number, n_pairs: Number) -> None:
     """Sort each pair of neighbors, the first of them at ``first`` (unsigned)."""
     for pair in range(n_pairs):
@@ -182,7 +182,7 @@ def _exchange_neighbors(keys: NDArray[np.uint32], first: Number, n_pairs: Number
         keys[i + np.uint64(1)] = max(left, right)
 
 
-@compiled
+@inner
 def _is_sorted(keys: NDArray[np.uint32], size: Number) -> bool:
     n_descents = np.uint32(0)
     for i in range(np.uint64(max(size - 1, 0))):
@@ -190,7 +190,7 @@ def _is_sorted(keys: NDArray[np.uint32], size: Number) -> bool:
     return bool(n_descents == 0)
 
 
-@compiled
+@inner
 def _insert_in_order(keys: NDArray[np.uint32], size: Number) -> None:
     """Sort by insertion."""
     one = np.uint64(1)
@@ -203,7 +203,7 @@ def _insert_in_order(keys: NDArray[np.uint32], size: Number) -> None:
         keys[j] = key
 
 
-@compiled
+@inner
 def _sort_by_digits(keys: NDArray[np.uint32], spare: NDArray[np.uint32], size: Number) -> NDArray[np.uint32]:
     """Radix sort by three digits of 11 bits, the lowest first: its time does not depend on the keys."""
     for shift in range(0, 3 * _DIGIT_BITS, _DIGIT_BITS):
@@ -220,7 +220,7 @@ def _sort_by_digits(keys: NDArray[np.uint32], spare: NDArray[np.uint32], size: N
     return keys
 
 
-@compiled
+@inner
 def _sum_duplicates(
     keys: NDArray[np.uint32],
     size: Number,
@@ -249,7 +249,7 @@ def _sum_duplicates(
 # Sums of integers are exact in any order: they equal scikit-learn's to the last bit.
 
 
-@vectorized
+@inner_vectorized
 def _set_ones(n_entries: Number, norm: Number, data: NDArray[Any], begin: Number) -> None:
     value = 1.0
     if n_entries > 0 and norm != NO_NORM:
@@ -257,7 +257,7 @@ def _set_ones(n_entries: Number, norm: Number, data: NDArray[Any], begin: Number
     data[begin : begin + n_entries] = value
 
 
-@vectorized
+@inner_vectorized
 def _set_counts(sums: NDArray[np.int32], n_entries: Number, norm: Number, data: NDArray[Any], begin: Number) -> None:
     """Set the values of a row of at most ``_MAX_BUCKET_SORT`` keys: all sums fit into 32 bits."""
     first, end, one = np.uint64(begin), np.uint64(n_entries), np.uint64(1)
@@ -273,7 +273,7 @@ def _set_counts(sums: NDArray[np.int32], n_entries: Number, norm: Number, data: 
         data[first + i] = (sums[i + one] - sums[i]) / length
 
 
-@compiled
+@inner
 def _set_large_counts(
     sums: NDArray[np.int32], n_entries: Number, norm: Number, data: NDArray[Any], begin: Number
 ) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
 from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 from sklearn_hashnlp.kernels._ragged import Ragged
 
@@ -72,7 +72,7 @@ def bucket_table(pairs: NDArray[np.int32]) -> NDArray[np.int32]:  # (n_pairs, 2)
     return slots
 
 
-@compiled
+@inner
 def _empty_table(n_entries: Number) -> NDArray[np.int32]:
     n_slots = 2
     while n_slots <= 2 * n_entries:
@@ -94,7 +94,7 @@ def _mix(state: Number, byte: Number) -> Number:
     return np.uint32((state ^ np.uint32(np.int8(byte))) * _PRIME)
 
 
-@compiled
+@inner
 def _hash_span(text: NDArray[np.uint8], start: Number, stop: Number) -> Number:
     state = _OFFSET_BASIS
     for at in range(start, stop):
@@ -102,7 +102,7 @@ def _hash_span(text: NDArray[np.uint8], start: Number, stop: Number) -> Number:
     return state
 
 
-@compiled
+@inner
 def _find_entry(
     names: NDArray[np.uint8],
     offsets: NDArray[np.int64],
@@ -132,7 +132,7 @@ def _find_entry(
         slot = np.uint32((slot + np.uint32(1)) & mask)
 
 
-@compiled
+@inner
 def _find_bucket(slots: NDArray[np.int32], bucket: Number) -> Number:
     """Return the slot of a kept bucket, or the empty one where it would be."""
     mask = np.uint32(len(slots) - 1)
@@ -143,14 +143,14 @@ def _find_bucket(slots: NDArray[np.int32], bucket: Number) -> Number:
     return slot
 
 
-@compiled
+@inner
 def _grown(values: NDArray[np.int32]) -> NDArray[np.int32]:
     larger = np.empty(2 * len(values), dtype=np.int32)
     larger[: len(values)] = values
     return larger
 
 
-@compiled
+@inner
 def _row_of_bucket(pruned: NDArray[np.int32], n_pruned: Number, n_words: Number, bucket: Number) -> Number:
     """Return the row of a bucket, or -1 if it was pruned."""
     if n_pruned < 0:
@@ -165,7 +165,7 @@ def _byte_of_word(text: NDArray[np.uint8], start: Number, length: Number, at: Nu
     return _BEGIN_OF_WORD if at == 0 else (_END_OF_WORD if at == length - 1 else text[start + at - 1])
 
 
-@compiled
+@inner
 def _add_subwords(
     tables: FastTextTables,
     text: NDArray[np.uint8],
@@ -198,7 +198,7 @@ def _add_subwords(
     return rows, n_rows
 
 
-@compiled
+@inner
 def _starts_with(text: NDArray[np.uint8], start: Number, stop: Number, prefix: NDArray[np.uint8]) -> Number:
     if stop - start < len(prefix):
         return False
@@ -219,7 +219,7 @@ def _find_subwords(tables: FastTextTables, ends: NDArray[np.int64]) -> NDArray[n
     return rows[:n_rows].copy()
 
 
-@compiled
+@inner
 def _add_word_ngrams(
     tables: FastTextTables, hashes: NDArray[np.int32], n_hashes: Number, rows: NDArray[np.int32], n_rows: Number
 ) -> tuple[NDArray[np.int32], Number]:

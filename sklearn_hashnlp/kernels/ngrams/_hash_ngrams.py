@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
 from sklearn_hashnlp.kernels._hashes import PADDING, finish, load_uint32, mix_block, murmur3_span
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.strings._units import Units
@@ -26,7 +26,7 @@ def hash_ngrams(units: Units, ngram_range: tuple[int, int], *, short_segments_wh
     return _hash_ngrams(units, min_n, max_n, short_segments_whole)
 
 
-@compiled
+@inner
 def ngram_offsets(
     segments: NDArray[np.int64], rows: NDArray[np.int64], min_n: Number, max_n: Number, short_segments_whole: bool
 ) -> NDArray[np.int64]:
@@ -59,7 +59,7 @@ def _hash_ngrams(units: Units, min_n: Number, max_n: Number, short_segments_whol
     return Ragged(hashes[:n_hashes], offsets)
 
 
-@compiled
+@inner
 def _hash_words_and_pairs(
     text: NDArray[np.uint8],
     boundaries: NDArray[np.int64],
@@ -99,7 +99,7 @@ def _hash_words_and_pairs(
                 at += one
 
 
-@compiled
+@inner
 def _hash_blocks(
     blocks: NDArray[np.uint32],  # (_MAX_BLOCKS, at least size): the bytes of each n-gram, and some more
     lengths: NDArray[np.uint32],  # (at least size,): in bytes, less than 4 * _MAX_BLOCKS
@@ -126,7 +126,7 @@ def _choose(n: Number, v_0: Number, v_1: Number, v_2: Number, v_3: Number, v_4: 
     return v_0 if n == 0 else v_1 if n == 1 else v_2 if n == 2 else v_3 if n == 3 else v_4 if n == 4 else v_5
 
 
-@compiled
+@inner
 def _hash_segments(
     text: NDArray[np.uint8],
     boundaries: NDArray[np.int64],
@@ -176,7 +176,7 @@ def _hash_segments(
             at = _hash_segment(text, boundaries, first, n_units, separator_width, shortest, max_n, hashes, at)
 
 
-@compiled
+@inner
 def _fits_window(boundaries: NDArray[np.int64], segments: NDArray[np.int64], segment: Number, begin: Number) -> bool:
     """Check that a segment is short, of single bytes, after the previous one, and ends in the window from ``begin``."""
     first, end = segments[segment], segments[segment + 1] - 1
@@ -188,7 +188,7 @@ def _fits_window(boundaries: NDArray[np.int64], segments: NDArray[np.int64], seg
     )
 
 
-@compiled
+@inner
 def _hash_short_segments(
     text: NDArray[np.uint8],
     boundaries: NDArray[np.int64],
@@ -230,7 +230,7 @@ def _hash_short_segments(
     return at
 
 
-@compiled
+@inner
 def _hash_segment(
     text: NDArray[np.uint8],
     boundaries: NDArray[np.int64],
@@ -258,7 +258,7 @@ def _hash_segment(
     return at
 
 
-@compiled
+@inner
 def _hash_single_bytes(
     text: NDArray[np.uint8],
     begin: Number,
@@ -283,7 +283,7 @@ def _hash_single_bytes(
     return at
 
 
-@compiled
+@inner
 def _load_blocks(
     text: NDArray[np.uint8],
     begin: Number,
@@ -298,7 +298,7 @@ def _load_blocks(
     states[:n_starts] = np.uint32(_SEED)
 
 
-@compiled
+@inner
 def _mix_blocks(n: Number, n_grams: Number, blocks: NDArray[np.uint32], states: NDArray[np.uint32]) -> None:
     """Continue the states of n-grams of n bytes with their last four, if n is a multiple of four."""
     if n & 3 == 0:
@@ -307,7 +307,7 @@ def _mix_blocks(n: Number, n_grams: Number, blocks: NDArray[np.uint32], states: 
             states[i] = mix_block(states[i], blocks[i + last])
 
 
-@compiled
+@inner
 def _finish_hashes(
     n: Number, n_grams: Number, blocks: NDArray[np.uint32], states: NDArray[np.uint32], hashes: NDArray[np.int32]
 ) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 
 LOG10_ZERO = -99.0  # in place of the logarithm of 0, as in ARPA files
@@ -110,7 +110,7 @@ def _level_starts(trie: NgramTrie, order: int) -> list[int]:
     return [*starts, len(trie.words)]
 
 
-@compiled
+@inner
 def _find_child(trie: NgramTrie, node: Number, word: Number) -> Number:
     """Return the child of a context with a word, or -1, by binary search."""
     if node == 0:
@@ -126,7 +126,7 @@ def _find_child(trie: NgramTrie, node: Number, word: Number) -> Number:
     return low if low < end and trie.words[low] == word else np.int64(-1)
 
 
-@compiled
+@inner
 def _next_context(trie: NgramTrie, context: Number, word: Number) -> Number:
     """Return the longest suffix of a context and a word that is a context."""
     n_contexts = len(trie.suffixes)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._hashes import GAMMA
 from sklearn_hashnlp.kernels.projections._simd import MAX_WEIGHT
 
@@ -45,7 +45,7 @@ COLUMNS, ENTRIES, COUNTS, SLICES, SEGMENTS = 0, 1, 2, 3, 4
 """Indices of the sizes of a chunk."""
 
 
-@compiled
+@inner
 def new_chunk(n_columns: Number, n_entries: Number, n_rows: Number, n_slices: Number) -> Chunk:
     """Allocate a chunk with a maximum number of columns, entries, rows and slices."""
     shift = np.uint64(63)
@@ -64,14 +64,14 @@ def new_chunk(n_columns: Number, n_entries: Number, n_rows: Number, n_slices: Nu
     )
 
 
-@compiled
+@inner
 def empty_chunk(chunk: Chunk) -> None:
     """Remove all rows and columns."""
     chunk.slots[:] = -1
     chunk.sizes[:] = 0
 
 
-@compiled
+@inner
 def fill_chunk(
     chunk: Chunk,
     row: Number,  # the first one
@@ -126,7 +126,7 @@ def _measure(data: NDArray[np.float64], begin: Number, end: Number) -> tuple[flo
     return size, smallest, are_integers
 
 
-@compiled
+@inner
 def _has_room(
     sizes: NDArray[np.int64], n_values: Number, columns: NDArray[np.int64], entries: NDArray[np.int32]
 ) -> bool:
@@ -135,7 +135,7 @@ def _has_room(
     return bool(has_entries and sizes[COLUMNS] + n_values <= len(columns))
 
 
-@compiled
+@inner
 def _find_places(
     indices: NDArray[np.int64],
     begin: Number,
@@ -162,7 +162,7 @@ def _find_places(
     sizes[COLUMNS] = n_columns
 
 
-@compiled
+@inner
 def _append_slice(
     row: Number,
     start: Number,
@@ -188,7 +188,7 @@ def _append_slice(
         sizes[ENTRIES] = entry + stop - start
 
 
-@compiled
+@inner
 def _append_integers(values: NDArray[np.float64], places: NDArray[np.int32], chunk: Chunk) -> None:
     """Append the segments of positive and of negative integers, for each digit in base 256."""
     largest = smallest = 0.0
@@ -203,7 +203,7 @@ def _append_integers(values: NDArray[np.float64], places: NDArray[np.int32], chu
         shift += _DIGIT_BITS
 
 
-@compiled
+@inner
 def _append_digits(
     values: NDArray[np.float64], sign: Number, shift: Number, places: NDArray[np.int32], chunk: Chunk
 ) -> None:
@@ -226,7 +226,7 @@ def _append_digits(
     chunk.sizes[ENTRIES] = end
 
 
-@compiled
+@inner
 def _append_segment(begin: Number, end: Number, factor: Number, chunk: Chunk) -> Number:
     """Append a segment of the last entries, and return their end."""
     end = _make_even(begin, end, chunk.entries, chunk.weights)
@@ -236,7 +236,7 @@ def _append_segment(begin: Number, end: Number, factor: Number, chunk: Chunk) ->
     return end
 
 
-@compiled
+@inner
 def _make_even(begin: Number, end: Number, entries: NDArray[np.int32], weights: NDArray[np.uint8]) -> Number:
     """Append an entry of weight 0 to an odd number of entries, and return their end."""
     if (end - begin) & 1:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import splitmix64
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
 from sklearn_hashnlp.kernels._hashes import fmix32
 from sklearn_hashnlp.kernels.projections._simd import LANES, byte_lookup
 
@@ -153,7 +153,7 @@ def fill_table(
                 table[column, i] = table[column, i] * np.int8(words[i] < threshold)
 
 
-@compiled
+@inner
 def _fill_signs(starts: NDArray[np.uint32], first: Number, n: Number, table: NDArray[np.int8]) -> None:
     eights = table.view(np.uint64)
     for column in range(len(starts)):

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._hashes import GAMMA
 from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 from sklearn_hashnlp.kernels.projections._chunks import (
@@ -125,7 +125,7 @@ def _project(
         empty_chunk(chunk)
 
 
-@compiled
+@inner
 def _project_counts(
     table: NDArray[np.int8], chunk: Chunk, first: Number, width: Number, hyperplanes: Hyperplanes, output: _Output
 ) -> None:
@@ -145,7 +145,7 @@ def _project_counts(
         _write(sums[:n_rows], rows, 1.0, first, width, hyperplanes, output)
 
 
-@compiled
+@inner
 def _project_slices(
     table: NDArray[np.int8],
     chunk: Chunk,
@@ -175,7 +175,7 @@ def _project_slices(
             _write(sums, slices[number], 1.0, first, width, hyperplanes, output)
 
 
-@compiled
+@inner
 def _add_segments(
     table: NDArray[np.int8],
     width: Number,
@@ -198,7 +198,7 @@ def _add_segments(
             sums[0, i] += np.float64(sums_16[0, i]) * factor
 
 
-@compiled
+@inner
 def _add_float64(
     table: NDArray[np.int8],
     rows: NDArray[np.int32],
@@ -248,7 +248,7 @@ def _project_google(
         _write(sums, firsts[row : row + 1], size, 0, n_hyperplanes, hyperplanes, output)
 
 
-@compiled
+@inner
 def _add_google(
     columns: NDArray[np.int64], seeds: NDArray[np.int64], values: NDArray[np.float64], sums: NDArray[np.float64]
 ) -> None:
@@ -295,7 +295,7 @@ def _write(
                 out[i] = np.uint8(np.uint8(out[i] << np.uint8(1)) - np.uint8(1))  # 255 is -1
 
 
-@compiled
+@inner
 def _write_packed(
     sums: NDArray[Any],
     rows: NDArray[np.int64],

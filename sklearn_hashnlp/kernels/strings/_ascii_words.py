@@ -10,7 +10,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
 from sklearn_hashnlp.kernels._hashes import PADDING
 
 _WINDOW = 4096  # characters, a multiple of 64
@@ -19,7 +19,7 @@ _N_UNCONDITIONAL = 12  # typical maximum of words that start in 64 characters
 _SPACE_BYTE = 32
 
 
-@compiled
+@inner
 def find_ascii_words(
     documents: NDArray[np.uint8], split_punctuation: bool, lowercase: bool, keep_punctuation: bool
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
@@ -72,7 +72,7 @@ def _classify(
         kinds[i + np.uint64(1)] = np.uint8(0) if is_space else kind
 
 
-@compiled
+@inner
 def _find_ends(
     kinds: NDArray[np.uint8], keep_punctuation: bool, is_first: NDArray[np.uint8], is_last: NDArray[np.uint8]
 ) -> None:
@@ -122,7 +122,7 @@ def _list_ones(bits: Number, begin: Number, positions: NDArray[np.int64], n_posi
     return n_positions + _count_ones(bits)
 
 
-@compiled
+@inner
 def copy_word(
     lower: NDArray[np.uint8],
     start: Number,

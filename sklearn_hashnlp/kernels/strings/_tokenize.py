@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._hashes import PADDING
 from sklearn_hashnlp.kernels.strings._ascii_words import copy_word, find_ascii_words
 from sklearn_hashnlp.kernels.strings._unicode import OTHER, SPACE, WORD, utf8_code_point, utf8_width
@@ -54,7 +54,7 @@ def split_words(
     return text, boundaries[: np.int64(n_boundaries)], segments
 
 
-@compiled
+@inner
 def _split_unicode_words(
     documents: NDArray[np.uint8],
     start: Number,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._hashes import murmur3, murmur3_span
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.strings._tokenize import split_characters, split_word_characters, split_words
@@ -122,7 +122,7 @@ def drop_stop_words(
     segments[len(segments) - 1] = n_boundaries
 
 
-@compiled
+@inner
 def _contains(text: NDArray[np.uint8], start: Number, stop: Number, stop_words: WordSet) -> bool:
     slots, (words, offsets) = stop_words
     slot = murmur3_span(text, start, stop, 0) & (len(slots) - 1)

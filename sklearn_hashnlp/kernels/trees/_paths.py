@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import compiled, vectorized
+from sklearn_hashnlp.kernels._compile import compiled, inner_vectorized, vectorized
 from sklearn_hashnlp.kernels._intrinsics import (
     add_scaled,
     add_scaled_4,
@@ -188,7 +188,7 @@ def sum_log_probs(
     return log_probs, derivatives
 
 
-@vectorized
+@inner_vectorized
 def _log_sigmoid(
     scores: NDArray[Any], branches: NDArray[np.int32], derivatives: NDArray[Any], log_probs: NDArray[Any]
 ) -> None:
@@ -200,7 +200,7 @@ def _log_sigmoid(
         derivatives[at] = sign * (exp_score if score > 0 else 1.0) / (1.0 + exp_score)
 
 
-@vectorized
+@inner_vectorized
 def _log_softmax(
     scores: NDArray[Any], arity: int, branches: NDArray[np.int32], derivatives: NDArray[Any], log_probs: NDArray[Any]
 ) -> None:

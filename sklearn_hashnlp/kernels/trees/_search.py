@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, vectorized
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner_vectorized
 from sklearn_hashnlp.kernels._intrinsics import dot, dot_4, exp_of_negative, log1p_of_unit, prefetch_row
 from sklearn_hashnlp.kernels.embeddings._hash_ids import mix_id, slot_of
 from sklearn_hashnlp.kernels.trees._features import NODE_STEP
@@ -115,7 +115,7 @@ def descend(
         classes[row] = ~item
 
 
-@vectorized
+@inner_vectorized
 def _score_node(
     x: NDArray[Any], features: NDArray[np.int64], node: Number, scorer: TreeScorer, scores: NDArray[Any]
 ) -> Number:
@@ -141,7 +141,7 @@ def _score_node(
     return n_scores
 
 
-@vectorized
+@inner_vectorized
 def _log_softmax(scores: NDArray[Any]) -> None:
     largest = scores[0]
     for j in range(1, len(scores)):
