@@ -138,10 +138,10 @@ def _count(
         begin, end = spec.around
         texts = (f"{begin}{text}{end}" for text in _read(documents, spec.decode, caller))
         rows = count_by_scikit_learn(as_scikit_learn(spec), texts, caller=caller)
+        if spec.damped:
+            rows.data[:] = [1 + math.log(count) if count > 1 else count for count in rows.data.tolist()]
     else:
         rows = hashed_counts(documents, spec, hash_texts=hash_texts, n_jobs=n_jobs, caller=caller)
-    if spec.damped:
-        _damp(rows)
     if spec.weight != 1:
         rows.data *= rows.dtype.type(spec.weight)
     if spec.padding:
@@ -176,15 +176,6 @@ def count_by_scikit_learn(
 def _read(documents: Iterable[Any], decode: tuple[str, str] | None, caller: str) -> Iterator[str]:
     for position, document in enumerate(documents):
         yield from plain_texts([document], first=position, caller=caller, decode=decode)
-
-
-def _damp(counts: Any) -> None:
-    """Replace counts by one plus their logarithm."""
-    repeated = np.flatnonzero(counts.data > 1)
-    values, inverse = np.unique(counts.data[repeated], return_inverse=True)
-    # numpy's logarithm differs in the last bits between processors; the standard library's does not.
-    logarithms = np.array([1 + math.log(value) for value in values.tolist()], dtype=counts.dtype)
-    counts.data[repeated] = logarithms[inverse]
 
 
 NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
@@ -226,6 +217,7 @@ def hashed_counts(
                 alternate_sign=spec.alternate_sign,
                 binary=spec.binary,
                 norm=NORMS[spec.norm],
+                damped=spec.damped,
                 dtype=dtype,
                 allocate=allocate,
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -40,17 +42,29 @@ def count_hashes(
     alternate_sign: bool = False,
     binary: bool = False,
     norm: int = NO_NORM,
+    damped: bool = False,
     dtype: type[np.floating[Any]] = np.float64,
     allocate: Allocate | None = None,
 ) -> Rows:
-    """Count how often each column occurs in each row; the column of hash h is ``abs(h) % n_features``."""
+    """Count how often each column occurs in each row; the column of hash h is ``abs(h) % n_features``.
+
+    ``damped`` replaces a count c by ``1 + log(c)``; it takes neither signs nor a norm.
+    """
     # A column with canceled signs stays in the matrix as 0, as in scikit-learn.
     size = len(hashes.values)
     indices, data = (
         (np.empty(size, dtype=np.int32), np.empty(size, dtype=dtype)) if allocate is None else allocate(size)
     )
-    indptr = _count(hashes.values, hashes.offsets, n_features, alternate_sign, binary, norm, indices, data)
+    values = _logarithms(damped)
+    indptr = _count(hashes.values, hashes.offsets, n_features, alternate_sign, binary, norm, values, indices, data)
     return Rows(indices[: indptr[-1]], data[: indptr[-1]], indptr)
+
+
+@cache
+def _logarithms(damped: bool) -> NDArray[np.float64]:
+    """Return the values of damped counts of a row of at most ``_MAX_BUCKET_SORT`` keys, or an empty array."""
+    # numpy's logarithm differs in the last bits between processors; the standard library's does not.
+    return np.array([0.0, *(1 + math.log(count) for count in range(1, _MAX_BUCKET_SORT + 1))] if damped else [])
 
 
 @compiled
@@ -61,6 +75,7 @@ def _count(
     alternate_sign: bool,
     binary: bool,
     norm: Number,
+    logarithms: NDArray[np.float64],  # (more than _MAX_BUCKET_SORT,): values of damped counts, or (0,)
     indices: NDArray[np.int32],
     data: NDArray[Any],
 ) -> NDArray[np.int64]:
@@ -92,6 +107,8 @@ def _count(
             _set_counts(sums, n_entries, norm, data, end)
         else:
             _set_large_counts(sums, n_entries, norm, data, end)
+        if len(logarithms) > 0:
+            _damp(logarithms, n_entries, data, end)
         end += n_entries
     indptr[n_rows] = end
     return indptr
@@ -293,3 +310,13 @@ def _set_large_counts(
         length = np.sqrt(length) if norm == L2 else length
         for i in range(begin, begin + n_entries):
             data[i] /= length
+
+
+@inner
+def _damp(logarithms: NDArray[np.float64], n_entries: Number, data: NDArray[Any], begin: Number) -> None:
+    first = np.uint64(begin)
+    for i in range(np.uint64(n_entries)):
+        count = np.uint64(data[first + i])
+        if count > np.uint64(1):
+            is_listed = count < np.uint64(len(logarithms))
+            data[first + i] = logarithms[count] if is_listed else 1 + math.log(float(count))
