@@ -180,7 +180,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
                 f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}. For all labels set "
                 "k=len(model.classes_)."
             )
-        check_is_fitted(self)
+        check_fitted(self, self._fitted_attribute)
         probabilities, indices = self._topk(X, min(int(k), len(self.classes_)))
         return label_pairs(self.classes_.tolist(), probabilities, indices, threshold)
 

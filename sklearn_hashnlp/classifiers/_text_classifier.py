@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -14,20 +14,25 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_hashnlp._sklearn import HasMethods, Pipeline, check_fitted, fit_context, literal_options
+from sklearn_hashnlp._threads import effective_n_jobs, map_in_order
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
-from sklearn_hashnlp.text._count_ngrams import check_ngram_range
-from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
+from sklearn_hashnlp.text._count_ngrams import check_ngram_range, count_text
+from sklearn_hashnlp.text._documents import as_documents, in_chunks
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
+from sklearn_hashnlp.text._specs_of import specs_of
 from sklearn_hashnlp.training._estimator import History
 from sklearn_hashnlp.training._settings import Device, EarlyStopping, HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
+
+_CHUNK = 2**17  # characters whose counts are scored at once, so that they stay in the caches
 
 
 class TextClassifier(ScoringClassifier, HasBundles):
@@ -308,12 +313,42 @@ class TextClassifier(ScoringClassifier, HasBundles):
         return self
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        return self._fitted()._scores(self._rows(X))
+        return np.asarray(self._by_rows(HashEmbeddingClassifier._scores, X))
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
-        return self._fitted()._most_probable(self._rows(X))
+        return np.asarray(self._by_rows(HashEmbeddingClassifier._most_probable, X))
+
+    def _by_rows(self, score: Callable[[HashEmbeddingClassifier, Any], NDArray[Any]], X: Any) -> NDArray[Any]:
+        """Compute something for each text from its counts, for chunks of texts on ``n_jobs`` threads."""
+        classifier = self._fitted()
+        if type(X) is list and len(X) == 1 and type(X[0]) is str:
+            row = self._count_one(X[0])
+            return score(classifier, self._rows(X) if row is None else row)
+        texts = as_documents(X, caller=type(self).__name__)
+        texts = texts if isinstance(texts, Sequence) else list(texts)
+        chunks = list(in_chunks(texts, n_characters=_CHUNK))
+        if len(chunks) < 2 or classifier._linear_model() is None:
+            return score(classifier, self._rows(texts))
+        transform = with_n_jobs(self.pipeline_[0], 1).transform
+        try:
+            parts = map_in_order(
+                lambda chunk: score(classifier, self._count(transform, chunk[1])), chunks, effective_n_jobs(self.n_jobs)
+            )
+            return np.concatenate(list(parts))
+        except (TypeError, ValueError):
+            return score(classifier, self._rows(texts))  # raises the error with the position of the text
+
+    def _count_one(self, text: str) -> SparseRows | None:
+        """Return the n-gram counts of a text, without scikit-learn's checks; None if it takes more than kernels."""
+        try:
+            counts = count_text(text, specs_of(self.pipeline_.steps[0][1]))
+        except (TypeError, ValueError):  # there is no specification, or parameters are invalid
+            return None
+        return None if counts is None else SparseRows.of_one(*counts)
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        if self._fitted()._loss.has_temperature:
+            return super()._topk(X, k)
         return self._fitted()._topk(self._rows(X), k)
 
     @property
@@ -395,7 +430,7 @@ class TextClassifier(ScoringClassifier, HasBundles):
 
     def _fitted(self) -> HashEmbeddingClassifier:
         check_fitted(self, "pipeline_")
-        classifier: HashEmbeddingClassifier = self.pipeline_[-1]
+        classifier: HashEmbeddingClassifier = self.pipeline_.steps[-1][1]
         return classifier
 
     def _rows(self, X: Any, pipeline: Pipeline | None = None) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 def largest(probabilities: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the k largest probabilities of each row, in descending order, and the indices of their classes."""
     indices = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(probabilities, indices, axis=1), indices
+    return probabilities[np.arange(len(indices))[:, np.newaxis], indices], indices
 
 
 def label_pairs(

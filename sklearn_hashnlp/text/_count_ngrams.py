@@ -105,6 +105,48 @@ def count_ngrams(
     return parts[0] if len(parts) == 1 else hstack(parts, format="csr")
 
 
+def count_text(text: str, specs: Sequence[NgramSpec]) -> tuple[NDArray[np.int32], NDArray[np.float32]] | None:
+    """Return the columns and values of one text, equal to :func:`count_ngrams`; None if only that can count it."""
+    first, indices, data = 0, [], []
+    for spec in specs:
+        hash_texts = hash_function(spec)
+        if spec.scheme != "murmur3" or spec.dtype != "float32" or hash_texts is None:
+            return None
+        begin, end = spec.around
+        document = f"{begin}{text}{end}\n"
+        is_ascii = document.isascii()
+        try:
+            encoded = bytearray((document if is_ascii else _preprocessed(document, spec)).encode())
+        except UnicodeEncodeError:
+            return None
+        buffer = np.frombuffer(encoded, dtype=np.uint8)
+        texts = Texts(Ragged(buffer, np.array([0, len(buffer)])), _IS_ASCII[is_ascii], spec.lowercase)
+        rows = count_hashes(
+            hash_texts(texts),
+            n_features=spec.n_features,
+            alternate_sign=spec.alternate_sign,
+            binary=spec.binary,
+            norm=NORMS[spec.norm],
+            damped=spec.damped,
+            dtype=np.float32,
+        )
+        indices.append(rows.indices + np.int32(first) if first else rows.indices)
+        data.append(rows.data if spec.weight == 1 else rows.data * np.float32(spec.weight))
+        first += spec.n_features + spec.padding
+        if first > _MAX_COLUMNS:
+            return None
+    return (indices[0], data[0]) if len(specs) == 1 else (np.concatenate(indices), np.concatenate(data))
+
+
+_MAX_COLUMNS = 2**31 - 1  # of indices of 32 bits
+_IS_ASCII = {True: np.ones(1, dtype=np.bool_), False: np.zeros(1, dtype=np.bool_)}
+
+
+def _preprocessed(document: str, spec: NgramSpec) -> str:
+    plain = not spec.lowercase and spec.strip_accents is None
+    return document if plain else str(_preprocessor(spec)(document))
+
+
 @lru_cache(maxsize=16)
 def hash_function(spec: NgramSpec) -> Callable[[Texts], Ragged] | None:
     """Return the kernels that hash the n-grams of a specification; None if there is no kernel for its token pattern."""

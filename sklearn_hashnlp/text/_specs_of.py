@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from numbers import Integral
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion
 
-from sklearn_hashnlp.text._ngram_spec import NgramSpec, cached_spec
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
 
 # Methods with which a subclass can change the analyzer; a specification cannot represent that.
 _OVERRIDABLE = (
@@ -24,17 +25,16 @@ _SHARED = (
     *("n_features", "binary", "norm", "alternate_sign"),
 )
 
+_PARAMETERS = (*_SHARED, "input", "encoding", "decode_error", "preprocessor", "tokenizer", "stop_words", "dtype")
+
 
 def specs_of(transformer: Any) -> list[NgramSpec]:
     """Return the specifications of a fitted transformer, or raise a TypeError or ValueError if it has none."""
     if isinstance(transformer, FrozenEstimator):
         return specs_of(transformer.estimator)
     if isinstance(transformer, FeatureUnion):
-        return [
-            replace(spec, name=spec.name or name, weight=spec.weight * (1.0 if weight is None else float(weight)))
-            for name, part, weight in transformer._iter()
-            for spec in specs_of(part)
-        ]
+        parts = transformer._iter()
+        return [_part(spec, name, weight) for name, part, weight in parts for spec in specs_of(part)]
     name = type(transformer).__name__
     owner = next((cls for cls in type(transformer).__mro__ if "transform" in vars(cls)), object)
     if not hasattr(transformer, "ngram_specs") and not isinstance(transformer, HashingVectorizer):
@@ -44,27 +44,40 @@ def specs_of(transformer: Any) -> list[NgramSpec]:
     return transformer.ngram_specs() if hasattr(transformer, "ngram_specs") else [hashing_spec(transformer)]
 
 
+@lru_cache(maxsize=64, typed=True)
+def _part(spec: NgramSpec, name: str, weight: Any) -> NgramSpec:
+    return replace(spec, name=spec.name or name, weight=spec.weight * (1.0 if weight is None else float(weight)))
+
+
 def hashing_spec(vectorizer: HashingVectorizer) -> NgramSpec:
     """Return the specification of a HashingVectorizer, or raise a ValueError if it has none."""
-    name, is_word = type(vectorizer).__name__, vectorizer.analyzer == "word"
+    values = [getattr(vectorizer, name) for name in _PARAMETERS]
+    try:
+        return _hashing_spec(type(vectorizer), *values)
+    except TypeError:  # a list cannot be looked up in a cache
+        return _hashing_spec.__wrapped__(type(vectorizer), *values)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _hashing_spec(cls: type[HashingVectorizer], *values: Any) -> NgramSpec:
+    name, vectorizer = cls.__name__, SimpleNamespace(**dict(zip(_PARAMETERS, values, strict=True)))
+    is_word = vectorizer.analyzer == "word"
     if vectorizer.input != "content":
         raise ValueError(f"A {name} with input={vectorizer.input!r} has no n-gram specification: it reads files.")
     for parameter in ("preprocessor", "tokenizer"):
         if getattr(vectorizer, parameter) is not None and (is_word or parameter == "preprocessor"):
             raise ValueError(f"A {name} with a {parameter} has no n-gram specification: it is code.")
-    cls: Any = type(vectorizer)
     if (method := _overridden_method(cls)) is not None:
         raise ValueError(f"A {name} with its own {method} has no n-gram specification.")
-    words = (vectorizer.get_stop_words() or ()) if is_word else ()
+    stop_words = HashingVectorizer(stop_words=vectorizer.stop_words).get_stop_words() if is_word else None
     low, high = (int(n) if isinstance(n, Integral) else n for n in vectorizer.ngram_range)
     try:
-        return cached_spec(
-            low,
-            high,
+        return NgramSpec(
+            ngram_range=(low, high),
             n_features=int(vectorizer.n_features),
             token_pattern=vectorizer.token_pattern if is_word else None,
             strip_accents=vectorizer.strip_accents or None,
-            stop_words=tuple(sorted(word for word in words if isinstance(word, str))),
+            stop_words=tuple(sorted(word for word in stop_words or () if isinstance(word, str))),
             decode=(vectorizer.encoding, vectorizer.decode_error),
             dtype=np.dtype(vectorizer.dtype).name,
             analyzer=vectorizer.analyzer,

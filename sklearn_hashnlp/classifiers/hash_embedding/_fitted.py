@@ -118,6 +118,8 @@ class FittedHashEmbedding(NetClassifier):
         return model
 
     def _rows(self, X: Any) -> SparseRows:
+        if isinstance(X, SparseRows):  # a text that a TextClassifier counted
+            return X
         rows = None if hasattr(self, "feature_names_in_") else plain_rows(X, self.n_features_in_)
         if rows is not None:
             return rows
@@ -151,7 +153,7 @@ class FittedHashEmbedding(NetClassifier):
 
     def _with_prior(self, scores: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Shift the scores of rows with little evidence towards the prior scores."""
-        weak = np.flatnonzero(evidence < 1)
+        weak = (evidence < 1).nonzero()[0]
         if len(weak):
             share = evidence[weak, np.newaxis]
             scores[weak] = share * scores[weak] + (1 - share) * self._prior_scores()
@@ -176,7 +178,7 @@ class FittedHashEmbedding(NetClassifier):
         _, labels, finite = score_rows(model, rows, with_scores=False)
         self._check_all_finite(finite)
         evidence = self._evidence(rows, model)
-        weak = np.flatnonzero(evidence < 1)
+        weak = (evidence < 1).nonzero()[0]
         if len(weak):
             labels[weak] = self._with_prior(self._net_scores(rows.select(weak), model), evidence[weak]).argmax(axis=1)
         return labels
@@ -196,7 +198,7 @@ class FittedHashEmbedding(NetClassifier):
             log_probs, classes = self._net.topk(rows, k)
         self._check_finite(log_probs)
         evidence = self._evidence(rows, None)
-        weak = np.flatnonzero(evidence < 1)
+        weak = (evidence < 1).nonzero()[0]
         if len(weak):
             scores = self._with_prior(self._net_scores(rows.select(weak), None), evidence[weak])
             scores = self._loss.log_probabilities(scores)

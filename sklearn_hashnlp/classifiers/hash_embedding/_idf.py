@@ -107,8 +107,10 @@ def evidence_shares(
     if divisor is None:
         return (np.diff(rows.indptr) > 0).astype(np.float64)
     evidence = known.evidence(rows, common=1 / divisor, enough=enough)
-    shares = (evidence >= 0).astype(np.float64)
-    return shares if enough == 0 else shares * np.minimum(evidence / enough, 1.0) ** 2
+    if enough == 0:
+        return (evidence >= 0).astype(np.float64)
+    share = np.minimum(evidence / enough, 1.0)
+    return np.asarray(np.maximum(share, 0.0) ** 2)
 
 
 def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_rows: int) -> float:

@@ -63,6 +63,14 @@ class SparseRows(Rows):
         self.data: NDArray[Any] = matrix.data
         super().__init__(matrix.shape[0], targets, row_weights)
 
+    @classmethod
+    def of_one(cls, indices: NDArray[np.int32], data: NDArray[np.float32]) -> Self:
+        """Return one row, without a target."""
+        row = cls.__new__(cls)
+        row.indices, row.data, row.indptr = indices, data, np.array([0, len(indices)], dtype=np.int32)
+        Rows.__init__(row, 1, None, None)
+        return row
+
     def select(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the rows."""
         part = type(self).__new__(type(self))

@@ -89,7 +89,7 @@ class TableSpec:
         width = self.embedding_dim * (self.num_hashes if self.aggregation == "concat" else 1)
         return width + (self.num_hashes if self.append_weight else 0)
 
-    @property
+    @cached_property
     def layout(self) -> BagLayout:
         """The options that the compiled kernels read."""
         return BagLayout(
