@@ -9,7 +9,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 PADDING = 32
@@ -23,7 +23,7 @@ _FMIX_1 = np.uint32(0x85EBCA6B)
 _FMIX_2 = np.uint32(0xC2B2AE35)
 
 
-@inlined
+@inner
 def fmix32(word: Number) -> Number:
     """Mix the bits of a 32-bit word: the finalizer of MurmurHash3. No two words become one."""
     word = np.uint32((word ^ np.uint32(word >> np.uint32(16))) * _FMIX_1)
@@ -43,7 +43,7 @@ def load_uint32(_typing_context: Any, text: Any, position: Any) -> Any:  # noqa:
     return types.uint32(text, types.intp), generate
 
 
-@inlined
+@inner
 def mix_block(state: Number, block: Number) -> Number:
     """Update the state of the hash with four bytes, read as one little-endian number."""
     block = np.uint32(block * _C1)
@@ -53,7 +53,7 @@ def mix_block(state: Number, block: Number) -> Number:
     return np.uint32(np.uint32(state * _FIVE) + _ADDEND)
 
 
-@inlined
+@inner
 def finish(state: Number, block: Number, length: Number) -> Number:
     """Return the hash, signed, after the first ``length % 4`` bytes of the last block and the length in bytes."""
     # Without remaining bytes the mask is 0, and a tail of 0 does not change the state: no branch is needed.
@@ -64,7 +64,7 @@ def finish(state: Number, block: Number, length: Number) -> Number:
     return np.int32(fmix32(np.uint32(state ^ np.uint32(length))))
 
 
-@inlined
+@inner
 def murmur3_span(text: NDArray[np.uint8], start: Number, stop: Number, seed: Number) -> Number:
     """Hash the bytes ``text[start:stop]``; ``PADDING`` more must be readable."""
     state = np.uint32(seed)
@@ -93,7 +93,7 @@ GAMMA = np.uint64(0x9E3779B97F4A7C15)
 """The increment of SplitMix64's state: 2**64 over the golden ratio."""
 
 
-@inlined
+@inner
 def mix_word(word: Number) -> Number:
     """Mix the bits of a 64-bit word: the output function of SplitMix64. No two words become one."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

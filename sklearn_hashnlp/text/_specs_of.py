@@ -51,15 +51,16 @@ def _part(spec: NgramSpec, name: str, weight: Any) -> NgramSpec:
 
 def hashing_spec(vectorizer: HashingVectorizer) -> NgramSpec:
     """Return the specification of a HashingVectorizer, or raise a ValueError if it has none."""
+    cls: Any = type(vectorizer)
     values = [getattr(vectorizer, name) for name in _PARAMETERS]
     try:
-        return _hashing_spec(type(vectorizer), *values)
+        return _hashing_spec(cls, *values)
     except TypeError:  # a list cannot be looked up in a cache
-        return _hashing_spec.__wrapped__(type(vectorizer), *values)
+        return _hashing_spec.__wrapped__(cls, *values)
 
 
 @lru_cache(maxsize=64, typed=True)
-def _hashing_spec(cls: type[HashingVectorizer], *values: Any) -> NgramSpec:
+def _hashing_spec(cls: Any, *values: Any) -> NgramSpec:
     name, vectorizer = cls.__name__, SimpleNamespace(**dict(zip(_PARAMETERS, values, strict=True)))
     is_word = vectorizer.analyzer == "word"
     if vectorizer.input != "content":

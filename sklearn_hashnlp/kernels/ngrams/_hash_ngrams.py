@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._hashes import PADDING, finish, load_uint32, mix_block, murmur3_span
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.strings._units import Units
@@ -120,7 +120,7 @@ def _hash_blocks(
         hashes[i] = finish(state, tail, lengths[i])
 
 
-@inlined
+@inner
 def _choose(n: Number, v_0: Number, v_1: Number, v_2: Number, v_3: Number, v_4: Number, v_5: Number) -> Number:
     """Return the n-th value, the last for a larger n."""
     return v_0 if n == 0 else v_1 if n == 1 else v_2 if n == 2 else v_3 if n == 3 else v_4 if n == 4 else v_5

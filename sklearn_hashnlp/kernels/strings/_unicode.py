@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, inlined
+from sklearn_hashnlp.kernels._compile import Number, inner
 
 ASCII, UNICODE = 0x80, 0x110000
 """Numbers of code points."""
@@ -43,13 +43,13 @@ def ascii_mapping(lowercase: bool) -> NDArray[np.uint8]:
     return table
 
 
-@inlined
+@inner
 def utf8_width(first_byte: Number) -> Number:
     """Return the number of bytes, 1 to 4, of the UTF-8 character that starts with ``first_byte``."""
     return 1 + (first_byte >= 0xC0) + (first_byte >= 0xE0) + (first_byte >= 0xF0)
 
 
-@inlined
+@inner
 def utf8_code_point(text: NDArray[np.uint8], position: Number, width: Number) -> Number:
     """Decode the UTF-8 character of ``width`` bytes at ``position`` of a well-formed text."""
     code_point = np.int64(text[position])

@@ -1,0 +1,101 @@
+"""Predictions of one text, which skip scikit-learn's checks, and of many, in chunks: as those of all texts at once."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp import TextClassifier
+from sklearn_hashnlp.classifiers import _text_classifier
+
+TEXTS = [
+    "what ?",
+    "Oh , REALLY ?",
+    "who knows ?",
+    "no .",
+    "yes yes yes .",
+    "it is so .",
+    "été où ?",
+    "\U0001f600 .",
+    "",
+]
+LABELS = ["question"] * 3 + ["statement"] * 3 + ["question", "statement", "statement"]
+UNSEEN = [*TEXTS, "İs it ?", "a\tb\n\nc", "a\x00b", "yes " * 5000, " \x02 ", "ünknown wörds", "\u2028?"]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"features": "words", "lowercase": False, "ngram_range": (1, 3)},
+    {"features": "words+characters", "loss": "softmax", "max_epochs": 2},
+    {"features": "characters", "loss": "ova", "n_hashes": 2, "max_epochs": 2},
+    {"loss": "hsigmoid", "max_epochs": 2},
+]
+
+
+def whole(model: TextClassifier, method: str, texts: list[str]) -> Any:
+    """Predict from the counts of all texts."""
+    return getattr(model._fitted(), method)(model._rows(texts))
+
+
+def same(one: Any, other: Any) -> bool:
+    return one == other if isinstance(one, list) else bool((np.asarray(one) == np.asarray(other)).all())
+
+
+@pytest.fixture(scope="module", params=OPTIONS, ids=str)
+def model(request):
+    return TextClassifier(random_state=0, **request.param).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "predict_topk"])
+def test_one_text_is_predicted_as_among_others(method, model):
+    expected = whole(model, method, UNSEEN)
+    for row, text in enumerate(UNSEEN):
+        assert same(getattr(model, method)([text]), expected[row : row + 1]), text
+
+
+def test_a_model_that_changes_predicts_anew():
+    model = TextClassifier(features="words", random_state=0).fit(TEXTS, LABELS)
+    linear, (vectorizer, classifier) = model._fitted()._linear_model(), model.pipeline_[:]
+    before = model.decision_function(["what ?"])
+    linear.weight[:] *= 2
+    np.testing.assert_allclose(model.decision_function(["what ?"]) / before, 2, rtol=0.3)
+    linear.pool[:] *= -1
+    assert model.predict(["what ?"]).tolist() == ["statement"]
+    classifier.classes_ = np.array(["?", "."])
+    assert model.predict(["what ?"]).tolist() == ["."]
+    vectorizer.ngram_range = (1, 1)
+    changed = model.decision_function(["what ? ?"])
+    assert changed.tolist() == whole(model, "decision_function", ["what ? ?", "."])[:1].tolist()
+    vectorizer.ngram_range = (3, 3)
+    assert changed.tolist() != model.decision_function(["what ? ?"]).tolist()
+    vectorizer.n_features = -1
+    with pytest.raises(ValueError, match="'n_features' parameter of HashingNgramVectorizer"):
+        model.predict(["what ?"])
+
+
+def test_one_text_that_cannot_be_encoded_is_refused_as_among_others():
+    model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="document 0 holds the lone surrogate"):
+        model.predict(["a \ud800"])
+
+
+@pytest.fixture
+def in_chunks(monkeypatch):
+    monkeypatch.setattr(_text_classifier, "_CHUNK", 1000)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_topk"])
+def test_chunks_are_predicted_as_all_texts_at_once(method, n_jobs, model, in_chunks):
+    texts = UNSEEN * 60
+    model = TextClassifier(**model.get_params() | {"n_jobs": n_jobs}).fit(TEXTS, LABELS)
+    expected = whole(model, method, texts)
+    for given in (texts, iter(texts), np.array(texts, dtype=object)):
+        assert same(getattr(model, method)(given), expected)
+
+
+def test_an_error_in_a_chunk_names_the_position_among_all_texts(in_chunks):
+    model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    for wrong, message in ((None, "document 700 is None"), ("a \ud800", "document 700 holds the lone surrogate")):
+        texts: list[Any] = TEXTS * 100
+        texts[700] = wrong
+        with pytest.raises((TypeError, ValueError), match=message):
+            model.predict(texts)
