@@ -17,6 +17,7 @@ from sklearn_hashnlp.kernels.strings._units import Texts
 # into the processor's cache. There are several times as many character n-grams as word n-grams.
 WORD_CHUNK, CHARACTER_CHUNK = 2**19, 2**18
 
+_FEW = 16  # documents that are joined without a kernel
 _STEP = 128  # number of documents read at once
 _MAX_SHOWN = 40  # maximum length of a text in a message
 _NAN_DOCUMENT = "np.nan is an invalid document, expected byte or unicode string."
@@ -140,12 +141,21 @@ def _pack(
     preprocess: Callable[[str], str] | None,
     check_surrogates: Callable[[int, str], None],
 ) -> Texts:
+    def encoded(index: int) -> bytes:
+        document = documents[index] if preprocess is None else preprocess(documents[index])
+        return _encode(first + index, document, check_surrogates)
+
+    if len(documents) <= _FEW:
+        are_ascii = [document.isascii() for document in documents]
+        few = [text.encode() if are_ascii[i] else encoded(i) for i, text in enumerate(documents)]
+        ends = np.cumsum([0, *(len(line) + 1 for line in few)], dtype=np.int64)
+        buffer = np.frombuffer(bytearray(b"".join(line + b"\n" for line in few)), dtype=np.uint8)
+        return Texts(Ragged(buffer, ends), np.array(are_ascii, dtype=np.bool_), lowercase)
     lines = object_array(documents)
     lengths = ascii_lengths(lines)
     is_ascii = lengths >= 0
     for i in np.flatnonzero(~is_ascii).tolist():
-        document = documents[i] if preprocess is None else preprocess(documents[i])
-        lines[i] = line = _encode(first + i, document, check_surrogates)
+        lines[i] = line = encoded(i)
         lengths[i] = len(line)
     offsets = np.zeros(len(documents) + 1, dtype=np.int64)
     np.cumsum(lengths + 1, out=offsets[1:])

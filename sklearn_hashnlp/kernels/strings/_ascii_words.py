@@ -10,7 +10,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
+from sklearn_hashnlp.kernels._compile import Number, inlined, inner
 from sklearn_hashnlp.kernels._hashes import PADDING
 
 _WINDOW = 4096  # characters, a multiple of 64
@@ -47,7 +47,7 @@ def find_ascii_words(
     return lower, starts, stops
 
 
-@compiled
+@inner
 def _classify(
     documents: NDArray[np.uint8],
     begin: Number,
@@ -86,24 +86,14 @@ def _find_ends(
 
 
 @inlined
-def _pack_eight(flags: NDArray[np.uint8], at: Number) -> Number:
-    """Return eight bytes, each 0 or 1, as the bits of a number."""
-    # The multiplication moves the lowest bit of the i-th byte to bit 56 + i.
-    return (_load_uint64(flags, at) * np.uint64(0x0102040810204080)) >> np.uint64(56)
-
-
-@inlined
 def _pack_bits(flags: NDArray[np.uint8], at: Number) -> Number:
-    return (
-        _pack_eight(flags, at)
-        | _pack_eight(flags, at + 8) << np.uint64(8)
-        | _pack_eight(flags, at + 16) << np.uint64(16)
-        | _pack_eight(flags, at + 24) << np.uint64(24)
-        | _pack_eight(flags, at + 32) << np.uint64(32)
-        | _pack_eight(flags, at + 40) << np.uint64(40)
-        | _pack_eight(flags, at + 48) << np.uint64(48)
-        | _pack_eight(flags, at + 56) << np.uint64(56)
-    )
+    """Return 64 bytes, each 0 or 1, as the bits of a number."""
+    bits = np.uint64(0)
+    for i in range(np.uint64(0), np.uint64(_WORD_BITS), np.uint64(8)):
+        # The multiplication moves the lowest bit of the j-th of eight bytes to bit 56 + j.
+        eight = _load_uint64(flags, np.uint64(at) + i) * np.uint64(0x0102040810204080)
+        bits |= (eight >> np.uint64(56)) << i
+    return bits
 
 
 @inlined
