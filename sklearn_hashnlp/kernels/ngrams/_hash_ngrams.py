@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled, inner
@@ -15,7 +20,7 @@ _MIN_VECTOR_UNITS = 16
 _MAX_VECTOR_UNITS = 1024
 _MAX_SHORT_UNITS = 64  # of segments whose n-grams are hashed together; some of these n-grams are not used
 _MAX_ORDERS = 8  # values of n for which they are
-_LANES = 8  # numbers that are copied at once
+_LANES = 16  # numbers that are copied at once
 _MAX_BLOCKS = 6  # of four bytes, of words and pairs of words that are hashed together
 
 
@@ -217,17 +222,36 @@ def _hash_short_segments(
         first = segments[segment]
         n_units = segments[segment + 1] - first - 1
         start = np.uint64(boundaries[first] - begin)
-        for n in range(min_n, min(max_n, n_units) + 1):
-            order = np.uint64(n - min_n)
+        for n in range(min_n, max_n + 1):
             # Whole vectors are copied, without a branch for most lengths; the next ones overwrite the excess.
-            for i in range(np.uint64(0), np.uint64(n_units - n + 1), np.uint64(_LANES)):
-                for lane in range(np.uint64(_LANES)):
-                    hashes[np.uint64(at) + i + lane] = window[order, start + i + lane]
-            at += n_units - n + 1
+            n_grams = max(n_units - n + 1, 0)
+            hashes_of_n = window[n - min_n]
+            _copy_lanes(hashes, np.uint64(at), hashes_of_n, start)
+            for i in range(np.uint64(_LANES), np.uint64(n_grams), np.uint64(_LANES)):
+                _copy_lanes(hashes, np.uint64(at) + i, hashes_of_n, start + i)
+            at += n_grams
         if short_segments_whole and 0 < n_units < min_n:
             hashes[at] = murmur3_span(text, boundaries[first], boundaries[first] + n_units, _SEED)
             at += 1
     return at
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def _copy_lanes(_typing_context: Any, to: Any, _at: Any, source: Any, _start: Any) -> Any:
+    """Copy a vector of numbers to ``to[at]`` and on; a loop would not be one, as the arrays might overlap."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = ir.VectorType(ir.IntType(32), _LANES).as_pointer()
+        target, values = (
+            builder.bitcast(builder.gep(context.make_array(kind)(context, builder, array).data, [index]), vector)
+            for kind, array, index in zip(
+                (signature.args[0], signature.args[2]), arguments[::2], arguments[1::2], strict=True
+            )
+        )
+        builder.store(builder.load(values, align=4), target, align=4)
+        return context.get_dummy_value()
+
+    return types.void(to, types.intp, source, types.intp), generate
 
 
 @inner

@@ -12,6 +12,8 @@ from sklearn_hashnlp.kernels.strings._unicode import OTHER, SPACE, WORD, utf8_co
 
 SPACE_BYTE = 32  # written after each word, and for each run of whitespace between characters
 
+_BLOCK = 8  # boundaries that are written at once
+
 
 @compiled
 def split_words(
@@ -169,28 +171,36 @@ def split_word_characters(
     n_rows = len(offsets) - 1
     # At worst each byte is a word: three bytes and four boundaries.
     text = np.empty(3 * len(documents) + PADDING, dtype=np.uint8)
-    boundaries = np.empty(4 * len(documents), dtype=np.int64)
+    boundaries = np.empty(4 * len(documents) + _BLOCK, dtype=np.int64)
     segments = np.empty(len(documents) + 1, dtype=np.int64)
     rows = np.empty(n_rows + 1, dtype=np.int64)
+    lower, starts, stops = find_ascii_words(documents, classes[ord("!")] == OTHER, mapping[ord("A")] != ord("A"), True)
     one = np.uint64(1)
+    word = np.uint64(0)
     to = np.uint64(0)
     n_boundaries = np.uint64(0)
     n_segments = np.uint64(0)
     for row in range(n_rows):
         rows[row] = n_segments
-        in_ascii = is_ascii[row]
-        last_kind = np.uint8(SPACE)
-        position = np.uint64(offsets[row])
-        end = np.uint64(offsets[row + 1])
-        while position < end:
-            width = one
-            byte = documents[position]
-            if in_ascii:
-                kind = classes[byte]
-                byte = mapping[byte]
-            else:
-                width = np.uint64(utf8_width(byte))
-                kind = classes[utf8_code_point(documents, position, width)]
+        position, end = np.uint64(offsets[row]), np.uint64(offsets[row + 1])
+        while starts[word] < offsets[row + 1]:
+            if is_ascii[row]:
+                segments[n_segments] = n_boundaries
+                n_segments += one
+                text[to] = before
+                # A word that ends a segment, with a space after it, at a boundary that is overwritten.
+                behind, _ = copy_word(lower, starts[word], stops[word], 1, text, to + one, boundaries, n_boundaries)
+                text[behind - one] = after
+                for first in range(to, behind + one, np.uint64(_BLOCK)):  # excess boundaries are overwritten
+                    for i in range(np.uint64(_BLOCK)):
+                        boundaries[n_boundaries + (first - to) + i] = first + i
+                n_boundaries += behind + one - to
+                to = behind
+            word += one
+        last_kind: Number = np.uint8(SPACE)
+        while position < end and not is_ascii[row]:
+            width = np.uint64(utf8_width(documents[position]))
+            kind = classes[utf8_code_point(documents, position, width)]
             continues = (kind == WORD) & (last_kind == WORD)
             if not continues:
                 if last_kind != SPACE:
@@ -209,8 +219,7 @@ def split_word_characters(
             if kind != SPACE:
                 boundaries[n_boundaries] = to
                 n_boundaries += one
-                text[to] = byte
-                for i in range(one, width):
+                for i in range(width):
                     text[to + i] = documents[position + i]
                 to += width
             last_kind = kind
