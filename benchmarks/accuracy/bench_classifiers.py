@@ -3,7 +3,7 @@
 Four parts, each of which can be run alone (--part) and is added to the same JSON:
 
 speed       Training time on AG News. fastText (dim 10, word bigrams, minCount 1, the published bucket 10,000,000;
-            also bucket 2,000,000, and five epochs) and make_text_classifier(random_state=seed) with its defaults train
+            also bucket 2,000,000, and five epochs) and TextClassifier(random_state=seed) with its defaults train
             alternately on the same rows in one process, after one warm-up round. Ours is timed from raw strings to the
             trained model; fastText only for its own call on a file written before, which favors fastText. The texts of
             that file (as they are, as tokens, or as lowercase tokens), its learning rate and epochs are chosen on a

@@ -41,7 +41,7 @@ def points(classifiers: dict[str, Any]) -> list[Point]:
     """Return the models of bench_classifiers.py, this package's first."""
     models = classifiers["speed"]["models"]
     names = {
-        "make_text_classifier": "TextClassifier",
+        "TextClassifier": "TextClassifier",
         "fastText": "fastText, 3 epochs",
         "fastText, 5 epochs as published": "fastText, 5 epochs",
         "fastText, bucket 2,000,000": "fastText, 10 epochs",

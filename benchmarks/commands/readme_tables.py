@@ -19,7 +19,7 @@ def tables() -> dict[str, str]:
 
 
 def _classifiers(result: dict[str, Any]) -> list[tuple[str, ...]]:
-    ours, theirs = (result["speed"]["models"][name] for name in ("make_text_classifier", "fastText"))
+    ours, theirs = (result["speed"]["models"][name] for name in ("TextClassifier", "fastText"))
     speeds = {name: value["median"] for name, value in result["prediction"]["texts/s"].items()}
     return [
         (
@@ -30,7 +30,7 @@ def _classifiers(result: dict[str, Any]) -> list[tuple[str, ...]]:
         ),
         (
             "predict labels",
-            f"{speeds['make_text_classifier']:,.0f} texts/s",
+            f"{speeds['TextClassifier']:,.0f} texts/s",
             f"fastText {speeds['fastText']:,.0f} texts/s",
             f"{result['prediction']['times fastText']:.1f} times as fast",
         ),

@@ -1,6 +1,6 @@
 """Serving one text at a time: start of a process, latency, eight threads at once, and memory.
 
-Classifiers of AG News, each in new processes, several times in turn: make_text_classifier(random_state=0) saved by
+Classifiers of AG News, each in new processes, several times in turn: TextClassifier(random_state=0) saved by
 save_model and loaded in Python, by `hashnlp predict`, and exported by export_predictor as a folder; the same with
 100,000 buckets and rows of importance weights as one file; fastText (dim 10, bigrams, 2,000,000 buckets, 5 epochs,
 learning rate 0.25); and TF-IDF + LinearSVC of words and pairs of words, loaded by joblib.
@@ -37,7 +37,7 @@ from benchmarks.common import fasttext_baseline
 from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
 from benchmarks.common.data import DataFolder, Rows
 from benchmarks.common.pages import table
-from sklearn_hashnlp import export_predictor, make_text_classifier, save_model
+from sklearn_hashnlp import TextClassifier, export_predictor, save_model
 
 RESULT = "serving.json"
 PAGE = "serving.md"
@@ -95,8 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def train(data: DataFolder, work: Path, package: Path) -> dict[str, tuple[str, str, float]]:
     """Train and write all models; return their kinds, paths and sizes in MB."""
     train = data.train(SET)
-    ours = make_text_classifier(random_state=0).fit(train.texts, train.labels)
-    small = make_text_classifier(random_state=0, **SMALL).fit(train.texts, train.labels)
+    ours = TextClassifier(random_state=0).fit(train.texts, train.labels)
+    small = TextClassifier(random_state=0, **SMALL).fit(train.texts, train.labels)
     save_model(ours, work / "model")
     save_model(small, work / "small_model")
     export_predictor(ours, work / "exported")

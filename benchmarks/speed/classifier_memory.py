@@ -13,7 +13,7 @@ from benchmarks.common import fasttext_baseline
 from benchmarks.common.data import DataFolder, Rows
 from benchmarks.common.memory import in_new_process, peak_mb, reset_peak, resident_mb
 from benchmarks.speed.classifier_speed import OURS, SET
-from sklearn_hashnlp.classifiers import make_text_classifier
+from sklearn_hashnlp import TextClassifier
 
 
 def training_memory(
@@ -46,7 +46,7 @@ def _measure(train: Rows, peer: tuple[Path, Path, dict[str, Any], int] | None = 
     reset_peak()
     idle = resident_mb()
     if peer is None:
-        model = make_text_classifier(random_state=0).fit(train.texts, train.labels)
+        model = TextClassifier(random_state=0).fit(train.texts, train.labels)
     else:
         model, _ = fasttext_baseline.train(fasttext, peer[1], peer[2], 0, peer[3])
     peak, after = peak_mb(), resident_mb()

@@ -1,4 +1,4 @@
-"""Training and prediction time of make_text_classifier and fastText on AG News, in one process."""
+"""Training and prediction time of TextClassifier and fastText on AG News, in one process."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,12 +15,12 @@ from benchmarks.common import fasttext_baseline
 from benchmarks.common.data import DataFolder
 from benchmarks.common.fasttext_processes import two_processes
 from benchmarks.common.timing import summary, train_and_test
-from sklearn_hashnlp.classifiers import make_text_classifier
+from sklearn_hashnlp import TextClassifier
 
 SET = "ag_news"
-OURS = "make_text_classifier"
+OURS = "TextClassifier"
 PUBLISHED, SMALLER, FIVE_EPOCHS = "fastText", "fastText, bucket 2,000,000", "fastText, 5 epochs as published"
-OURS_ONE_THREAD, FASTTEXT_TWO_PROCESSES = "make_text_classifier, one thread", "fastText, two processes"
+OURS_ONE_THREAD, FASTTEXT_TWO_PROCESSES = "TextClassifier, one thread", "fastText, two processes"
 MIN_POINTS_MORE, TIMES_FASTER, TIMES_FASTER_PREDICTION = 0.5, 5.0, 6.0
 
 Setting = dict[str, Any]
@@ -61,7 +62,7 @@ def training(
             methods = list(runs) if round_ % 2 else list(reversed(runs))
             for method in methods:
                 if method == OURS:
-                    run = train_and_test(make_text_classifier(random_state=round_), train, test)
+                    run = train_and_test(TextClassifier(random_state=round_), train, test)
                 else:
                     setting = settings[method]
                     form = setting["form"]
@@ -120,7 +121,7 @@ def prediction(
     names = sorted(set(train.labels))
     lines = fasttext_baseline.lines_of(test.texts, setting["form"])
     progress("training both classifiers")
-    ours = make_text_classifier(random_state=0).fit(train.texts, train.labels)
+    ours = TextClassifier(random_state=0).fit(train.texts, train.labels)
     with tempfile.TemporaryDirectory() as folder:
         path, test_path = Path(folder) / "train.txt", Path(folder) / "test.txt"
         train_lines = fasttext_baseline.lines_of(train.texts, setting["form"])
@@ -133,8 +134,7 @@ def prediction(
         raise SystemExit(
             f"fastText's accuracy is {counted} % by its predictions, {own_count} % by its own count; they must agree."
         )
-    one_thread = make_text_classifier(random_state=0).set_params(vectorizer__n_jobs=1)
-    one_thread.steps[-1] = ours.steps[-1]
+    one_thread = copy(ours).set_params(n_jobs=1)
     with two_processes(fasttext_folder, theirs, lines) as predict_in_two_processes:
         work: dict[str, Callable[[], Any]] = {
             OURS: lambda: ours.predict(test.texts),

@@ -48,7 +48,7 @@ class Row:
 
 _AG = "36,476 texts of AG News"
 _WIKIPEDIA = "3.9 million words of Wikipedia"
-_CLASSIFIER = "make_text_classifier"
+_CLASSIFIER = "TextClassifier"
 
 SPEED = (
     *(
