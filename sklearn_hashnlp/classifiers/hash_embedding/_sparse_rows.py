@@ -59,7 +59,8 @@ class SparseRows(Rows):
         self, matrix: Any, targets: NDArray[Any] | None = None, row_weights: NDArray[np.float32] | None = None
     ) -> None:
         self.indices: NDArray[Any] = matrix.indices
-        self.indptr: NDArray[Any] = matrix.indptr
+        # Of one dtype, whatever scipy chose: the kernels that read it are compiled once.
+        self.indptr: NDArray[np.int64] = matrix.indptr.astype(np.int64)
         self.data: NDArray[Any] = matrix.data
         super().__init__(matrix.shape[0], targets, row_weights)
 

@@ -71,7 +71,8 @@ def descend(
     scores, steps = np.empty(n_outputs, np.float32), np.empty(n_outputs, np.float32)
     last = len(columns) - 1
     for row in order:
-        scores[:] = bias
+        for output in range(n_outputs):  # an expression of arrays takes longer to compile
+            scores[output] = bias[output]
         for at in range(offsets[row], offsets[row + 1]):
             prefetch_row(weights, _INDEX(columns[min(at + _AHEAD, last)]))
             value, column = values[at], _INDEX(columns[at])
@@ -88,7 +89,8 @@ def descend(
             steps[output] = sign * (after - before)
             changed |= after != before
         if changed:
-            bias += steps
+            for output in range(n_outputs):
+                bias[output] += steps[output]
             for at in range(offsets[row], offsets[row + 1]):
                 value, column = values[at], _INDEX(columns[at])
                 for output in range(n_outputs):

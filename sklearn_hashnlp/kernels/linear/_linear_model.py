@@ -150,7 +150,8 @@ def _score(
             labels[document] = best
             finite &= is_finite
             if len(scores) > 0:
-                scores[document] = row_scores
+                for label in range(len(row_scores)):  # an assignment of arrays takes longer to compile
+                    scores[document, label] = row_scores[label]
             start = end
         first = stop
     return finite
