@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sklearn_hashnlp.kernels._rows import gather_rows
+from sklearn_hashnlp.kernels._rows import select_rows
 from sklearn_hashnlp.training._rows import Rows
 
 LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
@@ -67,9 +67,7 @@ class SparseRows(Rows):
     def select(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the rows."""
         part = type(self).__new__(type(self))
-        part.indices, part.data, part.indptr = gather_rows(
-            self.indices, self.data, self.indptr, rows, index_dtype=self.indices.dtype
-        )
+        part.indices, part.data, part.indptr = select_rows(self.indices, self.data, self.indptr, rows)
         part.targets = self.targets[rows]
         part.row_weights = None if self.row_weights is None else self.row_weights[rows]
         return part
