@@ -51,7 +51,6 @@ def squared_norms(rows: LinearRows, n_columns: int) -> NDArray[np.float32]:  # (
     return squares
 
 
-@compiled
 def descend(
     rows: LinearRows,
     squares: NDArray[np.float32],  # (n_rows,): of squared_norms
@@ -62,37 +61,56 @@ def descend(
     dual: NDArray[np.float32],  # (n_rows, n_outputs): updated in place
 ) -> None:
     """Take one step for each row and output."""
+    _descend(rows, squares, costs, order, weights, bias, dual, np.empty_like(bias), np.empty_like(bias))
+
+
+@compiled
+def _descend(
+    rows: LinearRows,
+    squares: NDArray[np.float32],
+    costs: NDArray[np.float32],
+    order: NDArray[np.int64],
+    weights: NDArray[np.float32],
+    bias: NDArray[np.float32],
+    dual: NDArray[np.float32],
+    scores: NDArray[np.float32],  # (n_outputs,): of a row; memory, as steps
+    steps: NDArray[np.float32],
+) -> None:
     # Of each output it minimizes sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2) (Hsieh et al. 2008).
+    # Expressions of arrays, and memory that is allocated here, would take longer to compile.
     offsets, columns, values, labels = rows
-    n_outputs = len(bias)
+    n_outputs = _INDEX(len(bias))
     zero, one = np.float32(0), np.float32(1)
-    scores, steps = np.empty(n_outputs, np.float32), np.empty(n_outputs, np.float32)
-    last = len(columns) - 1
-    for row in order:
-        for output in range(n_outputs):  # an expression of arrays takes longer to compile
+    last = _INDEX(len(columns) - 1)
+    for i in range(_INDEX(len(order))):
+        row = _INDEX(order[i])
+        start, stop = _INDEX(offsets[row]), _INDEX(offsets[row + _INDEX(1)])
+        for output in range(n_outputs):
             scores[output] = bias[output]
-        for at in range(offsets[row], offsets[row + 1]):
-            prefetch_row(weights, _INDEX(columns[min(at + _AHEAD, last)]))
+        for at in range(start, stop):
+            ahead = at + _INDEX(_AHEAD)
+            prefetch_row(weights, _INDEX(columns[ahead if ahead < last else last]))
             value, column = values[at], _INDEX(columns[at])
             for output in range(n_outputs):
-                scores[output] += value * weights[column, _INDEX(output)]
+                scores[output] += value * weights[column, output]
         diagonal = one / (costs[row] + costs[row])
         changed = False
         for output in range(n_outputs):
-            sign = one if labels[row] == output else -one
+            sign = one if labels[row] == np.int64(output) else -one
             margin = sign * scores[output]
             before = dual[row, output]
-            after = max(zero, before - (margin - one + before * diagonal) / (squares[row] + diagonal))
+            after = before - (margin - one + before * diagonal) / (squares[row] + diagonal)
+            after = after if after > zero else zero
             dual[row, output] = after
             steps[output] = sign * (after - before)
             changed |= after != before
         if changed:
             for output in range(n_outputs):
                 bias[output] += steps[output]
-            for at in range(offsets[row], offsets[row + 1]):
+            for at in range(start, stop):
                 value, column = values[at], _INDEX(columns[at])
                 for output in range(n_outputs):
-                    weights[column, _INDEX(output)] += value * steps[output]
+                    weights[column, output] += value * steps[output]
 
 
 def naive_bayes_log_odds(
