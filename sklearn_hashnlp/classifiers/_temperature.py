@@ -37,7 +37,7 @@ def update_temperature(
 def sample(rows: Rows, n_classes: int) -> Rows:
     """Sample rows for fitting a temperature, evenly spaced."""
     step = max(-(-len(rows) // MAX_ROWS), -(-len(rows) * n_classes // MAX_SCORES))
-    return rows.select(np.arange(len(rows))[::step])
+    return rows if step == 1 else rows.select(np.arange(len(rows))[::step])
 
 
 def inverse_temperature(loss: Loss, scores: NDArray[np.float64], rows: Rows, **options: Any) -> float:

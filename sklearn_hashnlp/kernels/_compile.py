@@ -55,6 +55,11 @@ def inlined(function: Kernel) -> Kernel:
     return cast(Kernel, njit(inline="always")(function))
 
 
+def of_arrays(function: Kernel) -> Kernel:
+    """Return a plain function of numbers before it was compiled: with arrays, numpy computes what it returns."""
+    return cast(Kernel, cast(Any, function).py_func)
+
+
 def _options(**options: object) -> dict[str, object]:
     return {"nopython": True, "nogil": True, "no_cfunc_wrapper": True} | options
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -42,42 +43,32 @@ _READ, _ALL_CACHES, _DATA = 0, 3, 1  # arguments of LLVM's prefetch
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def _prefetch(_typing_context: Any, table: Any, _index: Any) -> Any:
+def prefetch_row(_typing_context: Any, table: Any, row: Any) -> Any:  # noqa: ARG001 - numba passes all of them
+    """Prefetch ``table[row]`` into the caches, so that memory is read while other rows are in use."""
+
+    # One instruction for numba, as a function that is inlined takes longer to compile.
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = builder.gep(array.data, [arguments[1]])
+        width = builder.extract_value(array.shape, 1)
+        first = builder.gep(array.data, [builder.mul(arguments[1], width)])
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         hint = builder.module.declare_intrinsic(
             "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         )
-        builder.call(hint, [builder.bitcast(address, byte), number(_READ), number(_ALL_CACHES), number(_DATA)])
+
+        def prefetch(column: Any) -> None:
+            address = builder.bitcast(builder.gep(first, [column]), byte)
+            builder.call(hint, [address, number(_READ), number(_ALL_CACHES), number(_DATA)])
+
+        zero, one = width.type(0), width.type(1)
+        values_per_line = max(_CACHE_LINE // context.get_abi_sizeof(array.data.type.pointee), 1)
+        with cgutils.for_range_slice(builder, zero, width, width.type(values_per_line), width.type) as (column, _):
+            prefetch(column)
+        with builder.if_then(builder.icmp_signed(">", width, one)):  # it may end in another line than it starts in
+            prefetch(builder.sub(width, one))
         return context.get_dummy_value()
 
     return types.void(table, types.intp), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def _values_per_cache_line(_typing_context: Any, table: Any) -> Any:
-    def generate(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
-        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
-        return context.get_constant(
-            types.intp, max(_CACHE_LINE // size, 1)
-        )  # `table.itemsize` is not a constant, and would cost a division
-
-    return types.intp(table), generate
-
-
-@inlined
-def prefetch_row(
-    table: Any,  # (n_rows, n_columns)
-    row: Number,
-) -> None:
-    """Prefetch ``table[row]`` into the caches, so that memory is read while other rows are in use."""
-    width = table.shape[1]
-    for column in range(0, width, _values_per_cache_line(table)):
-        _prefetch(table, row * width + column)
-    if width > 1:  # a row may end in another cache line than it starts in
-        _prefetch(table, row * width + width - 1)
 
 
 # exp and log1p as plain arithmetic, so that a loop over them uses vector instructions: a call of the C library for each

@@ -15,6 +15,8 @@ _MAX_DIGIT_BITS = 12  # of a radix sort: 4096 counters stay in the first-level c
 _LOW_HALF = np.int64(2**32 - 1)
 _AHEAD = 4  # rows between the prefetch of a row and its use
 _LINE_VALUES = 16  # values of a cache line
+_INDEX = np.uint64  # a signed index costs a test for negative ones
+_FEW_ROWS = 1000  # copied by numpy
 
 
 @compiled
@@ -172,17 +174,31 @@ def average_rows_gradient(
     return distinct[first:] - 1, sums
 
 
+def select_rows(
+    indices: NDArray[Any],  # (n_values,)
+    data: NDArray[Any],  # (n_values,)
+    indptr: NDArray[np.int64],  # (n_matrix_rows + 1,)
+    rows: NDArray[np.int64],  # (n_rows,)
+) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int64]]:
+    """Return the columns, the values and the offsets of some rows of a CSR matrix; nothing is compiled for few rows."""
+    if len(rows) > _FEW_ROWS:
+        return gather_rows(indices, data, indptr, rows, index_dtype=indices.dtype)
+    lengths = indptr[rows + 1] - indptr[rows]
+    offsets = np.append(0, np.cumsum(lengths))
+    at = np.repeat(indptr[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    return indices[at], data[at].astype(np.float32, copy=False), offsets
+
+
 def gather_rows(
     indices: NDArray[Any],  # (n_values,)
     data: NDArray[Any],  # (n_values,)
-    indptr: NDArray[Any],  # (n_rows + 1,)
-    rows: NDArray[np.int64],  # (n,)
+    indptr: NDArray[np.int64],  # (n_matrix_rows + 1,)
+    rows: NDArray[np.int64],  # (n_rows,)
     *,
     index_dtype: Any = np.int64,
 ) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int64]]:
     """Return the columns, the values and the offsets of some rows of a CSR matrix."""
-    offsets = np.empty(len(rows) + 1, dtype=np.int64)
-    _offsets(indptr, rows, offsets)
+    offsets = np.append(0, np.cumsum(indptr[rows + 1] - indptr[rows]))
     columns = np.empty(offsets[-1], dtype=index_dtype)
     values = np.empty(offsets[-1], dtype=np.float32)
     _copy_rows(indices, data, indptr, rows, offsets, columns, values)
@@ -190,17 +206,10 @@ def gather_rows(
 
 
 @compiled
-def _offsets(indptr: NDArray[Any], rows: NDArray[np.int64], offsets: NDArray[np.int64]) -> None:
-    offsets[0] = 0
-    for i in range(len(rows)):
-        offsets[i + 1] = offsets[i] + indptr[rows[i] + 1] - indptr[rows[i]]
-
-
-@compiled
 def _copy_rows(
     indices: NDArray[Any],
     data: NDArray[Any],
-    indptr: NDArray[Any],
+    indptr: NDArray[np.int64],
     rows: NDArray[np.int64],
     offsets: NDArray[np.int64],
     columns: NDArray[Any],
@@ -212,9 +221,10 @@ def _copy_rows(
         for step in range(indptr[ahead], indptr[ahead + 1], _LINE_VALUES):
             prefetch_row(lines_of_indices, step)
             prefetch_row(lines_of_data, step)
-        start, stop = indptr[rows[i]], indptr[rows[i] + 1]
-        columns[offsets[i] : offsets[i + 1]] = indices[start:stop]
-        values[offsets[i] : offsets[i + 1]] = data[start:stop]
+        shift = _INDEX(offsets[i]) - _INDEX(indptr[rows[i]])
+        for at in range(_INDEX(indptr[rows[i]]), _INDEX(indptr[rows[i] + 1])):
+            columns[at + shift] = indices[at]
+            values[at + shift] = data[at]
 
 
 @compiled

@@ -7,13 +7,14 @@ added to the weights, with a factor chosen by cross-validation: the fewer rows, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._losses import Loss
 from sklearn_hashnlp.classifiers._temperature import inverse_temperature, update_temperature
@@ -22,15 +23,13 @@ from sklearn_hashnlp.classifiers.hash_embedding._idf import (
     KnownColumns,
     enough_evidence,
     evidence_of_training,
-    idf_of_rows,
     mean_idf,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
-from sklearn_hashnlp.kernels._rows import gather_rows
-from sklearn_hashnlp.kernels.embeddings._bags import embed_bags
-from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
+from sklearn_hashnlp.kernels._rows import select_rows
+from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_columns
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     LinearRows,
@@ -75,6 +74,19 @@ class Settings(NamedTuple):
     share: float = _DEFAULT_SHARE  # factor of the log-odds
 
 
+class Located(NamedTuple):
+    """The rows of both tables that the values of rows belong to, with one hash function."""
+
+    rows: NDArray[np.int32]  # (n_values,): of the importance table
+    slots: NDArray[np.int32]  # (n_values,): of the pool
+
+    @classmethod
+    def of(cls, model: LinearModel, rows: SparseRows) -> Located:
+        """Hash the columns of rows."""
+        sizes = len(model.known), len(model.pool)
+        return cls(*locate_columns(rows.indices, model.constants, *sizes, model.spec.layout.variant))
+
+
 @dataclass(frozen=True)
 class LinearProblem:
     """Rows as input of a linear layer over the pool, with fixed importance weights."""
@@ -90,24 +102,22 @@ class LinearProblem:
         return 1 if self.n_classes == 2 else self.n_classes
 
     @classmethod
-    def of(cls, model: LinearModel, dataset: SparseRows) -> LinearProblem:
-        """Locate the features of rows in the tables of a model with one hash function."""
-        n_classes = len(model.bias)
-        rows, slots = _locate(model, dataset)
+    def of(cls, model: LinearModel, dataset: SparseRows, located: Located) -> LinearProblem:
+        """Return the problem of rows whose columns are located in the tables of a model."""
+        n_classes, offsets = len(model.bias), dataset.indptr
         values = dataset.data.astype(np.float32)
         if model.importance is not None:
-            values *= model.importance[rows, 0]
+            values *= model.importance[located.rows, 0]
         used = np.zeros(len(model.pool), dtype=np.bool_)
-        used[slots[:, 0]] = True
+        used[located.slots] = True
         column_of = np.cumsum(used, dtype=np.int32) - np.int32(1)
-        offsets = dataset.indptr.astype(np.int64)
         normalize_rows(values, offsets)
         labels = dataset.targets.astype(np.int64)
         costs = dataset.row_weights
         return cls(
             LinearRows(
                 offsets,
-                column_of[slots[:, 0]],
+                column_of[located.slots],
                 values,
                 labels - 1 if n_classes == 2 else labels,
             ),
@@ -118,11 +128,17 @@ class LinearProblem:
 
     def take(self, rows: NDArray[np.int64]) -> LinearProblem:
         """Return the problem of some of the rows."""
-        columns, values, offsets = gather_rows(
-            self.rows.columns, self.rows.values, self.rows.offsets, rows, index_dtype=np.int32
+        columns, values, offsets = select_rows(self.rows.columns, self.rows.values, self.rows.offsets, rows)
+        part = LinearProblem(
+            LinearRows(offsets, columns, values, self.rows.labels[rows]), self.costs[rows], self.slots, self.n_classes
         )
-        part = LinearRows(offsets.astype(np.int64), columns, values, self.rows.labels[rows])
-        return LinearProblem(part, self.costs[rows], self.slots, self.n_classes)
+        vars(part)["squares"] = self.squares[rows]  # the same as of the part
+        return part
+
+    @cached_property
+    def squares(self) -> NDArray[np.float32]:
+        """The squared norms of the rows, see :func:`squared_norms`."""
+        return squared_norms(self.rows, len(self.slots))
 
     def known_from(self, train: LinearProblem) -> LinearProblem:
         """Drop the columns that do not occur in ``train``: their importance weights would be zero."""
@@ -157,7 +173,6 @@ class DualSolver:
         self.problem = problem
         self._n_not_averaged = n_epochs - round(_AVERAGED * n_epochs)
         self._costs = np.maximum(problem.costs * np.float32(strength), np.float32(1e-6))
-        self._squares = squared_norms(problem.rows, len(problem.slots))
         self._generator = np.random.default_rng(seed)
         n_rows = len(problem.rows.labels)
         self._weights = np.zeros((len(problem.slots), problem.n_outputs), dtype=np.float32)
@@ -169,7 +184,7 @@ class DualSolver:
     def epoch(self) -> None:
         """Take a step for every row, in random order."""
         order = self._generator.permutation(len(self._dual))
-        descend(self.problem.rows, self._squares, self._costs, order, self._weights, self._bias, self._dual)
+        descend(self.problem.rows, self.problem.squares, self._costs, order, self._weights, self._bias, self._dual)
         self._n_epochs += 1
         if self._n_epochs > self._n_not_averaged:
             self._n_summed += 1
@@ -312,24 +327,31 @@ def solve_dual(
     """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are for further training."""
     model = LinearModel.zeros(spec, n_classes, float(importance_init == "ones"))
     known, divisor, enough = KnownColumns(spec, model.known), None, 0.0
+    located = Located.of(model, rows)
     if model.importance is not None and importance_init == "idf":
-        table_rows, weights = idf_of_rows(spec, rows.indices, len(rows))
+        table_rows, counts = np.unique(located.rows, return_counts=True)
+        weights = smoothed_idf(counts, len(rows))
         divisor = mean_idf(weights)
         model.importance[table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
         enough = enough_evidence(known, rows, divisor, len(rows))
-    problem = LinearProblem.of(model, rows)
+    problem = LinearProblem.of(model, rows, located)
     minimum = minimize(problem, seed, interrupt)
     # Each class is a column of the pool, below an identity matrix.
     model.weight[:, :n_classes] = np.eye(n_classes, dtype=np.float32)
     model.bias[:] = minimum.bias
     model.pool[problem.slots, :n_classes] = minimum.weights
     enough = evidence_of_training(known, rows, divisor, enough)
-    optimizer = curvature_state(model, problem, rows, learning_rate, rows_per_step)
+    optimizer = curvature_state(model, problem, rows, located, learning_rate, rows_per_step)
     return DualSolution(model, optimizer, minimum, divisor, enough)
 
 
 def curvature_state(
-    model: LinearModel, problem: LinearProblem, rows: SparseRows, learning_rate: float, rows_per_step: int
+    model: LinearModel,
+    problem: LinearProblem,
+    rows: SparseRows,
+    located: Located,
+    learning_rate: float,
+    rows_per_step: int,
 ) -> OptimizerState:
     """Return a state of AdaGrad with steps inversely proportional to the curvature of the loss.
 
@@ -345,15 +367,12 @@ def curvature_state(
 
     sums = {"bag.pool": lazy_table((len(model.pool),))}
     sums["bag.pool"][problem.slots] = accumulated(np.bincount(columns, squares, len(problem.slots)))
-    located, slots = _locate(model, rows)
     if model.importance is not None:
-        distinct, inverse = np.unique(located, return_inverse=True)
+        distinct, inverse = np.unique(located.rows, return_inverse=True)
         sums["bag.importance"] = lazy_table((len(model.importance),))
         sums["bag.importance"][distinct] = accumulated(np.bincount(inverse, squares))
-    offsets = rows.indptr.astype(np.int64)
-    counts = rows.data.astype(np.float32, copy=False)
-    bags = embed_bags(located, slots, offsets, counts, model.pool, model.importance, model.spec.layout)
-    by_column = (np.square(bags.documents) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
+    vectors = document_vectors(model, rows)
+    by_column = (np.square(vectors) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
     sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()
     sums["head.0.bias"] = accumulated(np.full(len(model.bias), costs.sum(dtype=np.float64)))
     parameters = {name: {"sum": array} for name, array in sums.items()}
@@ -384,7 +403,8 @@ def fit_dual(
         interrupt=current_interrupt(),
     )
     model, left_out = solution.model, solution.minimum.left_out
-    if not score_rows(model, rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))[2]:
+    first = rows if len(rows) <= _ROWS_TO_CHECK else rows.select(np.arange(_ROWS_TO_CHECK))
+    if not score_rows(model, first)[2]:
         raise ValueError(DIVERGENCE)
     if calibrate and left_out is not None:
         some = rows.select(left_out.rows)
@@ -392,8 +412,3 @@ def fit_dual(
     else:
         update_temperature(loss, lambda some: score_rows(model, some)[0], rows, n_classes)
     return LinearFit(architecture, model, loss, rows_per_step, solution.optimizer), solution
-
-
-def _locate(model: LinearModel, rows: SparseRows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    ids = rows.indices.astype(np.int64, copy=False)
-    return locate_ids(ids, model.constants, len(model.known), len(model.pool), model.spec.layout.variant)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sklearn_hashnlp.kernels._rows import gather_rows
+from sklearn_hashnlp.kernels._rows import select_rows
 from sklearn_hashnlp.training._rows import Rows
 
 LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
@@ -59,7 +59,8 @@ class SparseRows(Rows):
         self, matrix: Any, targets: NDArray[Any] | None = None, row_weights: NDArray[np.float32] | None = None
     ) -> None:
         self.indices: NDArray[Any] = matrix.indices
-        self.indptr: NDArray[Any] = matrix.indptr
+        # Of one dtype, whatever scipy chose: the kernels that read it are compiled once.
+        self.indptr: NDArray[np.int64] = matrix.indptr.astype(np.int64)
         self.data: NDArray[Any] = matrix.data
         super().__init__(matrix.shape[0], targets, row_weights)
 
@@ -74,9 +75,7 @@ class SparseRows(Rows):
     def select(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the rows."""
         part = type(self).__new__(type(self))
-        part.indices, part.data, part.indptr = gather_rows(
-            self.indices, self.data, self.indptr, rows, index_dtype=self.indices.dtype
-        )
+        part.indices, part.data, part.indptr = select_rows(self.indices, self.data, self.indptr, rows)
         part.targets = self.targets[rows]
         part.row_weights = None if self.row_weights is None else self.row_weights[rows]
         return part

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner, of_arrays
 from sklearn_hashnlp.kernels._hashes import fmix32
 from sklearn_hashnlp.kernels._intrinsics import in_huge_pages, prefetch_row
 
@@ -36,6 +36,31 @@ def row_of(key: Number, mixed: Number, a: Number, b: Number, n_rows: Number) -> 
     if a == 0 and b == 0:
         return np.int32(key)
     return slot_of(mixed, a, b, n_rows)
+
+
+_mix_of_arrays, _slot_of_arrays = of_arrays(fmix32), of_arrays(slot_of)
+
+
+def locate_columns(
+    columns: NDArray[Any],  # (n_values,): below 2**32
+    constants: NDArray[np.uint64],  # (2, 3): of one hash function
+    n_rows: int,
+    n_slots: int,
+    variant: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:  # (n_values,), (n_values,)
+    """Hash columns to rows of the importance table and of the pool, as :func:`locate_ids`; nothing is compiled."""
+    rows, slots = np.empty(len(columns), dtype=np.int32), np.empty(len(columns), dtype=np.int32)
+    (a, b, _), (c, d, _) = constants[:2]
+    is_hashed = bool(a or b)
+    for start in range(0, len(columns), _BLOCK):  # their words stay in the first caches
+        block = slice(start, start + _BLOCK)
+        mixed = _mix_of_arrays(columns[block].astype(np.uint32))
+        rows[block] = _slot_of_arrays(mixed.astype(np.uint64), a, b, np.uint64(n_rows)) if is_hashed else columns[block]
+        if variant == PAPER:
+            mixed = _mix_of_arrays(rows[block].astype(np.uint32))
+        if variant != STANDARD:
+            slots[block] = _slot_of_arrays(mixed.astype(np.uint64), c, d, np.uint64(n_slots))
+    return rows, rows if variant == STANDARD else slots
 
 
 @compiled

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._intrinsics import prefetch_row
@@ -23,37 +24,33 @@ class LinearRows(NamedTuple):
     labels: NDArray[np.int64]  # (n_rows,): the output that a row is positive for, if any
 
 
-@compiled
 def normalize_rows(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
     """Divide the values of each row by their Euclidean norm, in place."""
-    for row in range(len(offsets) - 1):
-        total = 0.0
-        for at in range(offsets[row], offsets[row + 1]):
-            total += np.float64(values[at]) * np.float64(values[at])
-        norm = np.sqrt(total)
-        if norm > 0:
-            for at in range(offsets[row], offsets[row + 1]):
-                values[at] = np.float32(values[at] / norm)
+    lengths = np.diff(offsets)
+    squares = np.square(values, dtype=np.float64)
+    norms = np.sqrt(np.bincount(np.repeat(np.arange(len(lengths)), lengths), squares, len(lengths)))
+    norms[~(norms > 0)] = 1
+    values /= np.repeat(norms, lengths)
 
 
-@compiled
 def squared_norms(rows: LinearRows, n_columns: int) -> NDArray[np.float32]:  # (n_rows,)
     """Return the squared Euclidean norms of rows and a bias of 1; values of one column in one row are summed first."""
     offsets, columns, values, labels = rows
-    sums, squares = np.zeros(n_columns, dtype=np.float32), np.empty(len(labels), dtype=np.float32)
-    for row in range(len(squares)):
-        for at in range(offsets[row], offsets[row + 1]):
-            sums[columns[at]] += values[at]
-        square = np.float32(1)
-        for at in range(offsets[row], offsets[row + 1]):
-            square += values[at] * sums[columns[at]]
-        for at in range(offsets[row], offsets[row + 1]):
-            sums[columns[at]] = 0
-        squares[row] = square
+    # Values sorted by column, then by row: those of one column in one row are neighbors, in their order.
+    by_column = csr_array((np.arange(len(values)), columns, offsets), shape=(len(labels), n_columns)).tocsc()
+    order, row_of = by_column.data, by_column.indices
+    is_first = np.ones(len(values), dtype=np.bool_)
+    is_first[1:] = (np.diff(row_of) != 0) | (np.diff(columns[order]) != 0)
+    cell_of = np.cumsum(is_first) - 1
+    sums = np.zeros(np.count_nonzero(is_first), dtype=np.float32)
+    np.add.at(sums, cell_of, values[order])
+    products = np.empty_like(values)
+    products[order] = values[order] * sums[cell_of]
+    squares = np.ones(len(labels), dtype=np.float32)
+    np.add.at(squares, np.repeat(np.arange(len(labels)), np.diff(offsets)), products)
     return squares
 
 
-@compiled
 def descend(
     rows: LinearRows,
     squares: NDArray[np.float32],  # (n_rows,): of squared_norms
@@ -64,35 +61,56 @@ def descend(
     dual: NDArray[np.float32],  # (n_rows, n_outputs): updated in place
 ) -> None:
     """Take one step for each row and output."""
+    _descend(rows, squares, costs, order, weights, bias, dual, np.empty_like(bias), np.empty_like(bias))
+
+
+@compiled
+def _descend(
+    rows: LinearRows,
+    squares: NDArray[np.float32],
+    costs: NDArray[np.float32],
+    order: NDArray[np.int64],
+    weights: NDArray[np.float32],
+    bias: NDArray[np.float32],
+    dual: NDArray[np.float32],
+    scores: NDArray[np.float32],  # (n_outputs,): of a row; memory, as steps
+    steps: NDArray[np.float32],
+) -> None:
     # Of each output it minimizes sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2) (Hsieh et al. 2008).
+    # Expressions of arrays, and memory that is allocated here, would take longer to compile.
     offsets, columns, values, labels = rows
-    n_outputs = len(bias)
+    n_outputs = _INDEX(len(bias))
     zero, one = np.float32(0), np.float32(1)
-    scores, steps = np.empty(n_outputs, np.float32), np.empty(n_outputs, np.float32)
-    last = len(columns) - 1
-    for row in order:
-        scores[:] = bias
-        for at in range(offsets[row], offsets[row + 1]):
-            prefetch_row(weights, _INDEX(columns[min(at + _AHEAD, last)]))
+    last = _INDEX(len(columns) - 1)
+    for i in range(_INDEX(len(order))):
+        row = _INDEX(order[i])
+        start, stop = _INDEX(offsets[row]), _INDEX(offsets[row + _INDEX(1)])
+        for output in range(n_outputs):
+            scores[output] = bias[output]
+        for at in range(start, stop):
+            ahead = at + _INDEX(_AHEAD)
+            prefetch_row(weights, _INDEX(columns[ahead if ahead < last else last]))
             value, column = values[at], _INDEX(columns[at])
             for output in range(n_outputs):
-                scores[output] += value * weights[column, _INDEX(output)]
+                scores[output] += value * weights[column, output]
         diagonal = one / (costs[row] + costs[row])
         changed = False
         for output in range(n_outputs):
-            sign = one if labels[row] == output else -one
+            sign = one if labels[row] == np.int64(output) else -one
             margin = sign * scores[output]
             before = dual[row, output]
-            after = max(zero, before - (margin - one + before * diagonal) / (squares[row] + diagonal))
+            after = before - (margin - one + before * diagonal) / (squares[row] + diagonal)
+            after = after if after > zero else zero
             dual[row, output] = after
             steps[output] = sign * (after - before)
             changed |= after != before
         if changed:
-            bias += steps
-            for at in range(offsets[row], offsets[row + 1]):
+            for output in range(n_outputs):
+                bias[output] += steps[output]
+            for at in range(start, stop):
                 value, column = values[at], _INDEX(columns[at])
                 for output in range(n_outputs):
-                    weights[column, _INDEX(output)] += value * steps[output]
+                    weights[column, output] += value * steps[output]
 
 
 def naive_bayes_log_odds(
@@ -104,9 +122,7 @@ def naive_bayes_log_odds(
 ) -> NDArray[np.float32]:  # (n_columns, n_outputs)
     """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes)."""
     # They are zero for a column with a negative value, which is no count.
-    own = np.zeros((n_columns, n_outputs), dtype=np.float32)
-    total = np.zeros(n_columns, dtype=np.float32)
-    _sum_by_label(rows, costs, own, total)
+    own, total = _sum_by_label(rows, costs, n_columns, n_outputs)
     is_count = np.isfinite(total)
     own[~is_count], total[~is_count] = 0, 0
     n_smoothed = smoothing * n_columns
@@ -117,17 +133,19 @@ def naive_bayes_log_odds(
     return own
 
 
-@compiled
 def _sum_by_label(
-    rows: LinearRows, costs: NDArray[np.float32], own: NDArray[np.float32], total: NDArray[np.float32]
-) -> None:
+    rows: LinearRows, costs: NDArray[np.float32], n_columns: int, n_outputs: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:  # (n_columns, n_outputs), (n_columns,)
+    """Return the sums of each column over the rows of an output, and over all rows: infinite with a negative value."""
     offsets, columns, values, labels = rows
-    for row in range(len(labels)):
-        for at in range(offsets[row], offsets[row + 1]):
-            value = values[at] * costs[row]
-            total[columns[at]] += value if value >= 0 else np.float32(-np.inf)
-            if labels[row] >= 0:
-                own[columns[at], labels[row]] += value
+    own, total = np.zeros(n_columns * n_outputs, dtype=np.float32), np.zeros(n_columns, dtype=np.float32)
+    lengths = np.diff(offsets)
+    values = values * np.repeat(costs, lengths)
+    np.add.at(total, columns, np.where(values >= 0, values, np.float32(-np.inf)))
+    output_of = np.repeat(labels, lengths)
+    is_own = output_of >= 0
+    np.add.at(own, (columns * np.int64(n_outputs) + output_of)[is_own], values[is_own])
+    return own.reshape(n_columns, n_outputs), total
 
 
 @compiled

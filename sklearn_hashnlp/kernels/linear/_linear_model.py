@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inner
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
 from sklearn_hashnlp.kernels._intrinsics import prefetch_row
 from sklearn_hashnlp.kernels.embeddings._bags import L2_BAG_NORM, NO_BAG_NORM, BagLayout
 from sklearn_hashnlp.kernels.embeddings._hash_ids import PAPER, STANDARD, mix_id, row_of, slot_of
@@ -61,6 +61,7 @@ class LinearModel(NamedTuple):
 
 _INDEX = np.uint64  # a signed index costs a test for negative ones
 _AHEAD = 32  # values between the prefetch of a row and its use
+_LARGEST = np.float64(np.finfo(np.float32).max)
 _BLOCK_VALUES = 4096  # of the documents that are computed together: their values stay in the first caches
 
 
@@ -79,95 +80,103 @@ class _Values(NamedTuple):
     """The values of the documents: a CSR matrix."""
 
     indices: NDArray[Any]  # (n_values,)
-    indptr: NDArray[Any]  # (n_documents + 1,)
+    indptr: NDArray[np.int64]  # (n_documents + 1,)
     counts: NDArray[np.float32]  # (n_values,)
 
 
 class _Bags(NamedTuple):
-    """The concatenated bags of a block of documents."""
+    """Memory for the concatenated bags of a block of documents, and for one document."""
 
-    slots: NDArray[np.int32]  # (capacity, k): rows of the pool
-    weights: NDArray[np.float32]  # (capacity, k)
+    # A kernel that allocates it takes longer to compile.
+    rows: NDArray[np.int32]  # (capacity,): of the importance table
+    keys: NDArray[np.uint32]  # (capacity,)
+    slots: NDArray[np.int32]  # (capacity * k,): rows of the pool
+    weights: NDArray[np.float32]  # (capacity * k,)
     ends: NDArray[np.int64]  # (n_documents,): end of each bag
+    vector: NDArray[np.float32]  # (output_dim,)
+    scores: NDArray[np.float64]  # (n_classes,)
+
+    @classmethod
+    def empty(cls, model: BagScorer, indptr: NDArray[np.int64], n_hashes: int) -> Self:
+        """Allocate memory for blocks of all documents, or of ``_BLOCK_VALUES`` if they have more."""
+        capacity = int(indptr[-1] - indptr[0])
+        if capacity > _BLOCK_VALUES:
+            capacity = max(_BLOCK_VALUES, int(np.diff(indptr).max()))  # of the longest document
+        return cls(
+            rows=np.empty(capacity, dtype=np.int32),
+            keys=np.empty(capacity, dtype=np.uint32),
+            slots=np.empty(capacity * n_hashes, dtype=np.int32),
+            weights=np.empty(capacity * n_hashes, dtype=np.float32),
+            ends=np.empty(min(len(indptr) - 1, capacity + 1), dtype=np.int64),
+            vector=np.empty(len(model.weight), dtype=np.float32),
+            scores=np.empty(len(model.bias), dtype=np.float64),
+        )
 
 
 def score_bags(
     model: BagScorer,
     indices: NDArray[Any],  # (n_values,): columns of all documents, below 2**32
-    indptr: NDArray[Any],  # (n_documents + 1,)
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
     counts: NDArray[np.float32],  # (n_values,)
     documents: slice,
     scores: NDArray[np.float64],  # (n_documents, n_classes), or (0, n_classes) if they are not needed
     labels: NDArray[np.int64],  # (n_documents,)
 ) -> bool:
     """Write scores and the index of the largest one of each of some documents; return whether all are finite."""
+    n_hashes = 1 if model.importance is None else len(model.constants) - 1
+    bags = _Bags.empty(model, indptr[documents.start : documents.stop + 1], n_hashes)
     if model.importance is None:
         model = model._replace(importance=model.pool)
-    return _score(documents.start, documents.stop, indices, indptr, counts, model, scores, labels)
+    values = _Values(indices, indptr, counts)
+    return _score(documents.start, documents.stop, n_hashes, values, model, bags, scores, labels)
 
 
+# Its parts, called once each, are inlined: as functions of their own they would be compiled twice.
 @compiled
 def _score(
     first: Number,
     last: Number,
-    indices: NDArray[Any],
-    indptr: NDArray[Any],
-    counts: NDArray[np.float32],
+    n_hashes: Number,
+    values: _Values,
     model: BagScorer,
+    bags: _Bags,
     scores: NDArray[np.float64],
     labels: NDArray[np.int64],
 ) -> bool:
-    pool, constants, layout, weight, bias = model.pool, model.constants, model.layout, model.weight, model.bias
-    variant, concat, append_weight, norm = layout
-    values = _Values(indices, indptr, counts)
-    append_weight = append_weight and variant != STANDARD
-    n_hashes = 1 if variant == STANDARD else len(constants) - 1
-    longest = 0
-    for document in range(first, last):
-        longest = max(longest, indptr[document + 1] - indptr[document])
-    capacity = max(longest, min(_BLOCK_VALUES, indptr[last] - indptr[first]))
-    slots = np.empty((capacity, n_hashes), dtype=np.int32)
-    weights = np.empty((capacity, n_hashes), dtype=np.float32)
-    ends = np.empty(min(last - first, capacity + 1), dtype=np.int64)
-    bags = _Bags(slots, weights, ends)
-    flat_slots, flat_weights = slots.reshape(slots.size), weights.reshape(weights.size)
-    vector = np.empty(weight.shape[0], dtype=np.float32)
-    row_scores = np.empty(len(bias), dtype=np.float64)
-    finite = True
-    while first < last:
-        stop = first + 1
-        while stop < last and stop - first < len(ends) and indptr[stop + 1] - indptr[first] <= capacity:
-            stop += 1
-        if variant == STANDARD:
-            _find_standard(first, stop, values, model, bags)
-        else:
-            _find_weighted(first, stop, values, model, bags)
+    indptr, ends, row_scores, one = values.indptr, bags.ends, bags.scores, _INDEX(1)
+    capacity, finite = len(bags.rows), True
+    begin, last_document = _INDEX(first), _INDEX(last)
+    while begin < last_document:
+        stop = begin + one
+        limit = indptr[begin] + capacity
+        while stop < last_document and stop - begin < _INDEX(len(ends)) and indptr[stop + one] <= limit:
+            stop += one
+        _find(begin, stop, n_hashes, values, model, bags)
         start = 0
-        for document in range(first, stop):
-            end = ends[document - first]
-            _embed(start, end, flat_slots, flat_weights, pool, n_hashes, concat, append_weight, norm, vector)
-            best, is_finite = _apply_layer(vector, weight, bias, row_scores)
+        for document in range(begin, stop):
+            end = ends[document - begin]
+            _embed(start, end, n_hashes, model, bags)
+            best, is_finite = _apply_layer(bags.vector, model.weight, model.bias, row_scores)
             labels[document] = best
             finite &= is_finite
             if len(scores) > 0:
-                scores[document] = row_scores
+                for label in range(_INDEX(len(row_scores))):  # an assignment of arrays takes longer to compile
+                    scores[document, label] = row_scores[label]
             start = end
-        first = stop
+        begin = stop
     return finite
 
 
-@inner
-def _find_weighted(first: Number, stop: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
-    """Compute the weights and pool rows of values with a nonzero weight."""
-    indices, indptr, counts = values
-    slots, weights, ends = bags
+@inlined
+def _find(first: Number, stop: Number, n_hashes: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
+    """Compute the weights and pool rows of values with a nonzero weight; of all values for ``STANDARD``."""
+    indices, indptr, counts = values.indices, values.indptr, values.counts
+    rows, keys, slots, weights, ends = bags.rows, bags.keys, bags.slots, bags.weights, bags.ends
     importance: Any = model.importance
-    constants, variant, n_slots = model.constants, model.layout.variant, len(model.pool)
-    n_hashes = weights.shape[1]
-    begin, n_values = _INDEX(indptr[first]), _INDEX(indptr[stop] - indptr[first])
-    n_rows = np.uint64(len(importance))
-    rows = np.empty(n_values, dtype=np.int32)
-    keys = np.empty(n_values, dtype=np.uint32)
+    constants, variant = model.constants, model.layout.variant
+    one, width, begin = _INDEX(1), _INDEX(n_hashes), _INDEX(indptr[first])
+    n_values = _INDEX(indptr[stop]) - begin
+    n_rows = _INDEX(len(importance))
     a, b = constants[0, 0], constants[0, 1]
     for j in range(n_values):
         key = indices[begin + j]
@@ -175,130 +184,125 @@ def _find_weighted(first: Number, stop: Number, values: _Values, model: BagScore
         row = row_of(key, mixed, a, b, n_rows)
         rows[j] = row
         keys[j] = np.uint32(mix_id(row) if variant == PAPER else mixed)
+    if variant == STANDARD:
+        for j in range(n_values):
+            slots[j] = rows[j]
+            weights[j] = counts[begin + j]
+        for document in range(first, stop):
+            ends[document - first] = _INDEX(indptr[document + one]) - begin
+    else:
+        _weight(first, stop, width, values, model, bags)
+
+
+@inlined
+def _weight(first: Number, stop: Number, width: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
+    """Compute the weights of hashed values, and the pool rows of those that are not zero."""
+    indptr, counts, constants = values.indptr, values.counts, model.constants
+    rows, keys, slots, weights = bags.rows, bags.keys, bags.slots, bags.weights
+    importance: Any = model.importance
+    n_slots, one, begin = _INDEX(len(model.pool)), _INDEX(1), _INDEX(indptr[first])
+    last = _INDEX(indptr[stop]) - begin - one
     kept: Number = _INDEX(0)
-    last = n_values - _INDEX(1)
     for document in range(first, stop):
-        for at in range(_INDEX(indptr[document]), _INDEX(indptr[document + 1])):
+        for at in range(_INDEX(indptr[document]), _INDEX(indptr[document + one])):
             value_index: Number = at - begin
-            prefetch_row(importance, _INDEX(rows[min(value_index + _INDEX(_AHEAD), last)]))
+            ahead = value_index + _INDEX(_AHEAD)
+            prefetch_row(importance, rows[ahead if ahead < last else last])
             row = _INDEX(rows[value_index])
             # Without a branch, which could not be predicted: entries of zero weight are overwritten.
             keys[kept] = keys[value_index]
-            if n_hashes == 1:
-                value = counts[at] * importance[row, _INDEX(0)]
-                weights[kept, _INDEX(0)] = value
-                kept += _INDEX(value != 0)
-                continue
             is_used: Number = False
-            for i in range(n_hashes):
-                value = counts[at] * importance[row, _INDEX(i)]
-                weights[kept, _INDEX(i)] = value
+            for i in range(width):
+                value = counts[at] * importance[row, i]
+                weights[kept * width + i] = value
                 is_used |= value != 0
             kept += _INDEX(is_used)
-        ends[document - first] = kept
-    for i in range(n_hashes):
-        a, b = constants[i + 1, 0], constants[i + 1, 1]
+        bags.ends[document - first] = kept
+    for i in range(width):
+        a, b = constants[i + one, 0], constants[i + one, 1]
         for j in range(kept):
-            slots[j, _INDEX(i)] = slot_of(np.uint64(keys[j]), a, b, np.uint64(n_slots))
+            slots[j * width + i] = slot_of(np.uint64(keys[j]), a, b, n_slots)
 
 
-@inner
-def _find_standard(first: Number, stop: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
-    """Compute the rows of the only table; the weights are the counts."""
-    indices, indptr, counts = values
-    slots, weights, ends = bags
-    begin, a, b, n_rows = indptr[first], model.constants[0, 0], model.constants[0, 1], np.uint64(len(model.pool))
-    for at in range(begin, indptr[stop]):
-        key = indices[at]
-        slots[at - begin, 0] = row_of(key, mix_id(key), a, b, n_rows)
-        weights[at - begin, 0] = counts[at]
-    for document in range(first, stop):
-        ends[document - first] = indptr[document + 1] - begin
-
-
-@compiled
-def _embed(
-    start: Number,
-    stop: Number,
-    slots: NDArray[np.int32],  # flattened, as are the weights
-    weights: NDArray[np.float32],
-    pool: NDArray[np.float32],
-    n_hashes: Number,
-    concat: bool,
-    append_weight: bool,
-    norm: Number,
-    vector: NDArray[np.float32],
-) -> None:
+@inlined
+def _embed(start: Number, stop: Number, n_hashes: Number, model: BagScorer, bags: _Bags) -> None:
     """Compute the vector of a document, with the sums of the forward pass in training, in the same order."""
-    width = pool.shape[1]
-    whole = width - width % 4
+    pool, slots, weights, vector = model.pool, bags.slots, bags.weights, bags.vector
+    concat, norm = model.layout.concat, model.layout.norm
+    append_weight = model.layout.append_weight and model.layout.variant != STANDARD
+    one_column, k, width, length = _INDEX(1), _INDEX(n_hashes), _INDEX(pool.shape[1]), _INDEX(len(vector))
+    whole = width - width % _INDEX(4)
     zero, one = np.float32(0), np.float32(1)
-    step = n_hashes if concat else 1
-    start, stop = start * n_hashes, stop * n_hashes
+    step, last = k if concat else one_column, _INDEX(len(slots) - 1)
+    begin, end = _INDEX(start) * k, _INDEX(stop) * k
     total = sum_0 = sum_1 = sum_2 = sum_3 = zero
     # Together with the norm: the sums do not wait for each other.
-    first_columns = 4 if n_hashes == 1 and whole > 0 else 0
-    for i in range(n_hashes):
+    has_first_columns = n_hashes == 1 and whole > 0
+    for i in range(k):
         appended = zero
-        for at in range(start + i, stop, n_hashes):
-            prefetch_row(pool, _INDEX(slots[_INDEX(min(at + _AHEAD, len(slots) - 1))]))
-            weight = weights[_INDEX(at)]
+        for at in range(begin + i, end, k):
+            ahead = at + _INDEX(_AHEAD)
+            prefetch_row(pool, slots[ahead if ahead < last else last])
+            weight = weights[at]
             appended += weight
             total += weight * weight if norm == L2_BAG_NORM else abs(weight)
-            if first_columns:
-                slot = _INDEX(slots[_INDEX(at)])
-                sum_0 += weight * pool[slot, _INDEX(0)]
-                sum_1 += weight * pool[slot, _INDEX(1)]
-                sum_2 += weight * pool[slot, _INDEX(2)]
-                sum_3 += weight * pool[slot, _INDEX(3)]
+            if has_first_columns:
+                slot = _INDEX(slots[at])
+                sum_0 += weight * pool[slot, 0]
+                sum_1 += weight * pool[slot, 1]
+                sum_2 += weight * pool[slot, 2]
+                sum_3 += weight * pool[slot, 3]
         if append_weight:
-            vector[len(vector) - n_hashes + i] = appended
+            vector[length - k + i] = appended
     total *= np.float32(1 / n_hashes)
     if norm == L2_BAG_NORM:
         total = np.sqrt(total)
     if norm == NO_BAG_NORM or total == zero:
         total = one
-    for column in range(len(vector) - n_hashes * append_weight, len(vector)):
-        vector[column] /= total
-    if first_columns:
+    if append_weight:
+        for column in range(length - k, length):
+            vector[column] /= total
+    if has_first_columns:
         vector[0], vector[1], vector[2], vector[3] = sum_0 / total, sum_1 / total, sum_2 / total, sum_3 / total
     for i in range(step):
-        for column in range(first_columns, whole, 4):  # four at a time are one instruction
-            sum_0 = sum_1 = sum_2 = sum_3 = zero
-            for at in range(start + i, stop, step):
-                weight, slot = weights[_INDEX(at)], _INDEX(slots[_INDEX(at)])
-                sum_0 += weight * pool[slot, _INDEX(column)]
-                sum_1 += weight * pool[slot, _INDEX(column + 1)]
-                sum_2 += weight * pool[slot, _INDEX(column + 2)]
-                sum_3 += weight * pool[slot, _INDEX(column + 3)]
-            at = i * width + column
-            vector[at], vector[at + 1] = sum_0 / total, sum_1 / total
-            vector[at + 2], vector[at + 3] = sum_2 / total, sum_3 / total
+        first = i * width
+        for column in range(_INDEX(4) if has_first_columns else _INDEX(0), whole, _INDEX(4)):
+            sum_0 = sum_1 = sum_2 = sum_3 = zero  # four at a time are one instruction
+            for at in range(begin + i, end, step):
+                weight, slot = weights[at], _INDEX(slots[at])
+                sum_0 += weight * pool[slot, column]
+                sum_1 += weight * pool[slot, column + one_column]
+                sum_2 += weight * pool[slot, column + _INDEX(2)]
+                sum_3 += weight * pool[slot, column + _INDEX(3)]
+            vector[first + column] = sum_0 / total
+            vector[first + column + one_column] = sum_1 / total
+            vector[first + column + _INDEX(2)] = sum_2 / total
+            vector[first + column + _INDEX(3)] = sum_3 / total
         for column in range(whole, width):
             sum_0 = zero
-            for at in range(start + i, stop, step):
-                sum_0 += weights[_INDEX(at)] * pool[_INDEX(slots[_INDEX(at)]), _INDEX(column)]
-            vector[i * width + column] = sum_0 / total
+            for at in range(begin + i, end, step):
+                sum_0 += weights[at] * pool[_INDEX(slots[at]), column]
+            vector[first + column] = sum_0 / total
 
 
-@inner
+@inlined
 def _apply_layer(
     vector: NDArray[np.float32], weight: NDArray[np.float64], bias: NDArray[np.float64], scores: NDArray[np.float64]
 ) -> tuple[Number, bool]:
     """Compute the scores of a document, rounded to float32; return the first largest, and whether all are finite."""
-    n_classes = len(bias)
+    n_classes = _INDEX(len(bias))
     for label in range(n_classes):
         scores[label] = bias[label]
-    for column in range(len(vector)):  # the loop over classes is vectorized, so no sum is split up
+    for column in range(_INDEX(len(vector))):  # the loop over classes is vectorized, so no sum is split up
         value = np.float64(vector[column])
         for label in range(n_classes):
             scores[label] += value * weight[column, label]
-    best = 0
+    best: Number = _INDEX(0)
     finite: Number = True
     for label in range(n_classes):
         score = np.float64(np.float32(scores[label]))
         scores[label] = score
-        finite &= abs(score) <= np.finfo(np.float32).max
+        finite &= abs(score) <= _LARGEST
         best = label if score > scores[best] else best
     return best, finite
 

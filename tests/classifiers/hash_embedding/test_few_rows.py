@@ -14,7 +14,13 @@ from skorch.callbacks import Callback, PrintLog, ProgressBar
 from sklearn_hashnlp import HashEmbeddingClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding import _automatic, _few_rows
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import (
+    LinearProblem,
+    Located,
+    Settings,
+    choose_settings,
+    n_dual_epochs,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
 from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit
@@ -119,7 +125,8 @@ def test_the_objective_equals_plain_formulas(n_classes, capsys):
     model = classifier(verbose=1).fit(X, y)
     assert capsys.readouterr().out.startswith("Dual coordinate descent: objective ")
     assert [set(entry) for entry in model.history_] == [{"epoch", "objective", "duality_gap", "dur"}]
-    problem = LinearProblem.of(model._linear_model(), SparseDataset(X, y))
+    linear, rows = model._linear_model(), SparseDataset(X, y)
+    problem = LinearProblem.of(linear, rows, Located.of(linear, rows))
     gaps = []
     for n_epochs in (1, 5, 50):
         solver = _few_rows.DualSolver(problem, 3.0, 0, n_epochs)
