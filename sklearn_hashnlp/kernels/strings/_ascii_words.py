@@ -17,6 +17,7 @@ _WINDOW = 4096  # characters, a multiple of 64
 _WORD_BITS = 64
 _N_UNCONDITIONAL = 12  # typical maximum of words that start in 64 characters
 _SPACE_BYTE = 32
+_BEYOND = np.iinfo(np.int64).max
 
 
 @inner
@@ -43,7 +44,7 @@ def find_ascii_words(
         for at in range(0, size, _WORD_BITS):
             n_starts = _list_ones(_pack_bits(is_first, at), begin + at, starts, n_starts)
             n_stops = _list_ones(_pack_bits(is_last, at), begin + at + 1, stops, n_stops)
-    starts[n_starts] = np.iinfo(np.int64).max
+    starts[n_starts] = _BEYOND
     return lower, starts, stops
 
 

@@ -13,6 +13,7 @@ from sklearn_hashnlp.kernels.strings._unicode import OTHER, SPACE, WORD, utf8_co
 SPACE_BYTE = 32  # written after each word, and for each run of whitespace between characters
 
 _BLOCK = 8  # boundaries that are written at once
+_MARK, _CAPITAL = ord("!"), ord("A")  # characters by which tables are told apart
 
 
 @compiled
@@ -30,7 +31,7 @@ def split_words(
     text = np.empty(2 * len(documents) + n_rows + PADDING, dtype=np.uint8)
     boundaries = np.empty(len(documents) + n_rows, dtype=np.int64)
     segments = np.empty(n_rows + 1, dtype=np.int64)
-    lower, starts, stops = find_ascii_words(documents, classes[ord("!")] == OTHER, lowercase, keep_punctuation)
+    lower, starts, stops = find_ascii_words(documents, classes[_MARK] == OTHER, lowercase, keep_punctuation)
     word = np.uint64(0)
     to = np.uint64(0)
     n_boundaries = np.uint64(0)
@@ -174,7 +175,7 @@ def split_word_characters(
     boundaries = np.empty(4 * len(documents) + _BLOCK, dtype=np.int64)
     segments = np.empty(len(documents) + 1, dtype=np.int64)
     rows = np.empty(n_rows + 1, dtype=np.int64)
-    lower, starts, stops = find_ascii_words(documents, classes[ord("!")] == OTHER, mapping[ord("A")] != ord("A"), True)
+    lower, starts, stops = find_ascii_words(documents, classes[_MARK] == OTHER, mapping[_CAPITAL] != _CAPITAL, True)
     one = np.uint64(1)
     word = np.uint64(0)
     to = np.uint64(0)
