@@ -105,7 +105,7 @@ coverage: $(VENV)/release
 dist: $(VENV)/release
 	@$(BIN)/python -m tests.release
 
-# Without a network; a warning is an error. The gallery runs the examples, in some minutes.
+# Without a network; a warning is an error. The gallery runs the examples, in four minutes of processor time.
 $(VENV)/docs: $(VENV)/installed
 	$(call run,Installing what the documentation needs,$(PIP) --editable ".[docs]")
 	@touch $@

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import runpy
 import subprocess
@@ -60,6 +61,24 @@ def test_an_example_runs_small(path, shown, tmp_path, monkeypatch, capsys):
     assert all(labels) or path.stem == "0010_nearest_sentences"  # t-SNE has no units
     assert ("worst" in capsys.readouterr().out) != (path.stem in WITHOUT_A_WORST)
     assert list(tmp_path.iterdir()) == []
+
+
+def names_in(node):
+    """Return the names and strings in an expression."""
+    parts = list(ast.walk(node))
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return names | {part.value for part in parts if isinstance(part, ast.Constant)}
+
+
+@each_example
+def test_an_example_asserts_no_time(path):
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    timed = {"time", "dur"}  # the module, and the key in the history of a training; then all that is computed from them
+    for node in sorted((node for node in nodes if isinstance(node, ast.stmt)), key=lambda node: node.lineno):
+        if isinstance(node, ast.Assign | ast.AugAssign) and timed & names_in(node.value):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                timed.add((target.value if isinstance(target, ast.Subscript) else target).id)
+        assert not (isinstance(node, ast.Assert) and timed & names_in(node)), ast.unparse(node)
 
 
 @pytest.mark.slow

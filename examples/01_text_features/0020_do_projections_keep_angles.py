@@ -120,3 +120,6 @@ for name in pairs:
     errors = {kind: error(name, kind, 1120) for kind in kinds}
     figures = ", ".join(f"{kind} {value:.1f}" for kind, value in errors.items())
     print(f"{name}: error in degrees: {figures}. The worst: {max(errors, key=errors.get)}")
+    sparse = errors.pop("sparse")
+    assert sparse > 3 * max(errors.values())
+    assert all(1.5 < error(name, kind, 280) / value < 2.7 for kind, value in errors.items())

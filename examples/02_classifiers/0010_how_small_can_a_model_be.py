@@ -9,7 +9,7 @@ models with the same number of parameters:
 - the hashing trick: n-grams share whole vectors;
 - a linear model on hashed n-grams.
 
-Run it with ``python examples/02_classifiers/0010_how_small_can_a_model_be.py``; it takes about a minute.
+Run it with ``python examples/02_classifiers/0010_how_small_can_a_model_be.py``; it takes about 20 seconds.
 """
 
 # %%
@@ -33,7 +33,7 @@ train_texts, test_texts, train_labels, test_labels = train_test_split(
     texts, labels, test_size=0.25, stratify=labels, random_state=0
 )
 n_classes = len(np.unique(labels))
-budgets = [10_000, 100_000] if QUICK else [10_000, 30_000, 100_000, 300_000, 1_000_000]
+budgets = [10_000, 100_000] if QUICK else [10_000, 50_000, 200_000, 1_000_000]
 
 # %%
 # Each model has the same number of parameters. Two thirds of a hash embedding's parameters are the pool of vectors, the
@@ -91,7 +91,13 @@ for index, budget in enumerate(budgets):
     print(f"{budget:,} parameters: the best is {max(scores, key=scores.get)}, the worst {min(scores, key=scores.get)}")
 
 # %%
-# On the docstrings of Python 3.11 the hash embedding is as accurate as the hashing trick with 10,000 parameters, and
-# more accurate with more of them, by one to two points from 100,000 on: two n-grams that share a vector of the pool
-# still have their own importance weights. The worst at every size is the linear model, by 10 points with 10,000
-# parameters and by 2 to 3 points from 100,000 on, against the hash embedding.
+# The number of parameters decides more than the model: on the docstrings of Python 3.11 all three gain 20 points and
+# more from 10,000 to 1,000,000 of them, and are within 3 points of each other at every size. From 50,000 on the worst
+# is the linear model, by 1 to 2 points. The hash embedding is as accurate as the hashing trick, and one point more
+# accurate with 1,000,000 parameters: two n-grams that share a vector of the pool still have their own importance
+# weights.
+if not QUICK:
+    values = np.array(list(accuracies.values()))
+    assert all(values[:, -1] > values[:, 0] + 0.12)
+    assert np.ptp(values, axis=0).max() < 0.06
+    assert np.mean(accuracies["hash embedding"][1:]) > np.mean(accuracies["linear"][1:])

@@ -86,6 +86,7 @@ def by_chance(text, _label):
 
 # %%
 # Delete one word after the other, and count the texts that still have the label that was predicted for the whole text.
+# A first call is not timed, as it may compile functions.
 generator = np.random.default_rng(0)
 orders = {"contributions": by_contribution, "occlusion": by_occlusion, "rarity": by_rarity, "chance": by_chance}
 kept, seconds = {}, {}
@@ -102,6 +103,7 @@ def unchanged(ranked, n_deleted):
 
 
 for name, score in orders.items():
+    rank(score, test[0], predicted[0])
     started = time.process_time()
     ranked = [rank(score, text, label) for text, label in zip(test, predicted, strict=True)]
     seconds[name] = time.process_time() - started
@@ -127,3 +129,9 @@ plt.show()
 # short texts; contributions also show the evidence for and against each label.
 means = {name: np.mean(shares) for name, shares in kept.items()}
 print(f"the best is {min(means, key=means.get)}, the worst {max(means, key=means.get)}")
+if not QUICK:
+    assert max(means["contributions"], means["occlusion"]) < means["rarity"] - 0.1
+    assert max(kept["contributions"][3], kept["occlusion"][3]) < kept["chance"][3] - 0.1
+    assert kept["contributions"][-1] < kept["occlusion"][-1] + 0.02
+    assert abs(kept["rarity"][1] - kept["chance"][1]) < 0.1
+    assert means["chance"] == max(means.values())

@@ -6,8 +6,8 @@ A sentence encoder is trained on the paragraphs of a text, and then finds the se
 they have no words in common. A plot shows the embeddings in two dimensions.
 
 Run it with ``python examples/03_sentences/0010_nearest_sentences.py``: the text is the docstrings of Python's standard
-library, which are on every machine, the encoder is small, and it takes about a minute. Pass your own text, a paragraph
-per line, as first argument, and queries as the others; ``--model FOLDER`` loads a saved encoder::
+library, which are on every machine, the encoder is small, and it takes about 20 seconds. Pass your own text, a
+paragraph per line, as first argument, and queries as the others; ``--model FOLDER`` loads a saved encoder::
 
     python examples/03_sentences/0010_nearest_sentences.py paragraphs.txt "Who won the match?" --model FOLDER
 """

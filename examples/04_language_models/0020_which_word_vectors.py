@@ -110,8 +110,10 @@ measures = {
     f"Analogies, {len(pairs)} pairs: share of right answers": analogy_accuracy,
     f"Neighbors, {len(listed)} words: average precision": neighbor_precision,
 }
+results = []
 for axes, (title, measure) in zip(both, measures.items(), strict=True):
     scores = {name: measure(rows) for name, rows in vectors.items()}
+    results.append(scores)
     axes.bar_label(axes.barh(list(scores), list(scores.values())), fmt="%.2f", padding=3)
     axes.set(title=title, xlabel="score", xlim=(0, 1.1))
     print(f"{title}: the best is {max(scores, key=scores.get)}, the worst {min(scores, key=scores.get)}")
@@ -135,3 +137,9 @@ for word in ("month", "thread", "delete"):
 # the context vectors of the language model the best, with 67 % against 60 % of the co-occurrence counts and 53 % of
 # the input vectors. So take context vectors for the use of words, and characters for their forms, of unknown words,
 # too. None of the learned vectors gets far on a hundred thousand words.
+if not QUICK:
+    analogies, precisions = results
+    assert analogies.pop("characters") > 0.9
+    assert max(analogies.values()) < 0.4
+    assert precisions.pop("characters") < min(precisions.values()) - 0.1
+    assert precisions.pop("context_vectors") > max(precisions.values())

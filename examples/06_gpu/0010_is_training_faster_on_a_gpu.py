@@ -84,3 +84,4 @@ for batch_size in batch_sizes if len(devices) == 2 else []:
     print(f"time, batches of {batch_size}: the worst is {worst}, by a factor of {max(ratio, 1 / ratio):.1f}")
 device, batch_size = min(accuracies, key=accuracies.get)
 print(f"accuracy: the worst is batches of {batch_size} on {device}, {accuracies[device, batch_size]:.3f}")
+assert QUICK or accuracies["cpu", 32] > max(accuracies["cpu", 512], accuracies["cpu", 2048]) + 0.01
