@@ -104,7 +104,6 @@ def _project(
     kind, keys, threshold, pairs = hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, hyperplanes.pairs
     n_hyperplanes = len(hyperplanes.ties)
     chunk = new_chunk(len(table), n_entries, len(firsts), len(firsts) + len(indices) // max_slice)
-    words = np.empty(_TILE, dtype=np.uint32)
     places = np.empty(max_slice, dtype=np.int32)
     n_tiles = (n_hyperplanes + _TILE - 1) // _TILE
     sums = np.empty((n_tiles, _TILE), dtype=np.float64)  # for a row that continues in the next chunk
@@ -118,7 +117,7 @@ def _project(
         for tile in range(n_tiles):
             first = tile * _TILE
             width = min(_TILE, n_hyperplanes - first)
-            fill_table(starts, first, width, kind, threshold, pairs, words, table)
+            fill_table(starts, first, width, kind, threshold, pairs, table)
             _project_counts(table, chunk, first, width, hyperplanes, output)
             if chunk.sizes[SLICES]:
                 _project_slices(table, chunk, indptr, data, sums[tile : tile + 1], first, width, hyperplanes, output)
