@@ -24,7 +24,7 @@ from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFIC
 from sklearn_hashnlp.kernels.projections._project_rows import ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
 
-# Maximum size of the blocks of rows that are projected at a time: a block needs 16 bytes per value in addition to its
+# Maximum size of the blocks of rows that are projected at a time: a block needs up to 16 bytes per value in addition to its
 # results, and equal rows are found within a block.
 _MAX_ROWS, _MAX_VALUES = 2**15, 2**22
 _MAX_VALUE = 1e30  # the sums of larger values may overflow float32
@@ -205,7 +205,8 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
             module = self._torch_module()
 
             def project_on_device(block: slice) -> None:
-                out[block] = module.project_arrays(*_block(rows, block))
+                indptr, indices, data = _block(rows, block)
+                out[block] = module.project_arrays(indptr, indices.astype(np.int64), data)
 
             map_blocks(project_on_device, len(out), 1, max_rows=_block_rows(rows))
         return out
@@ -291,7 +292,7 @@ def _canonical(X: Any) -> Any:
     return X
 
 
-def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64]]:
     """Return rows as arrays for the kernels."""
     if not issparse(X):
         X, rows = csr_matrix(X[rows].astype(np.float64)), slice(0, rows.stop - rows.start)
@@ -299,7 +300,7 @@ def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     values = slice(ends[0], ends[-1])
     return (
         ends.astype(np.int64) - int(ends[0]),
-        np.require(X.indices[values], np.int64, ["C", "W"]),  # writable: else kernels are compiled for both kinds
+        np.require(X.indices[values], None, ["C", "W"]),  # writable: else kernels are compiled for both kinds
         np.require(X.data[values], np.float64, ["C", "W"]),
     )
 

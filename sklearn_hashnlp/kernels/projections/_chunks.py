@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,7 @@ def fill_chunk(
     row: Number,  # the first one
     value: Number,  # the first one; after values of the row in an earlier chunk, if any
     indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
+    indices: NDArray[Any],
     data: NDArray[np.float64],
     firsts: NDArray[np.int64],  # of equal rows; ZEROS is written for rows of zeros
     places: NDArray[np.int32],  # (n_values of a slice,): scratch
@@ -95,19 +95,19 @@ def fill_chunk(
         if size == 0:
             firsts[row] = ZEROS
         elif are_integers and smallest >= 1 and size <= _MAX_BYTE and end - begin <= max_slice:
-            if not _has_room(sizes, end - begin, columns, entries):
+            if not _has_room(sizes, end - begin, end - begin + 1, columns, entries):
                 return row, begin
             entry, n_counts = sizes[ENTRIES], sizes[COUNTS]
             _find_places(indices, begin, end, slots, shift, columns, sizes, entries, entry)
-            for i in range(end - begin):
-                weights[entry + i] = np.uint8(data[begin + i])
+            for i in range(np.uint64(end - begin)):
+                weights[np.uint64(entry) + i] = np.uint8(data[np.uint64(begin) + i])
             counts[n_counts, 0], counts[n_counts, 1] = row, entry
             counts[n_counts, 2] = sizes[ENTRIES] = _make_even(entry, entry + end - begin, entries, weights)
             sizes[COUNTS] += 1
         else:
             for start in range(max(begin, value), end, max_slice):
                 stop = min(start + max_slice, end)
-                if not _has_room(sizes, stop - start, columns, entries):
+                if not _has_room(sizes, stop - start, MAX_PER_VALUE * (stop - start), columns, entries):
                     return row, start
                 _append_slice(row, start, stop, indices, data, are_integers and size <= _MAX_SIZE, places, chunk)
         row += 1
@@ -118,7 +118,7 @@ def fill_chunk(
 def _measure(data: NDArray[np.float64], begin: Number, end: Number) -> tuple[float, float, bool]:
     """Return the sum of some absolute values, the smallest value, and whether all are integers."""
     size, smallest, are_integers = 0.0, np.inf, True
-    for i in range(begin, end):
+    for i in range(np.uint64(begin), np.uint64(end)):
         value = data[i]
         size += abs(value)
         smallest = min(smallest, value)
@@ -128,16 +128,15 @@ def _measure(data: NDArray[np.float64], begin: Number, end: Number) -> tuple[flo
 
 @inner
 def _has_room(
-    sizes: NDArray[np.int64], n_values: Number, columns: NDArray[np.int64], entries: NDArray[np.int32]
+    sizes: NDArray[np.int64], n_columns: Number, n_entries: Number, columns: NDArray[np.int64], entries: NDArray[np.int32]
 ) -> bool:
-    """Check that values can be appended, whatever they are."""
-    has_entries = sizes[ENTRIES] + MAX_PER_VALUE * n_values <= len(entries)
-    return bool(has_entries and sizes[COLUMNS] + n_values <= len(columns))
+    """Check that a number of columns and entries can be appended."""
+    return bool(sizes[ENTRIES] + n_entries <= len(entries) and sizes[COLUMNS] + n_columns <= len(columns))
 
 
 @inner
 def _find_places(
-    indices: NDArray[np.int64],
+    indices: NDArray[Any],
     begin: Number,
     end: Number,
     slots: NDArray[np.int32],
@@ -149,16 +148,19 @@ def _find_places(
 ) -> None:
     """Look up the rows of the table of some columns; a new column gets the next row."""
     n_columns = sizes[COLUMNS]
-    for i in range(end - begin):
-        column = indices[begin + i]
-        slot = np.int64((np.uint64(column) * GAMMA) >> shift)
-        while slots[slot] >= 0 and columns[slots[slot]] != column:
-            slot = (slot + 1) & (len(slots) - 1)
-        if slots[slot] < 0:
-            slots[slot] = n_columns
-            columns[n_columns] = column
+    mask = np.uint64(len(slots) - 1)
+    for i in range(np.uint64(end - begin)):
+        column = indices[np.uint64(begin) + i]
+        slot = (np.uint64(column) * GAMMA) >> shift
+        place = slots[slot]
+        while place >= 0 and columns[np.uint64(place)] != column:
+            slot = (slot + np.uint64(1)) & mask
+            place = slots[slot]
+        if place < 0:
+            place = slots[slot] = np.int32(n_columns)
+            columns[np.uint64(n_columns)] = column
             n_columns += 1
-        places[first + i] = slots[slot]
+        places[np.uint64(first) + i] = place
     sizes[COLUMNS] = n_columns
 
 
@@ -167,7 +169,7 @@ def _append_slice(
     row: Number,
     start: Number,
     stop: Number,
-    indices: NDArray[np.int64],
+    indices: NDArray[Any],
     data: NDArray[np.float64],
     are_integers: bool,
     places: NDArray[np.int32],
