@@ -213,14 +213,14 @@ def _append_digits(
     entries, weights = chunk.entries, chunk.weights
     begin = end = chunk.sizes[ENTRIES]
     size = np.int64(0)
-    for i in range(len(values)):
+    for i in range(np.uint64(len(values))):
         digit = (np.int64(max(sign * values[i], 0.0)) >> shift) & 255
         if digit == 0:
             continue
         if size + digit > MAX_WEIGHT:
             begin = end = _append_segment(begin, end, sign << shift, chunk)
             size = np.int64(0)
-        entries[end], weights[end] = places[i], digit
+        entries[np.uint64(end)], weights[np.uint64(end)] = places[i], digit
         size += digit
         end += 1
     if end > begin:

@@ -276,25 +276,25 @@ def _write(
     output: _Output,
 ) -> None:
     """Write the projections of rows on the hyperplanes from the first one."""
-    end = min(first + width, hyperplanes.n)
     form, bit_rows, sum_rows = output
-    ties, scale = hyperplanes.ties[first:end], hyperplanes.scale
-    if form == _SUMS:
-        for number in range(len(sums)):
-            scaled = sum_rows[rows[number], first:end]
-            for i in range(len(scaled)):
-                scaled[i] = np.float32(np.float64(sums[number, i]) * scale / divisor)
-        return
+    ties, scale = hyperplanes.ties, hyperplanes.scale
+    begin, end = np.uint64(first), np.uint64(min(first + width, hyperplanes.n))
     if form == _PACKED:
-        _write_packed(sums, rows, first, ties, bit_rows)
+        _write_packed(sums, rows, first, ties[first : np.int64(end)], bit_rows)
         return
     for number in range(len(sums)):
-        out = bit_rows[rows[number], first:end]
-        for i in range(len(out)):
-            out[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & ties[i])
+        row = rows[number]
+        if form == _SUMS:
+            for i in range(end - begin):
+                scaled = np.float64(sums[number, i]) * scale
+                sum_rows[row, begin + i] = np.float32(scaled if divisor == 1.0 else scaled / divisor)
+            continue
+        for i in range(end - begin):
+            bit = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & ties[begin + i])
+            bit_rows[row, begin + i] = bit
         if form == _SIGNS:
-            for i in range(len(out)):
-                out[i] = np.uint8(np.uint8(out[i] << np.uint8(1)) - np.uint8(1))  # 255 is -1
+            for i in range(begin, end):
+                bit_rows[row, i] = np.uint8(np.uint8(bit_rows[row, i] << np.uint8(1)) - np.uint8(1))  # 255 is -1
 
 
 @inner
@@ -321,13 +321,12 @@ def _write_packed(
 def _copy_equal(firsts: NDArray[np.int64], out: NDArray[Any], zero: Number) -> None:
     """Write the projections of rows that are equal to others, and of rows of zeros: all bits are 0."""
     for row in range(len(firsts)):
-        first, target = firsts[row], out[row]
+        first = firsts[row]
         if first == ZEROS:
-            target[:] = zero
+            out[row] = zero
         elif first != row:
-            source = out[first]
-            for i in range(len(target)):
-                target[i] = source[i]
+            for i in range(np.uint64(out.shape[1])):
+                out[row, i] = out[first, i]
 
 
 @compiled
