@@ -24,8 +24,8 @@ from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFIC
 from sklearn_hashnlp.kernels.projections._project_rows import ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
 
-# Maximum size of the blocks of rows that are projected at a time: a block needs up to 16 bytes per value in addition to its
-# results, and equal rows are found within a block.
+# Maximum size of the blocks of rows that are projected at a time: a block needs up to 16 bytes per value in addition to
+# its results, and equal rows are found within a block.
 _MAX_ROWS, _MAX_VALUES = 2**15, 2**22
 _MAX_VALUE = 1e30  # the sums of larger values may overflow float32
 
@@ -159,10 +159,13 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the parameters and store the number of columns; the transformer is stateless."""
-        self._check_density()
-        self._refuse_texts(X)
-        validate_data(self, X, accept_sparse="csr")
+        self._check_fit(X)
         return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit, and project the same rows, which are checked once; see :meth:`transform`."""
+        return self._project(self._check_fit(X))
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Project rows.
@@ -185,6 +188,14 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
             X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_min_samples=0)
         else:  # not fitted: validate_data would warn about feature names
             X = check_array(X, accept_sparse="csr", estimator=self, input_name="X", ensure_min_samples=0)
+        return self._project(X)
+
+    def _check_fit(self, X: Any) -> Any:
+        self._check_density()
+        self._refuse_texts(X)
+        return validate_data(self, X, accept_sparse="csr")
+
+    def _project(self, X: Any) -> NDArray[Any]:
         rows = _canonical(X)
         self._check_sizes(rows.data if issparse(rows) else rows)
         form = _FORMS[self.output]

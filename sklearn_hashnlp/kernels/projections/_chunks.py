@@ -128,7 +128,11 @@ def _measure(data: NDArray[np.float64], begin: Number, end: Number) -> tuple[flo
 
 @inner
 def _has_room(
-    sizes: NDArray[np.int64], n_columns: Number, n_entries: Number, columns: NDArray[np.int64], entries: NDArray[np.int32]
+    sizes: NDArray[np.int64],
+    n_columns: Number,
+    n_entries: Number,
+    columns: NDArray[np.int64],
+    entries: NDArray[np.int32],
 ) -> bool:
     """Check that a number of columns and entries can be appended."""
     return bool(sizes[ENTRIES] + n_entries <= len(entries) and sizes[COLUMNS] + n_columns <= len(columns))

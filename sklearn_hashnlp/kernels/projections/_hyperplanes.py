@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -80,6 +81,7 @@ class Hyperplanes(NamedTuple):
     scale: float  # factor of sums, so that dot products of projections are unbiased estimates of dot products of rows
 
     @classmethod
+    @lru_cache(maxsize=16)
     def of(cls, kind: str, n: int, *, density: float = 1.0, seed: int = 0) -> Hyperplanes:
         """Derive hyperplanes from a seed."""
         kind_code = KINDS[kind]

@@ -349,7 +349,7 @@ def first_equal_rows(
         for i in range(start, stop):  # in any order, since columns ascend: no step depends on the previous one
             mixed = (np.uint64(indices[i]) * GAMMA) ^ np.uint64(words[i])
             state += (mixed ^ (mixed >> _HALF_WORD)) * GAMMA
-        slot = (state ^ (state >> _HALF_WORD)) & mask
+        slot: Number = (state ^ (state >> _HALF_WORD)) & mask
         while True:
             other = slots[slot]
             if other < 0:
@@ -357,10 +357,10 @@ def first_equal_rows(
                 break
             shift = np.uint64(indptr[other]) - start
             if np.uint64(indptr[other + 1]) - stop == shift:
-                i = start
-                while i < stop and indices[i] == indices[i + shift] and words[i] == words[i + shift]:
-                    i += np.uint64(1)
-                if i == stop:
+                at: Number = start
+                while at < stop and indices[at] == indices[at + shift] and words[at] == words[at + shift]:
+                    at += np.uint64(1)
+                if at == stop:
                     firsts[row] = other
                     break
             slot = (slot + np.uint64(1)) & mask

@@ -157,8 +157,11 @@ def byte_writer(values: Sequence[int]) -> Any:
             pairs, out = (context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (3, 4))
             state, step, first, _, _, row, column = arguments
             start = builder.add(builder.mul(row, builder.extract_value(out.shape, 1)), column)
-            numbers = builder.add(_copies_of(builder, builder.trunc(first, _INT), _INTS), ir.Constant(_INTS, list(range(_N_WORDS))))
-            words = builder.add(_copies_of(builder, state, _INTS), builder.mul(numbers, _copies_of(builder, step, _INTS)))
+            state, step, first = (
+                _copies_of(builder, word, _INTS) for word in (state, step, builder.trunc(first, _INT))
+            )
+            numbers = builder.add(first, ir.Constant(_INTS, list(range(_N_WORDS))))
+            words = builder.add(state, builder.mul(numbers, step))
             words = _mix(builder, words)
             if _has(context, "avx2"):
                 found = _look_up_vector(context, builder, builder.bitcast(words, _BYTES), values)
