@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inner
+from sklearn_hashnlp.kernels._compile import Number, inner, inner_vectorized
 from sklearn_hashnlp.kernels._hashes import GAMMA
 from sklearn_hashnlp.kernels.projections._simd import MAX_WEIGHT
 
@@ -91,10 +91,10 @@ def fill_chunk(
             row += 1
             continue
         begin, end = indptr[row], indptr[row + 1]
-        size, smallest, are_integers = _measure(data, begin, end)
+        size, are_integers, are_counts = _measure(data, begin, end)
         if size == 0:
             firsts[row] = ZEROS
-        elif are_integers and smallest >= 1 and size <= _MAX_BYTE and end - begin <= max_slice:
+        elif are_counts and size <= _MAX_BYTE and end - begin <= max_slice:
             if not _has_room(sizes, end - begin, end - begin + 1, columns, entries):
                 return row, begin
             entry, n_counts = sizes[ENTRIES], sizes[COUNTS]
@@ -114,16 +114,16 @@ def fill_chunk(
     return row, value
 
 
-@compiled
-def _measure(data: NDArray[np.float64], begin: Number, end: Number) -> tuple[float, float, bool]:
-    """Return the sum of some absolute values, the smallest value, and whether all are integers."""
-    size, smallest, are_integers = 0.0, np.inf, True
+@inner_vectorized
+def _measure(data: NDArray[np.float64], begin: Number, end: Number) -> tuple[float, bool, bool]:
+    """Return the sum of some absolute values, and whether all are integers, and positive ones."""
+    size, are_integers, are_counts = 0.0, True, True  # a sum that is compared with integers is exact
     for i in range(np.uint64(begin), np.uint64(end)):
         value = data[i]
         size += abs(value)
-        smallest = min(smallest, value)
         are_integers &= value == np.floor(value)
-    return size, smallest, are_integers
+        are_counts &= value >= 1.0
+    return size, are_integers, are_integers and are_counts
 
 
 @inner
@@ -197,14 +197,15 @@ def _append_slice(
 @inner
 def _append_integers(values: NDArray[np.float64], places: NDArray[np.int32], chunk: Chunk) -> None:
     """Append the segments of positive and of negative integers, for each digit in base 256."""
-    largest = smallest = 0.0
+    positive = negative = np.int64(0)  # bits of any of them
     for value in values:
-        largest, smallest = max(largest, value), min(smallest, value)
+        positive |= np.int64(max(value, 0.0))
+        negative |= np.int64(max(-value, 0.0))
     shift = 0
-    while np.int64(max(largest, -smallest)) >> shift > 0:
-        if np.int64(largest) >> shift > 0:
+    while (positive | negative) >> shift > 0:
+        if positive >> shift > 0:
             _append_digits(values, 1, shift, places, chunk)
-        if np.int64(-smallest) >> shift > 0:
+        if negative >> shift > 0:
             _append_digits(values, -1, shift, places, chunk)
         shift += _DIGIT_BITS
 
