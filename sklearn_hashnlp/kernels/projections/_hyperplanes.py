@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import splitmix64
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
 from sklearn_hashnlp.kernels._hashes import fmix32
-from sklearn_hashnlp.kernels.projections._simd import LANES, byte_writer
+from sklearn_hashnlp.kernels.projections._simd import LANES, byte_writer, write_signs
 
 PROJECTION_SPECIFICATION = 1
 """The version of the specification above; a saved model holds it."""
@@ -61,9 +61,7 @@ _UPPER_QUANTILES = (
 QUANTILES = np.array([-value for value in reversed(_UPPER_QUANTILES)] + list(_UPPER_QUANTILES), dtype=np.int8)
 """The coefficient of each of the 256 values of a byte, ascending and symmetric."""
 
-# Eight signs by eight bits, and two coefficients by two bytes, in the order of the hyperplanes: one lookup for eight,
-# or for two if the processor has no instruction for many.
-_SIGNS = (2 * ((np.arange(256)[:, np.newaxis] >> np.arange(8)) & 1) - 1).astype(np.int8).view("<u8").ravel()
+# Two coefficients by two bytes, in the order of the hyperplanes, if the processor has no instruction to look up many.
 _write_quantiles = byte_writer(QUANTILES.tolist())
 _PAIRS = np.stack([np.tile(QUANTILES, 256), np.repeat(QUANTILES, 256)], axis=1).view("<u2").ravel()
 
@@ -145,26 +143,16 @@ def fill_table(
                 word = (first // GROUP + group) * (GROUP // 4)
                 _write_quantiles(starts[column, 0], starts[column, 1], word, pairs, table, column, group * GROUP)
     else:
-        _fill_signs(starts, first, n, table)
+        for column in range(len(starts)):
+            for group in range(n // GROUP):
+                word = _word(starts[column, 0], starts[column, 1], first // GROUP + group)
+                write_signs(word, table, column, group * GROUP)
     if threshold < 2**32:  # set all to 0 but a share of them, the density
         for column in range(len(starts)):
             state, step = starts[column, 2], starts[column, 3]
             for i in range(np.uint64(n)):
                 is_kept = _word(state, step, np.uint32(first) + np.uint32(i)) < threshold
                 table[column, i] = table[column, i] * np.int8(is_kept)
-
-
-@inner
-def _fill_signs(starts: NDArray[np.uint32], first: Number, n: Number, table: NDArray[np.int8]) -> None:
-    eights = table.view(np.uint64)
-    for column in range(len(starts)):
-        state, step = starts[column, 0], starts[column, 1]
-        for i in range(n // GROUP):
-            word = _word(state, step, first // GROUP + i)
-            eights[column, 4 * i] = _SIGNS[word & np.uint32(255)]
-            eights[column, 4 * i + 1] = _SIGNS[(word >> np.uint32(8)) & np.uint32(255)]
-            eights[column, 4 * i + 2] = _SIGNS[(word >> np.uint32(16)) & np.uint32(255)]
-            eights[column, 4 * i + 3] = _SIGNS[word >> np.uint32(24)]
 
 
 def coefficients(

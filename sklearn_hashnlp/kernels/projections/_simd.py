@@ -220,6 +220,28 @@ def _look_up_in_eight(builder: Any, place: Any, values: Sequence[int]) -> Any:
     return found
 
 
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def write_signs(
+    _typing_context: Any,
+    _word: Any,  # uint32
+    out: Any,  # int8 (n_rows, width)
+    _row: Any,
+    _column: Any,  # the first of 32
+) -> Any:
+    """Write 1 for each bit of a word that is set, from the lowest, and -1 for the others."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        out = context.make_array(signature.args[1])(context, builder, arguments[1])
+        word, _, row, column = arguments
+        start = builder.add(builder.mul(row, builder.extract_value(out.shape, 1)), column)
+        bits = builder.bitcast(word, ir.VectorType(ir.IntType(1), LANES))
+        signs = builder.select(bits, _bytes_of(1), _bytes_of(-1))
+        _store(builder, signs, builder.gep(out.data, [start]))
+        return context.get_dummy_value()
+
+    return types.void(types.uint32, out, types.intp, types.intp), generate
+
+
 def _has(context: Any, feature: str) -> bool:
     return f"+{feature}" in context.codegen().magic_tuple()[2].split(",")
 

@@ -130,8 +130,9 @@ def test_rows_in_any_number_of_chunks(monkeypatch, limits, scale):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "features"), [("generic", ""), ("haswell", "+avx2")])
-def test_other_processors_give_the_same(name, features, tmp_path):
-    hyperplanes = Hyperplanes.of("normal", 224)
+@pytest.mark.parametrize("kind", ["normal", "sign"])
+def test_other_processors_give_the_same(kind, name, features, tmp_path):
+    hyperplanes = Hyperplanes.of(kind, 224)
     row = [(column, float(1 + column % 5)) for column in range(100)]
     expected = project([row], hyperplanes, "sums")
     code = f"""
@@ -141,7 +142,7 @@ from sklearn_hashnlp.kernels.projections._hyperplanes import Hyperplanes
 from sklearn_hashnlp.kernels.projections._project_rows import project_rows
 out = np.empty((1, 224), dtype=np.float32)
 columns = np.arange(100)
-project_rows(np.array([0, 100]), columns, 1.0 + columns % 5, Hyperplanes.of("normal", 224), "sums", out)
+project_rows(np.array([0, 100]), columns, 1.0 + columns % 5, Hyperplanes.of({kind!r}, 224), "sums", out)
 np.save({str(tmp_path / "sums.npy")!r}, out)
 """
     processor = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
