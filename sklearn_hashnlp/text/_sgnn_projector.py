@@ -70,7 +70,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         value outweighs the others; so not for single words, nor for counts of n-grams that each word has.
     hyperplanes : {'normal', 'sign', 'google'}, default='normal'
         Distribution of the coefficients r. 'normal' is one of 256 integers, the quantiles of a normal distribution.
-        'sign' is -1 or 1: about a tenth faster, but sums over the few n-grams of a word are often zero, and a tie has
+        'sign' is -1 or 1: slightly faster, but sums over the few n-grams of a word are often zero, and a tie has
         no information about the word. 'google' is the projection in the code released by the paper's authors, for
         comparison: r = (j s mod p), centered to between -p/2 and p/2, with p = 2**31 - 1 and a seed s for each
         hyperplane; 'float' is then their mean over the n-grams, divided by p/2.
