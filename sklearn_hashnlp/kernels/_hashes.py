@@ -19,15 +19,15 @@ _C1 = np.uint32(0xCC9E2D51)
 _C2 = np.uint32(0x1B873593)
 _FIVE = np.uint32(5)
 _ADDEND = np.uint32(0xE6546B64)
-_FMIX_1 = np.uint32(0x85EBCA6B)
-_FMIX_2 = np.uint32(0xC2B2AE35)
+FMIX_1 = np.uint32(0x85EBCA6B)
+FMIX_2 = np.uint32(0xC2B2AE35)
 
 
 @inner
 def fmix32(word: Number) -> Number:
     """Mix the bits of a 32-bit word: the finalizer of MurmurHash3. No two words become one."""
-    word = np.uint32((word ^ np.uint32(word >> np.uint32(16))) * _FMIX_1)
-    word = np.uint32((word ^ np.uint32(word >> np.uint32(13))) * _FMIX_2)
+    word = np.uint32((word ^ np.uint32(word >> np.uint32(16))) * FMIX_1)
+    word = np.uint32((word ^ np.uint32(word >> np.uint32(13))) * FMIX_2)
     return np.uint32(word ^ np.uint32(word >> np.uint32(16)))
 
 

@@ -24,8 +24,8 @@ from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFIC
 from sklearn_hashnlp.kernels.projections._project_rows import ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
 
-# Maximum size of the blocks of rows that are projected at a time: a block needs 16 bytes per value in addition to its
-# results, and equal rows are found within a block.
+# Maximum size of the blocks of rows that are projected at a time: a block needs up to 16 bytes per value in addition to
+# its results, and equal rows are found within a block.
 _MAX_ROWS, _MAX_VALUES = 2**15, 2**22
 _MAX_VALUE = 1e30  # the sums of larger values may overflow float32
 
@@ -70,7 +70,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         value outweighs the others; so not for single words, nor for counts of n-grams that each word has.
     hyperplanes : {'normal', 'sign', 'google'}, default='normal'
         Distribution of the coefficients r. 'normal' is one of 256 integers, the quantiles of a normal distribution.
-        'sign' is -1 or 1: about a tenth faster, but sums over the few n-grams of a word are often zero, and a tie has
+        'sign' is -1 or 1: slightly faster, but sums over the few n-grams of a word are often zero, and a tie has
         no information about the word. 'google' is the projection in the code released by the paper's authors, for
         comparison: r = (j s mod p), centered to between -p/2 and p/2, with p = 2**31 - 1 and a seed s for each
         hyperplane; 'float' is then their mean over the n-grams, divided by p/2.
@@ -159,10 +159,13 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the parameters and store the number of columns; the transformer is stateless."""
-        self._check_density()
-        self._refuse_texts(X)
-        validate_data(self, X, accept_sparse="csr")
+        self._check_fit(X)
         return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit, and project the same rows, which are checked once; see :meth:`transform`."""
+        return self._project(self._check_fit(X))
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Project rows.
@@ -185,6 +188,14 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
             X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_min_samples=0)
         else:  # not fitted: validate_data would warn about feature names
             X = check_array(X, accept_sparse="csr", estimator=self, input_name="X", ensure_min_samples=0)
+        return self._project(X)
+
+    def _check_fit(self, X: Any) -> Any:
+        self._check_density()
+        self._refuse_texts(X)
+        return validate_data(self, X, accept_sparse="csr")
+
+    def _project(self, X: Any) -> NDArray[Any]:
         rows = _canonical(X)
         self._check_sizes(rows.data if issparse(rows) else rows)
         form = _FORMS[self.output]
@@ -205,7 +216,8 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
             module = self._torch_module()
 
             def project_on_device(block: slice) -> None:
-                out[block] = module.project_arrays(*_block(rows, block))
+                indptr, indices, data = _block(rows, block)
+                out[block] = module.project_arrays(indptr, indices.astype(np.int64), data)
 
             map_blocks(project_on_device, len(out), 1, max_rows=_block_rows(rows))
         return out
@@ -291,7 +303,7 @@ def _canonical(X: Any) -> Any:
     return X
 
 
-def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64]]:
     """Return rows as arrays for the kernels."""
     if not issparse(X):
         X, rows = csr_matrix(X[rows].astype(np.float64)), slice(0, rows.stop - rows.start)
@@ -299,7 +311,8 @@ def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     values = slice(ends[0], ends[-1])
     return (
         ends.astype(np.int64) - int(ends[0]),
-        np.require(X.indices[values], np.int64, ["C", "W"]),  # writable: else kernels are compiled for both kinds
+        # Writable: else kernels are compiled for both kinds.
+        np.require(X.indices[values], X.indices.dtype.newbyteorder("="), ["C", "W"]),
         np.require(X.data[values], np.float64, ["C", "W"]),
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inner
+from sklearn_hashnlp.kernels._compile import Number, inner, inner_vectorized
 from sklearn_hashnlp.kernels._hashes import GAMMA
 from sklearn_hashnlp.kernels.projections._simd import MAX_WEIGHT
 
@@ -77,7 +77,7 @@ def fill_chunk(
     row: Number,  # the first one
     value: Number,  # the first one; after values of the row in an earlier chunk, if any
     indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
+    indices: NDArray[Any],
     data: NDArray[np.float64],
     firsts: NDArray[np.int64],  # of equal rows; ZEROS is written for rows of zeros
     places: NDArray[np.int32],  # (n_values of a slice,): scratch
@@ -91,53 +91,56 @@ def fill_chunk(
             row += 1
             continue
         begin, end = indptr[row], indptr[row + 1]
-        size, smallest, are_integers = _measure(data, begin, end)
+        size, are_integers, are_counts = _measure(data, begin, end)
         if size == 0:
             firsts[row] = ZEROS
-        elif are_integers and smallest >= 1 and size <= _MAX_BYTE and end - begin <= max_slice:
-            if not _has_room(sizes, end - begin, columns, entries):
+        elif are_counts and size <= _MAX_BYTE and end - begin <= max_slice:
+            if not _has_room(sizes, end - begin, end - begin + 1, columns, entries):
                 return row, begin
             entry, n_counts = sizes[ENTRIES], sizes[COUNTS]
             _find_places(indices, begin, end, slots, shift, columns, sizes, entries, entry)
-            for i in range(end - begin):
-                weights[entry + i] = np.uint8(data[begin + i])
+            for i in range(np.uint64(end - begin)):
+                weights[np.uint64(entry) + i] = np.uint8(data[np.uint64(begin) + i])
             counts[n_counts, 0], counts[n_counts, 1] = row, entry
             counts[n_counts, 2] = sizes[ENTRIES] = _make_even(entry, entry + end - begin, entries, weights)
             sizes[COUNTS] += 1
         else:
             for start in range(max(begin, value), end, max_slice):
                 stop = min(start + max_slice, end)
-                if not _has_room(sizes, stop - start, columns, entries):
+                if not _has_room(sizes, stop - start, MAX_PER_VALUE * (stop - start), columns, entries):
                     return row, start
                 _append_slice(row, start, stop, indices, data, are_integers and size <= _MAX_SIZE, places, chunk)
         row += 1
     return row, value
 
 
-@compiled
-def _measure(data: NDArray[np.float64], begin: Number, end: Number) -> tuple[float, float, bool]:
-    """Return the sum of some absolute values, the smallest value, and whether all are integers."""
-    size, smallest, are_integers = 0.0, np.inf, True
-    for i in range(begin, end):
+@inner_vectorized
+def _measure(data: NDArray[np.float64], begin: Number, end: Number) -> tuple[float, bool, bool]:
+    """Return the sum of some absolute values, and whether all are integers, and positive ones."""
+    size, are_integers, are_counts = 0.0, True, True  # a sum that is compared with integers is exact
+    for i in range(np.uint64(begin), np.uint64(end)):
         value = data[i]
         size += abs(value)
-        smallest = min(smallest, value)
         are_integers &= value == np.floor(value)
-    return size, smallest, are_integers
+        are_counts &= value >= 1.0
+    return size, are_integers, are_integers and are_counts
 
 
 @inner
 def _has_room(
-    sizes: NDArray[np.int64], n_values: Number, columns: NDArray[np.int64], entries: NDArray[np.int32]
+    sizes: NDArray[np.int64],
+    n_columns: Number,
+    n_entries: Number,
+    columns: NDArray[np.int64],
+    entries: NDArray[np.int32],
 ) -> bool:
-    """Check that values can be appended, whatever they are."""
-    has_entries = sizes[ENTRIES] + MAX_PER_VALUE * n_values <= len(entries)
-    return bool(has_entries and sizes[COLUMNS] + n_values <= len(columns))
+    """Check that a number of columns and entries can be appended."""
+    return bool(sizes[ENTRIES] + n_entries <= len(entries) and sizes[COLUMNS] + n_columns <= len(columns))
 
 
 @inner
 def _find_places(
-    indices: NDArray[np.int64],
+    indices: NDArray[Any],
     begin: Number,
     end: Number,
     slots: NDArray[np.int32],
@@ -149,16 +152,19 @@ def _find_places(
 ) -> None:
     """Look up the rows of the table of some columns; a new column gets the next row."""
     n_columns = sizes[COLUMNS]
-    for i in range(end - begin):
-        column = indices[begin + i]
-        slot = np.int64((np.uint64(column) * GAMMA) >> shift)
-        while slots[slot] >= 0 and columns[slots[slot]] != column:
-            slot = (slot + 1) & (len(slots) - 1)
-        if slots[slot] < 0:
-            slots[slot] = n_columns
-            columns[n_columns] = column
+    mask = np.uint64(len(slots) - 1)
+    for i in range(np.uint64(end - begin)):
+        column = indices[np.uint64(begin) + i]
+        slot = (np.uint64(column) * GAMMA) >> shift
+        place = slots[slot]
+        while place >= 0 and columns[np.uint64(place)] != column:
+            slot = (slot + np.uint64(1)) & mask
+            place = slots[slot]
+        if place < 0:
+            place = slots[slot] = np.int32(n_columns)
+            columns[np.uint64(n_columns)] = column
             n_columns += 1
-        places[first + i] = slots[slot]
+        places[np.uint64(first) + i] = place
     sizes[COLUMNS] = n_columns
 
 
@@ -167,7 +173,7 @@ def _append_slice(
     row: Number,
     start: Number,
     stop: Number,
-    indices: NDArray[np.int64],
+    indices: NDArray[Any],
     data: NDArray[np.float64],
     are_integers: bool,
     places: NDArray[np.int32],
@@ -191,14 +197,15 @@ def _append_slice(
 @inner
 def _append_integers(values: NDArray[np.float64], places: NDArray[np.int32], chunk: Chunk) -> None:
     """Append the segments of positive and of negative integers, for each digit in base 256."""
-    largest = smallest = 0.0
+    positive = negative = np.int64(0)  # bits of any of them
     for value in values:
-        largest, smallest = max(largest, value), min(smallest, value)
+        positive |= np.int64(max(value, 0.0))
+        negative |= np.int64(max(-value, 0.0))
     shift = 0
-    while np.int64(max(largest, -smallest)) >> shift > 0:
-        if np.int64(largest) >> shift > 0:
+    while (positive | negative) >> shift > 0:
+        if positive >> shift > 0:
             _append_digits(values, 1, shift, places, chunk)
-        if np.int64(-smallest) >> shift > 0:
+        if negative >> shift > 0:
             _append_digits(values, -1, shift, places, chunk)
         shift += _DIGIT_BITS
 
@@ -211,14 +218,14 @@ def _append_digits(
     entries, weights = chunk.entries, chunk.weights
     begin = end = chunk.sizes[ENTRIES]
     size = np.int64(0)
-    for i in range(len(values)):
+    for i in range(np.uint64(len(values))):
         digit = (np.int64(max(sign * values[i], 0.0)) >> shift) & 255
         if digit == 0:
             continue
         if size + digit > MAX_WEIGHT:
             begin = end = _append_segment(begin, end, sign << shift, chunk)
             size = np.int64(0)
-        entries[end], weights[end] = places[i], digit
+        entries[np.uint64(end)], weights[np.uint64(end)] = places[i], digit
         size += digit
         end += 1
     if end > begin:

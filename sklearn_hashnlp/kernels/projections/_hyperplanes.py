@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -26,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import splitmix64
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, inner
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
 from sklearn_hashnlp.kernels._hashes import fmix32
-from sklearn_hashnlp.kernels.projections._simd import LANES, byte_lookup
+from sklearn_hashnlp.kernels.projections._simd import LANES, byte_writer, write_signs
 
 PROJECTION_SPECIFICATION = 1
 """The version of the specification above; a saved model holds it."""
@@ -60,10 +61,8 @@ _UPPER_QUANTILES = (
 QUANTILES = np.array([-value for value in reversed(_UPPER_QUANTILES)] + list(_UPPER_QUANTILES), dtype=np.int8)
 """The coefficient of each of the 256 values of a byte, ascending and symmetric."""
 
-# Eight signs by eight bits, and two coefficients by two bytes, in the order of the hyperplanes: one lookup for eight,
-# or for two if the processor has no instruction for many.
-_SIGNS = (2 * ((np.arange(256)[:, np.newaxis] >> np.arange(8)) & 1) - 1).astype(np.int8).view("<u8").ravel()
-_look_up_quantiles = byte_lookup(QUANTILES.tolist())
+# Two coefficients by two bytes, in the order of the hyperplanes, if the processor has no instruction to look up many.
+_write_quantiles = byte_writer(QUANTILES.tolist())
 _PAIRS = np.stack([np.tile(QUANTILES, 256), np.repeat(QUANTILES, 256)], axis=1).view("<u2").ravel()
 
 
@@ -80,6 +79,7 @@ class Hyperplanes(NamedTuple):
     scale: float  # factor of sums, so that dot products of projections are unbiased estimates of dot products of rows
 
     @classmethod
+    @lru_cache(maxsize=16)
     def of(cls, kind: str, n: int, *, density: float = 1.0, seed: int = 0) -> Hyperplanes:
         """Derive hyperplanes from a seed."""
         kind_code = KINDS[kind]
@@ -134,36 +134,25 @@ def fill_table(
     kind: Number,
     threshold: Number,
     pairs: NDArray[np.uint16],
-    words: NDArray[np.uint32],  # (n or more,): scratch
     table: NDArray[np.int8],  # (n_columns or more, n or more)
 ) -> None:
     """Write the coefficients of columns in the hyperplanes ``first ... first + n - 1``, for NORMAL and SIGN."""
     if kind == NORMAL:
         for column in range(len(starts)):
-            for i in range(n // 4):
-                words[i] = _word(starts[column, 0], starts[column, 1], first // 4 + i)
-            _look_up_quantiles(words, pairs, table, column, n // GROUP)
+            for group in range(n // GROUP):
+                word = (first // GROUP + group) * (GROUP // 4)
+                _write_quantiles(starts[column, 0], starts[column, 1], word, pairs, table, column, group * GROUP)
     else:
-        _fill_signs(starts, first, n, table)
+        for column in range(len(starts)):
+            for group in range(n // GROUP):
+                word = _word(starts[column, 0], starts[column, 1], first // GROUP + group)
+                write_signs(word, table, column, group * GROUP)
     if threshold < 2**32:  # set all to 0 but a share of them, the density
         for column in range(len(starts)):
-            for i in range(n):
-                words[i] = _word(starts[column, 2], starts[column, 3], first + i)
-            for i in range(n):
-                table[column, i] = table[column, i] * np.int8(words[i] < threshold)
-
-
-@inner
-def _fill_signs(starts: NDArray[np.uint32], first: Number, n: Number, table: NDArray[np.int8]) -> None:
-    eights = table.view(np.uint64)
-    for column in range(len(starts)):
-        state, step = starts[column, 0], starts[column, 1]
-        for i in range(n // GROUP):
-            word = _word(state, step, first // GROUP + i)
-            eights[column, 4 * i] = _SIGNS[word & np.uint32(255)]
-            eights[column, 4 * i + 1] = _SIGNS[(word >> np.uint32(8)) & np.uint32(255)]
-            eights[column, 4 * i + 2] = _SIGNS[(word >> np.uint32(16)) & np.uint32(255)]
-            eights[column, 4 * i + 3] = _SIGNS[word >> np.uint32(24)]
+            state, step = starts[column, 2], starts[column, 3]
+            for i in range(np.uint64(n)):
+                is_kept = _word(state, step, np.uint32(first) + np.uint32(i)) < threshold
+                table[column, i] = table[column, i] * np.int8(is_kept)
 
 
 def coefficients(
@@ -183,7 +172,6 @@ def _coefficients(columns: NDArray[np.int64], width: int, hyperplanes: Hyperplan
     starts = np.empty((len(columns), 4), dtype=np.uint32)
     start_columns(columns, hyperplanes.keys, starts)
     out = np.empty((len(columns), width), dtype=np.int8)
-    words = np.empty(width, dtype=np.uint32)
     kind, threshold, pairs = hyperplanes.kind, hyperplanes.threshold, hyperplanes.pairs
-    fill_table(starts, 0, width, kind, threshold, pairs, words, out)
+    fill_table(starts, 0, width, kind, threshold, pairs, out)
     return out

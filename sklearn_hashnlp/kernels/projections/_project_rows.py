@@ -58,7 +58,7 @@ class _Output(NamedTuple):
 
 def project_rows(
     indptr: NDArray[np.int64],  # (n_rows + 1,)
-    indices: NDArray[np.int64],  # (n_values,): ascending within a row
+    indices: NDArray[Any],  # (n_values,): int32 or int64, ascending within a row
     data: NDArray[np.float64],  # (n_values,)
     hyperplanes: Hyperplanes,
     form: ProjectionForm,
@@ -76,53 +76,55 @@ def project_rows(
     else:
         n_columns = min(max(len(indices), 1), _MAX_COLUMNS)
         max_slice = min(n_columns, _MAX_SLICE)
-        n_entries = MAX_PER_VALUE * min(len(indices), max(_MAX_ENTRIES // MAX_PER_VALUE, max_slice))
-        table = _aligned_table(n_columns)
-        _project(indptr, indices, data, firsts, hyperplanes, output, table, n_entries, max_slice)
+        n_entries = max(MAX_PER_VALUE * max_slice, min(2 * len(indices), _MAX_ENTRIES))
+        _project(indptr, indices, data, firsts, hyperplanes, output, n_columns, n_entries, max_slice)
     _copy_equal(firsts, out, -1 if form == "signs" else 0)
-
-
-def _aligned_table(n_rows: int) -> NDArray[np.int8]:
-    """Allocate a table of coefficients with vectors that do not cross the border of a cache line."""
-    memory = np.empty(n_rows * _TILE + _CACHE_LINE, dtype=np.int8)
-    start = -memory.ctypes.data % _CACHE_LINE
-    return memory[start : start + n_rows * _TILE].reshape(n_rows, _TILE)
 
 
 @compiled
 def _project(
     indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
+    indices: NDArray[Any],
     data: NDArray[np.float64],
     firsts: NDArray[np.int64],
     hyperplanes: Hyperplanes,
     output: _Output,
-    table: NDArray[np.int8],
+    n_columns: Number,
     n_entries: Number,
     max_slice: Number,
 ) -> None:
     kind, keys, threshold, pairs = hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, hyperplanes.pairs
     n_hyperplanes = len(hyperplanes.ties)
-    chunk = new_chunk(len(table), n_entries, len(firsts), len(firsts) + len(indices) // max_slice)
-    words = np.empty(_TILE, dtype=np.uint32)
+    chunk = new_chunk(n_columns, n_entries, len(firsts), len(firsts) + len(indices) // max_slice)
     places = np.empty(max_slice, dtype=np.int32)
     n_tiles = (n_hyperplanes + _TILE - 1) // _TILE
     sums = np.empty((n_tiles, _TILE), dtype=np.float64)  # for a row that continues in the next chunk
     row: Number = 0
     value: Number = np.int64(0)
+    table = _aligned_table(0)
     while row < len(firsts):
         row, value = fill_chunk(chunk, row, value, indptr, indices, data, firsts, places)
         columns = chunk.columns[: chunk.sizes[COLUMNS]]
         starts = np.empty((len(columns), 4), dtype=np.uint32)
         start_columns(columns, keys, starts)
+        if len(table) < len(columns):
+            table = _aligned_table(len(columns))
         for tile in range(n_tiles):
             first = tile * _TILE
             width = min(_TILE, n_hyperplanes - first)
-            fill_table(starts, first, width, kind, threshold, pairs, words, table)
+            fill_table(starts, first, width, kind, threshold, pairs, table)
             _project_counts(table, chunk, first, width, hyperplanes, output)
             if chunk.sizes[SLICES]:
                 _project_slices(table, chunk, indptr, data, sums[tile : tile + 1], first, width, hyperplanes, output)
         empty_chunk(chunk)
+
+
+@inner
+def _aligned_table(n_rows: Number) -> NDArray[np.int8]:
+    """Allocate a table of coefficients with vectors that do not cross the border of a cache line."""
+    memory = np.empty(n_rows * _TILE + _CACHE_LINE, dtype=np.int8)
+    start = np.int64(-memory.ctypes.data % _CACHE_LINE)
+    return memory[start : start + n_rows * _TILE].reshape(n_rows, _TILE)
 
 
 @inner
@@ -225,7 +227,7 @@ def _add_float64(
 @compiled
 def _project_google(
     indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
+    indices: NDArray[Any],
     data: NDArray[np.float64],
     firsts: NDArray[np.int64],
     hyperplanes: Hyperplanes,
@@ -250,7 +252,7 @@ def _project_google(
 
 @inner
 def _add_google(
-    columns: NDArray[np.int64], seeds: NDArray[np.int64], values: NDArray[np.float64], sums: NDArray[np.float64]
+    columns: NDArray[Any], seeds: NDArray[np.int64], values: NDArray[np.float64], sums: NDArray[np.float64]
 ) -> None:
     for column in range(len(values)):
         signature, value = columns[column] % PRIME, values[column]
@@ -274,25 +276,25 @@ def _write(
     output: _Output,
 ) -> None:
     """Write the projections of rows on the hyperplanes from the first one."""
-    end = min(first + width, hyperplanes.n)
     form, bit_rows, sum_rows = output
-    ties, scale = hyperplanes.ties[first:end], hyperplanes.scale
-    if form == _SUMS:
-        for number in range(len(sums)):
-            scaled = sum_rows[rows[number], first:end]
-            for i in range(len(scaled)):
-                scaled[i] = np.float32(np.float64(sums[number, i]) * scale / divisor)
-        return
+    ties, scale = hyperplanes.ties, hyperplanes.scale
+    begin, end = np.uint64(first), np.uint64(min(first + width, hyperplanes.n))
     if form == _PACKED:
-        _write_packed(sums, rows, first, ties, bit_rows)
+        _write_packed(sums, rows, first, ties[first : np.int64(end)], bit_rows)
         return
     for number in range(len(sums)):
-        out = bit_rows[rows[number], first:end]
-        for i in range(len(out)):
-            out[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & ties[i])
+        row = rows[number]
+        if form == _SUMS:
+            for i in range(end - begin):
+                scaled = np.float64(sums[number, i]) * scale
+                sum_rows[row, begin + i] = np.float32(scaled if divisor == 1.0 else scaled / divisor)
+            continue
+        for i in range(end - begin):
+            bit = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & ties[begin + i])
+            bit_rows[row, begin + i] = bit
         if form == _SIGNS:
-            for i in range(len(out)):
-                out[i] = np.uint8(np.uint8(out[i] << np.uint8(1)) - np.uint8(1))  # 255 is -1
+            for i in range(begin, end):
+                bit_rows[row, i] = np.uint8(np.uint8(bit_rows[row, i] << np.uint8(1)) - np.uint8(1))  # 255 is -1
 
 
 @inner
@@ -319,19 +321,18 @@ def _write_packed(
 def _copy_equal(firsts: NDArray[np.int64], out: NDArray[Any], zero: Number) -> None:
     """Write the projections of rows that are equal to others, and of rows of zeros: all bits are 0."""
     for row in range(len(firsts)):
-        first, target = firsts[row], out[row]
+        first = firsts[row]
         if first == ZEROS:
-            target[:] = zero
+            out[row] = zero
         elif first != row:
-            source = out[first]
-            for i in range(len(target)):
-                target[i] = source[i]
+            for i in range(np.uint64(out.shape[1])):
+                out[row, i] = out[first, i]
 
 
 @compiled
 def first_equal_rows(
     indptr: NDArray[np.int64],  # (n_rows + 1,)
-    indices: NDArray[np.int64],  # (n_values,)
+    indices: NDArray[Any],  # (n_values,)
     data: NDArray[np.float64],  # (n_values,)
 ) -> NDArray[np.int64]:  # (n_rows,)
     """Return for each row of a CSR matrix the first row that is equal to it, bit by bit."""
@@ -343,24 +344,24 @@ def first_equal_rows(
     words = data.view(np.int64)
     mask = np.uint64(len(slots) - 1)
     for row in range(len(firsts)):
-        start, stop = indptr[row], indptr[row + 1]
-        state = np.uint64(stop - start)
+        start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])  # a signed index would be tested for its sign
+        state = stop - start
         for i in range(start, stop):  # in any order, since columns ascend: no step depends on the previous one
             mixed = (np.uint64(indices[i]) * GAMMA) ^ np.uint64(words[i])
             state += (mixed ^ (mixed >> _HALF_WORD)) * GAMMA
-        slot = np.int64((state ^ (state >> _HALF_WORD)) & mask)
+        slot: Number = (state ^ (state >> _HALF_WORD)) & mask
         while True:
             other = slots[slot]
             if other < 0:
                 slots[slot] = firsts[row] = row
                 break
-            shift = indptr[other] - start
-            if indptr[other + 1] - stop == shift:
-                i = start
-                while i < stop and indices[i] == indices[i + shift] and words[i] == words[i + shift]:
-                    i += 1
-                if i == stop:
+            shift = np.uint64(indptr[other]) - start
+            if np.uint64(indptr[other + 1]) - stop == shift:
+                at: Number = start
+                while at < stop and indices[at] == indices[at + shift] and words[at] == words[at + shift]:
+                    at += np.uint64(1)
+                if at == stop:
                     firsts[row] = other
                     break
-            slot = np.int64(np.uint64(slot + 1) & mask)
+            slot = (slot + np.uint64(1)) & mask
     return firsts

@@ -8,8 +8,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
+
+from sklearn_hashnlp.kernels._hashes import FMIX_1, FMIX_2
 
 LANES = 32
 """Number of bytes in a vector."""
@@ -19,7 +20,8 @@ MAX_WEIGHT = (2**15 - 1) // 127
 
 _BYTE, _SHORT, _INT = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 _HALF = LANES // 2
-_BYTES, _SHORTS = ir.VectorType(_BYTE, LANES), ir.VectorType(_SHORT, _HALF)
+_N_WORDS = LANES // 4
+_BYTES, _SHORTS, _INTS = ir.VectorType(_BYTE, LANES), ir.VectorType(_SHORT, _HALF), ir.VectorType(_INT, _N_WORDS)
 # The bytes of two vectors in turn: the first eight of both halves of each, or the last. That is one instruction; with
 # whole halves it would be several.
 _FIRST_EIGHTS = [half + place // 2 + LANES * (place % 2) for half in (0, _HALF) for place in range(_HALF)]
@@ -46,7 +48,7 @@ def _row_adder(n_vectors: int) -> Any:
                 context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (0, 2, 3, 6)
             )
             column, begin, end, first = (arguments[i] for i in (1, 4, 5, 7))
-            add = _add_pair if _has_avx2(context) else _add_pair_plainly
+            add = _add_pair if _has(context, "avx2") else _add_pair_plainly
             width = builder.extract_value(table.shape, 1)
 
             def add_two(position: Any, totals: list[Any]) -> list[Any]:
@@ -58,7 +60,7 @@ def _row_adder(n_vectors: int) -> Any:
                 return add(builder, starts, builder.gep(weights.data, [position]), totals)
 
             totals = _loop_over_pairs(builder, begin, end, 2 * n_vectors, add_two)
-            if _has_avx2(context):
+            if _has(context, "avx2"):
                 totals = _in_order(builder, totals)
             for number, total in enumerate(totals):
                 start = builder.add(builder.add(first, column), column.type(_HALF * number))
@@ -137,64 +139,111 @@ add_rows_in_5 = _row_adder(5)
 """Add weighted rows in five vectors of columns; with more, the sums would leave the registers."""
 
 
-def byte_lookup(values: Sequence[int]) -> Any:
-    """Make a function that looks up bytes in a table of 256 values, of which value 255 - i is minus value i."""
+def byte_writer(values: Sequence[int]) -> Any:
+    """Make a function that looks up random bytes in a table of 256 values, of which value 255 - i is minus value i."""
 
     @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-    def look_up(
+    def write(
         _typing_context: Any,
-        words: Any,  # uint32 (n,): four bytes each, the lowest first
+        _state: Any,  # uint32
+        _step: Any,  # uint32
+        _first: Any,  # number of the first of eight words; word w is fmix32(state + w * step), its lowest byte is first
         pairs: Any,  # uint16 (2**16,): two values by two bytes, for processors without a suitable instruction
         out: Any,  # int8 (n_rows, width)
         _row: Any,
-        _n_vectors: Any,  # of bytes that are looked up
+        _column: Any,  # the first of 32
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            words, pairs, out = (
-                context.make_array(signature.args[i])(context, builder, arguments[i]) for i in range(3)
+            pairs, out = (context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (3, 4))
+            state, step, first, _, _, row, column = arguments
+            start = builder.add(builder.mul(row, builder.extract_value(out.shape, 1)), column)
+            state, step, first = (
+                _copies_of(builder, word, _INTS) for word in (state, step, builder.trunc(first, _INT))
             )
-            row, n_vectors = arguments[3:]
-            start = builder.mul(row, builder.extract_value(out.shape, 1))
-            if _has_avx2(context):
-                byte_of = builder.bitcast(words.data, _BYTE.as_pointer())
-                with cgutils.for_range(builder, n_vectors) as loop:
-                    place = builder.mul(loop.index, n_vectors.type(LANES))
-                    found = _look_up_vector(builder, _load(builder, builder.gep(byte_of, [place]), _BYTES), values)
-                    _store(builder, found, builder.gep(out.data, [builder.add(start, place)]))
+            numbers = builder.add(first, ir.Constant(_INTS, list(range(_N_WORDS))))
+            words = builder.add(state, builder.mul(numbers, step))
+            words = _mix(builder, words)
+            if _has(context, "avx2"):
+                found = _look_up_vector(context, builder, builder.bitcast(words, _BYTES), values)
             else:
-                with cgutils.for_range(builder, builder.mul(n_vectors, n_vectors.type(LANES // 4))) as loop:
-                    word = builder.load(builder.gep(words.data, [loop.index]))
-                    place = builder.add(start, builder.mul(loop.index, n_vectors.type(4)))
-                    for half in range(2):
-                        two = builder.and_(builder.lshr(word, _INT(16 * half)), _INT(0xFFFF))
-                        pair = builder.load(builder.gep(pairs.data, [builder.zext(two, n_vectors.type)]))
-                        _store(builder, pair, builder.gep(out.data, [builder.add(place, place.type(2 * half))]))
+                shorts, found = builder.bitcast(words, _SHORTS), ir.Constant(_SHORTS, ir.Undefined)
+                for lane in map(_INT, range(_HALF)):
+                    two = builder.zext(builder.extract_element(shorts, lane), row.type)
+                    found = builder.insert_element(found, builder.load(builder.gep(pairs.data, [two])), lane)
+            _store(builder, found, builder.gep(out.data, [start]))
             return context.get_dummy_value()
 
-        return types.void(words, pairs, out, types.intp, types.intp), generate
+        index = types.intp
+        return types.void(types.uint32, types.uint32, index, pairs, out, index, index), generate
 
-    return look_up
+    return write
 
 
-def _look_up_vector(builder: Any, number: Any, values: Sequence[int]) -> Any:
-    """Look up a vector of bytes with AVX2, which has an instruction for tables of 16 values."""
+def _mix(builder: Any, words: Any) -> Any:
+    """Mix the bits of each word: fmix32."""
+    for shift, factor in ((16, FMIX_1), (13, FMIX_2), (16, 1)):
+        words = builder.xor(words, builder.lshr(words, ir.Constant(_INTS, [shift] * _N_WORDS)))
+        words = builder.mul(words, ir.Constant(_INTS, [int(factor)] * _N_WORDS))
+    return words
+
+
+def _look_up_vector(context: Any, builder: Any, number: Any, values: Sequence[int]) -> Any:
+    """Look up a vector of bytes: the upper half of the values, and its negative for a byte below 128."""
+    upper = [int(value) for value in values[128:]]
+    is_lower = builder.sext(builder.icmp_signed(">=", number, _bytes_of(0)), _BYTES)  # those below 128: -1, else 0
+    place = builder.and_(builder.xor(number, is_lower), _bytes_of(127))
+    find = _look_up_in_one if _has(context, "avx512vbmi") else _look_up_in_eight
+    return builder.sub(builder.xor(find(builder, place, upper), is_lower), is_lower)
+
+
+def _look_up_in_one(builder: Any, place: Any, values: Sequence[int]) -> Any:
+    """Look up bytes in 128 values with AVX-512 VBMI, whose vectors are twice as long: half of them is not used."""
+    twice = ir.VectorType(_BYTE, 2 * LANES)
+    kind = ir.FunctionType(twice, [twice] * 3)
+    permute = builder.module.declare_intrinsic("llvm.x86.avx512.vpermi2var.qi.512", (), kind)
+    wide = _shuffle(builder, place, ir.Constant(_BYTES, ir.Undefined), list(range(2 * LANES)))
+    low, high = (ir.Constant(twice, list(values[start : start + 2 * LANES])) for start in (0, 2 * LANES))
+    return _shuffle(builder, builder.call(permute, [low, wide, high]), wide, list(range(LANES)))
+
+
+def _look_up_in_eight(builder: Any, place: Any, values: Sequence[int]) -> Any:
+    """Look up bytes in 128 values with AVX2, which has an instruction for tables of 16."""
     # Its result is 0 if the highest bit of a byte is set; otherwise the four lowest bits count. So if 16 k is
     # subtracted from a byte of 0 ... 127, table k has a say where the byte is at least 16 k: each table is the
     # difference from the one before it.
-    upper = [int(value) for value in values[128:]]
-    tables = [[0] * 16] + [upper[start : start + 16] for start in range(0, 128, 16)]
-    is_lower = builder.sext(builder.icmp_signed(">=", number, _bytes_of(0)), _BYTES)  # those below 128: -1, else 0
-    place = builder.and_(builder.xor(number, is_lower), _bytes_of(127))
+    tables = [[0] * 16] + [list(values[start : start + 16]) for start in range(0, 128, 16)]
     found = _bytes_of(0)
     for before, table in pairwise(tables):
         difference = ir.Constant(_BYTES, 2 * [one ^ other for one, other in zip(before, table, strict=True)])
         found = builder.xor(found, _call(builder, "llvm.x86.avx2.pshuf.b", _BYTES, difference, place))
         place = builder.sub(place, _bytes_of(16))
-    return builder.sub(builder.xor(found, is_lower), is_lower)
+    return found
 
 
-def _has_avx2(context: Any) -> bool:
-    return "+avx2" in context.codegen().magic_tuple()[2].split(",")
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def write_signs(
+    _typing_context: Any,
+    _word: Any,  # uint32
+    out: Any,  # int8 (n_rows, width)
+    _row: Any,
+    _column: Any,  # the first of 32
+) -> Any:
+    """Write 1 for each bit of a word that is set, from the lowest, and -1 for the others."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        out = context.make_array(signature.args[1])(context, builder, arguments[1])
+        word, _, row, column = arguments
+        start = builder.add(builder.mul(row, builder.extract_value(out.shape, 1)), column)
+        bits = builder.bitcast(word, ir.VectorType(ir.IntType(1), LANES))
+        signs = builder.select(bits, _bytes_of(1), _bytes_of(-1))
+        _store(builder, signs, builder.gep(out.data, [start]))
+        return context.get_dummy_value()
+
+    return types.void(types.uint32, out, types.intp, types.intp), generate
+
+
+def _has(context: Any, feature: str) -> bool:
+    return f"+{feature}" in context.codegen().magic_tuple()[2].split(",")
 
 
 def _load(builder: Any, address: Any, kind: Any) -> Any:
@@ -210,8 +259,12 @@ def _bytes_of(value: int) -> Any:
 
 
 def _shorts_of(builder: Any, value: Any) -> Any:
-    nothing = ir.Constant(_SHORTS, ir.Undefined)
-    return _shuffle(builder, builder.insert_element(nothing, value, _INT(0)), nothing, [0] * _HALF)
+    return _copies_of(builder, value, _SHORTS)
+
+
+def _copies_of(builder: Any, value: Any, kind: Any) -> Any:
+    nothing = ir.Constant(kind, ir.Undefined)
+    return _shuffle(builder, builder.insert_element(nothing, value, _INT(0)), nothing, [0] * kind.count)
 
 
 def _shuffle(builder: Any, first: Any, second: Any, lanes: list[int]) -> Any:

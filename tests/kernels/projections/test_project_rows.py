@@ -129,8 +129,10 @@ def test_rows_in_any_number_of_chunks(monkeypatch, limits, scale):
 
 
 @pytest.mark.slow
-def test_processors_without_avx2_give_the_same(tmp_path):
-    hyperplanes = Hyperplanes.of("normal", 224)
+@pytest.mark.parametrize(("name", "features"), [("generic", ""), ("haswell", "+avx2")])
+@pytest.mark.parametrize("kind", ["normal", "sign"])
+def test_other_processors_give_the_same(kind, name, features, tmp_path):
+    hyperplanes = Hyperplanes.of(kind, 224)
     row = [(column, float(1 + column % 5)) for column in range(100)]
     expected = project([row], hyperplanes, "sums")
     code = f"""
@@ -140,12 +142,21 @@ from sklearn_hashnlp.kernels.projections._hyperplanes import Hyperplanes
 from sklearn_hashnlp.kernels.projections._project_rows import project_rows
 out = np.empty((1, 224), dtype=np.float32)
 columns = np.arange(100)
-project_rows(np.array([0, 100]), columns, 1.0 + columns % 5, Hyperplanes.of("normal", 224), "sums", out)
+project_rows(np.array([0, 100]), columns, 1.0 + columns % 5, Hyperplanes.of({kind!r}, 224), "sums", out)
 np.save({str(tmp_path / "sums.npy")!r}, out)
 """
-    plain_processor = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", code], env=os.environ | plain_processor, check=True)
+    processor = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=os.environ | processor, check=True)
     np.testing.assert_array_equal(np.load(tmp_path / "sums.npy"), expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_32_bits_give_the_same(kind):
+    indptr, columns, data = as_arrays([[(7 * i, i + 1.0) for i in range(9)], [(7 * i, 300.0 - i) for i in range(9)]])
+    hyperplanes, outs = Hyperplanes.of(kind, 200), np.empty((2, 2, 200), dtype=np.float32)
+    for out, dtype in zip(outs, (np.int64, np.int32), strict=True):
+        project_rows(indptr, columns.astype(dtype), data, hyperplanes, "sums", out)
+    np.testing.assert_array_equal(*outs)
 
 
 def test_google_is_what_the_released_code_gives():
