@@ -163,7 +163,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:  # type: ignore[override]  # it takes nothing else
         """Fit, and project the same rows, which are checked once; see :meth:`transform`."""
         return self._project(self._check_fit(X))
 
