@@ -19,8 +19,8 @@ Compile the functions that training and predicting call, so that no later proces
   hashnlp warmup
   RUN hashnlp warmup --portable           in the Dockerfile of an image
 
-Functions are compiled when they are first called, which takes the first training a minute or more; their machine code \
-is kept for later processes. This command trains and applies small models of each kind, in a few minutes, and so fills \
+Functions are compiled when they are first called, which takes the first training some seconds; their machine code is \
+kept for later processes. This command trains and applies small models of each kind, in a few minutes, and so fills \
 the cache at a time of your choice. Run it where the package can be written, as the user who installed it: other \
 users, containers and read-only systems then find the machine code next to the package, or in the folder of the \
 environment variable NUMBA_CACHE_DIR.

@@ -110,11 +110,12 @@ class Compilations(event.Listener):  # type: ignore[misc]  # numba has no types
 def _announce() -> None:
     folders = KernelCache.where()
     level = logging.WARNING if folders.written is None else logging.INFO
+    duration = "Compiling functions for this machine, about ten seconds for a text classifier"
     message = (
-        f"Compiling functions for this machine, up to some minutes in the first run; kept in {folders.written}"
+        f"{duration}; kept in {folders.written} for later runs"
         if folders.written is not None
-        else f"Compiling functions for this machine, up to some minutes in each run, as {folders.obstacles}. Run "
-        "hashnlp warmup where they can be kept, or set NUMBA_CACHE_DIR"
+        else f"{duration}, in each run, as {folders.obstacles}. Run hashnlp warmup where they can be kept, or set "
+        "NUMBA_CACHE_DIR"
     )
     _logger.log(level, message)
     shown = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
