@@ -180,4 +180,4 @@ def stages(result: dict[str, Any]) -> str:
     )
 
 
-TABLES = {"vectorizers": rates, "vectorizer_stages": stages}
+TABLES = {"vectorizers": rates, "vectorizer stages": stages}

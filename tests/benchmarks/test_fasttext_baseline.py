@@ -62,7 +62,7 @@ def test_the_classifier_is_timed_against_it(data, tmp_path, monkeypatch, capsys)
     assert {"epoch": 3, "lr": 0.05, "form": "raw"}.items() <= results["tuning"]["settings"]["fastText"].items()
     assert results["speed"]["versions"]["fastText"] == "0.0"
     accuracies = {name: model["accuracy"] for name, model in results["speed"]["models"].items()}
-    assert accuracies.pop("make_text_classifier") == 100
+    assert accuracies.pop("TextClassifier") == 100
     assert list(accuracies.values()) == [50.0] * 3
     assert results["prediction"]["accuracy of fastText"] == 50
     assert len(results["prediction"]["texts/s"]) == 4
