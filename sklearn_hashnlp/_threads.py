@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from numbers import Integral
-from threading import Lock
+from threading import Lock, current_thread
 from typing import Any, TypeVar
 
 import joblib
@@ -79,6 +79,14 @@ def _next(iterator: Iterator[Item]) -> list[Item]:
     return list(islice(iterator, 1))
 
 
+_WORKER = "hashnlp-map"
+
+
+def is_worker() -> bool:
+    """Return whether this thread is one of several that compute a map: it should not start more."""
+    return current_thread().name.startswith(_WORKER)
+
+
 def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
     """Yield the result for each item, in the order of the items; one thread, or one item, is the caller's own."""
     items = iter(items)
@@ -93,7 +101,7 @@ def map_in_background(
     """Yield the result for each item, in the order of the items, up to ``2 * n_threads`` of them computed ahead."""
     items = iter(items)
     waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(n_threads, thread_name_prefix="hashnlp-map") as pool:
+    with ThreadPoolExecutor(n_threads, thread_name_prefix=_WORKER) as pool:
         try:
             waiting.extend(submit(pool, work, item) for item in islice(items, 2 * n_threads))
             while waiting:

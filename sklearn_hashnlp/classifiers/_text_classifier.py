@@ -23,7 +23,7 @@ from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.text._count_ngrams import check_ngram_range, count_text
-from sklearn_hashnlp.text._documents import as_documents, in_chunks
+from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
 from sklearn_hashnlp.text._specs_of import specs_of
 from sklearn_hashnlp.training._estimator import History
@@ -32,7 +32,8 @@ from sklearn_hashnlp.training._settings import Device, EarlyStopping, HasBundles
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
-_CHUNK = 2**17  # characters whose counts are scored at once, so that they stay in the caches
+# Characters that a thread counts and scores at once: few chunks, as each waits for the interpreter's lock several times.
+_MIN_CHUNK, _MAX_CHUNK = 2**17, 2**22
 
 
 class TextClassifier(ScoringClassifier, HasBundles):
@@ -326,14 +327,16 @@ class TextClassifier(ScoringClassifier, HasBundles):
             return score(classifier, self._rows(X) if row is None else row)
         texts = as_documents(X, caller=type(self).__name__)
         texts = texts if isinstance(texts, Sequence) else list(texts)
-        chunks = list(in_chunks(texts, n_characters=_CHUNK))
-        if len(chunks) < 2 or classifier._linear_model() is None:
-            return score(classifier, self._rows(texts))
-        transform = with_n_jobs(self.pipeline_[0], 1).transform
         try:
-            parts = map_in_order(
-                lambda chunk: score(classifier, self._count(transform, chunk[1])), chunks, effective_n_jobs(self.n_jobs)
-            )
+            n_characters = sum(map(len, texts))
+            if n_characters < 2 * _MIN_CHUNK or classifier._linear_model() is None:
+                return score(classifier, self._rows(texts))
+            n_threads = effective_n_jobs(self.n_jobs)
+            n_chunks = max(min(n_threads, n_characters // _MIN_CHUNK), -(-n_characters // _MAX_CHUNK))
+            size = -(-len(texts) // n_chunks)
+            transform = with_n_jobs(self.pipeline_[0], 1).transform
+            chunks = [texts[start : start + size] for start in range(0, len(texts), size)]
+            parts = map_in_order(lambda chunk: score(classifier, self._count(transform, chunk)), chunks, n_threads)
             return np.concatenate(list(parts))
         except (TypeError, ValueError):
             return score(classifier, self._rows(texts))  # raises the error with the position of the text

@@ -79,7 +79,8 @@ def test_one_text_that_cannot_be_encoded_is_refused_as_among_others():
 
 @pytest.fixture
 def in_chunks(monkeypatch):
-    monkeypatch.setattr(_text_classifier, "_CHUNK", 1000)
+    monkeypatch.setattr(_text_classifier, "_MIN_CHUNK", 1000)
+    monkeypatch.setattr(_text_classifier, "_MAX_CHUNK", 1000)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

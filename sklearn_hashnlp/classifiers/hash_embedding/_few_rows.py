@@ -404,11 +404,11 @@ def fit_dual(
     )
     model, left_out = solution.model, solution.minimum.left_out
     first = rows if len(rows) <= _ROWS_TO_CHECK else rows.select(np.arange(_ROWS_TO_CHECK))
-    if not score_rows(model, first)[2]:
+    if not score_rows(model, first).finite:
         raise ValueError(DIVERGENCE)
     if calibrate and left_out is not None:
         some = rows.select(left_out.rows)
         loss.inverse_temperature = inverse_temperature(loss, left_out.scores, some, n_uniform=1)
     else:
-        update_temperature(loss, lambda some: score_rows(model, some)[0], rows, n_classes)
+        update_temperature(loss, lambda some: score_rows(model, some).scores, rows, n_classes)
     return LinearFit(architecture, model, loss, rows_per_step, solution.optimizer), solution

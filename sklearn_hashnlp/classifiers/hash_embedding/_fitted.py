@@ -14,9 +14,14 @@ from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
 from sklearn_hashnlp.classifiers._net_classifier import NetClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns, evidence_shares
+from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns, evidence_shares, least_importance
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, is_linear
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import document_vectors, plain_rows, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import (
+    ScoredRows,
+    document_vectors,
+    plain_rows,
+    score_rows,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
@@ -135,21 +140,24 @@ class FittedHashEmbedding(NetClassifier):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_fitted(self, "classes_")
         rows, model = self._rows(X), self._linear_model()
-        return self._with_prior(self._net_scores(rows, model), self._evidence(rows, model))
-
-    def _net_scores(self, rows: SparseRows, model: LinearModel | None) -> NDArray[np.float64]:
         if model is None:
-            return self._scores_by_net(rows)
-        scores, _, finite = score_rows(model, rows)
-        self._check_all_finite(finite)
-        return scores
+            return self._with_prior(self._scores_by_net(rows), self._evidence(rows, None))
+        scored = self._score(rows, model)
+        return self._with_prior(scored.scores, self._evidence(rows, model, scored.evidence))
 
-    def _evidence(self, rows: SparseRows, model: LinearModel | None) -> NDArray[np.float64]:
+    def _score(self, rows: SparseRows, model: LinearModel, *, with_scores: bool = True) -> ScoredRows:
+        scored = score_rows(model, rows, with_scores=with_scores, common=least_importance(self._idf_divisor))
+        self._check_all_finite(scored.finite)
+        return scored
+
+    def _evidence(
+        self, rows: SparseRows, model: LinearModel | None, evidence: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """Return the factors of the scores of rows, see :func:`evidence_shares`."""
         if self._class_counts[-1] <= 0:  # the training rows are unknown
             return np.ones(len(rows))
         known = self._net.known_columns() if model is None else KnownColumns(model.spec, model.known)
-        return evidence_shares(known, rows, self._idf_divisor, self._enough_evidence)
+        return evidence_shares(known, rows, self._idf_divisor, self._enough_evidence, evidence)
 
     def _with_prior(self, scores: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Shift the scores of rows with little evidence towards the prior scores."""
@@ -175,13 +183,13 @@ class FittedHashEmbedding(NetClassifier):
         if model is None:
             return super()._most_probable(X)
         rows = self._rows(X)
-        _, labels, finite = score_rows(model, rows, with_scores=False)
-        self._check_all_finite(finite)
-        evidence = self._evidence(rows, model)
+        scored = self._score(rows, model, with_scores=False)
+        evidence = self._evidence(rows, model, scored.evidence)
         weak = (evidence < 1).nonzero()[0]
         if len(weak):
-            labels[weak] = self._with_prior(self._net_scores(rows.select(weak), model), evidence[weak]).argmax(axis=1)
-        return labels
+            scores = self._score(rows.select(weak), model).scores
+            scored.labels[weak] = self._with_prior(scores, evidence[weak]).argmax(axis=1)
+        return scored.labels
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if not isinstance(self._loss, TreeLoss):
@@ -200,7 +208,7 @@ class FittedHashEmbedding(NetClassifier):
         evidence = self._evidence(rows, None)
         weak = (evidence < 1).nonzero()[0]
         if len(weak):
-            scores = self._with_prior(self._net_scores(rows.select(weak), None), evidence[weak])
+            scores = self._with_prior(self._scores_by_net(rows.select(weak)), evidence[weak])
             scores = self._loss.log_probabilities(scores)
             classes[weak] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             log_probs[weak] = np.take_along_axis(scores, classes[weak], axis=1)

@@ -87,26 +87,31 @@ class KnownColumns(NamedTuple):
 
         def compute(block: slice) -> None:
             indptr = rows.indptr[block.start : block.stop + 1]
-            limits = common * (1 + 1e-6), rare, enough
-            evidence[block] = row_evidence(rows.indices, indptr, counts, self.table, constants, *limits)
+            evidence[block] = row_evidence(rows.indices, indptr, counts, self.table, constants, common, rare, enough)
 
         map_row_blocks(compute, len(rows), len(counts))
         return evidence
 
 
+def least_importance(divisor: float | None) -> float:
+    """Return the importance weight below which a column tells nothing: all training rows have it."""
+    return np.inf if divisor is None else 1 / divisor * (1 + 1e-6)
+
+
 def evidence_shares(
-    known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float
+    known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float, evidence: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:  # (n_rows,)
     """Return the factor of the scores of each row: 0 without a known column, 1 with enough evidence.
 
     The scores of a text with only frequent n-grams, such as "the", are an extrapolation: rows are normalized. Without
-    inverse document frequencies, any known column is enough.
+    inverse document frequencies, any known column is enough. ``evidence`` is computed if it is None.
     """
     if not known.spec.has_importance:
         return (known.evidence(rows, common=0.0, enough=0.0) >= 0).astype(np.float64)  # to the first known column
     if divisor is None:
         return (np.diff(rows.indptr) > 0).astype(np.float64)
-    evidence = known.evidence(rows, common=1 / divisor, enough=enough)
+    if evidence is None:
+        evidence = known.evidence(rows, common=least_importance(divisor), enough=enough)
     if enough == 0:
         return (evidence >= 0).astype(np.float64)
     share = np.minimum(evidence / enough, 1.0)
@@ -123,7 +128,7 @@ def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_row
     are_counts = is_marked or (len(rows) >= _MIN_UNMARKED and rows.data.min(initial=1.0) >= 0.5)
     if known.spec.normalize is None or not are_counts:
         return 0.0
-    common, once = 1 / divisor, (np.log((1 + n_rows) / 2) + 1) / divisor
+    common, once = least_importance(divisor), (np.log((1 + n_rows) / 2) + 1) / divisor
     alone, whole = (
         float(np.quantile(np.maximum(known.evidence(rows, common=common, rare=rare), 0.0), _QUANTILE))
         for rare in (once * (1 - 1e-4), np.inf)
@@ -139,7 +144,7 @@ def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float |
     if divisor is None or enough == 0:
         return 0.0
     rows = _sample(rows)
-    evidence = known.evidence(rows, common=1 / divisor)
+    evidence = known.evidence(rows, common=least_importance(divisor))
     enough = min(enough, float(np.quantile(np.maximum(evidence, 0.0), _QUANTILE)))
     values, group, counts = np.unique(evidence, return_inverse=True, return_counts=True)
     repeated = (counts >= _REPEATED) & (values >= 0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import cpu_count
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sklearn_hashnlp._posix import usable_cores
-from sklearn_hashnlp._threads import map_blocks
+from sklearn_hashnlp._threads import is_worker, map_blocks
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import LARGE, MAX_COLUMNS, SMALL, SparseRows
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel, inspect_rows, score_bags
 
@@ -24,34 +24,44 @@ _MIN_VALUES = 2**15  # per thread: fewer take less time than starting it
 _MAX_BLOCK_ROWS = 1024  # per thread at once
 
 
-def score_rows(
-    model: LinearModel, rows: SparseRows, *, with_scores: bool = True
-) -> tuple[NDArray[np.float64], NDArray[np.int64], bool]:
-    """Return the scores of rows (none without ``with_scores``), the index of the largest, and whether all are finite.
+class ScoredRows(NamedTuple):
+    """What one compiled pass computes of rows."""
+
+    scores: NDArray[np.float64]  # (n_rows, n_classes), or (0, n_classes)
+    labels: NDArray[np.int64]  # (n_rows,): index of the largest score
+    finite: bool  # whether all scores are
+    evidence: NDArray[np.float64]  # (n_rows,): see :func:`row_evidence`; undefined without importance weights
+
+
+def score_rows(model: LinearModel, rows: SparseRows, *, with_scores: bool = True, common: float = np.inf) -> ScoredRows:
+    """Score rows; their evidence is relative to the importance weight ``common``.
 
     The scores equal the scores of torch's modules bit for bit.
     """
     n_rows, n_classes = len(rows.indptr) - 1, len(model.bias)
     scores = np.empty((n_rows if with_scores else 0, n_classes))
-    labels = np.empty(n_rows, dtype=np.int64)
+    labels, evidence = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
     data = rows.data.astype(np.float32, copy=False)
-    arrays = (rows.indices, rows.indptr, data)
-    work = partial(score_bags, model.scorer(), *arrays, scores=scores, labels=labels)
-    finite: list[bool] = []
-    map_row_blocks(lambda block: finite.append(work(block)), n_rows, len(data))
-    return scores, labels, all(finite)
+    scorer, finite = model.scorer(), []
+
+    def score(block: slice) -> None:
+        finite.append(score_bags(scorer, rows.indices, rows.indptr, data, block, scores, labels, evidence, common))
+
+    map_row_blocks(score, n_rows, len(data))
+    return ScoredRows(scores, labels, all(finite), evidence)
 
 
 def document_vectors(model: LinearModel, rows: SparseRows) -> NDArray[np.float32]:
     """Return the vectors of rows that the linear layer reads, shape (n_rows, output_dim)."""
     width = model.spec.output_dim  # the scores of a layer that returns its input
     identity = model._replace(weight=np.eye(width, dtype=np.float32), bias=np.zeros(width, dtype=np.float32))
-    return score_rows(identity, rows)[0].astype(np.float32)
+    return score_rows(identity, rows).scores.astype(np.float32)
 
 
 def map_row_blocks(work: Callable[[slice], None], n_rows: int, n_values: int) -> None:
     """Call a function for blocks of rows, on all processors if there are enough values."""
-    n_threads = 1 if n_values < 2 * _MIN_VALUES else min(_n_processors(), n_values // _MIN_VALUES)
+    is_small = n_values < 2 * _MIN_VALUES or is_worker()
+    n_threads = 1 if is_small else min(_n_processors(), n_values // _MIN_VALUES)
     if n_threads == 1:
         work(slice(0, n_rows))
     else:

@@ -69,7 +69,7 @@ class SparseNet(ClassifierNet):
         """Compute the scores of all rows."""
         model = self.module_.linear_model()
         if model is not None:
-            return score_rows(model, rows)[0]
+            return score_rows(model, rows).scores
         head = self.module_.head.in_double()
         with torch.inference_mode():
             scores = [head.scores(block).float().cpu().numpy() for block in self._document_vectors(rows)]

@@ -62,6 +62,7 @@ class LinearModel(NamedTuple):
 _INDEX = np.uint64  # a signed index costs a test for negative ones
 _AHEAD = 32  # values between the prefetch of a row and its use
 _LARGEST = np.float64(np.finfo(np.float32).max)
+_NOTHING = np.empty(0, dtype=np.float64)
 _BLOCK_VALUES = 4096  # of the documents that are computed together: their values stay in the first caches
 
 
@@ -121,14 +122,19 @@ def score_bags(
     documents: slice,
     scores: NDArray[np.float64],  # (n_documents, n_classes), or (0, n_classes) if they are not needed
     labels: NDArray[np.int64],  # (n_documents,)
+    evidence: NDArray[np.float64] = _NOTHING,  # (n_documents,), or (0,) if it is not needed
+    common: float = np.inf,
 ) -> bool:
-    """Write scores and the index of the largest one of each of some documents; return whether all are finite."""
+    """Write scores and the index of the largest one of each of some documents; return whether all are finite.
+
+    With ``evidence`` also write what :func:`row_evidence` computes for all columns of hashed embeddings.
+    """
     n_hashes = 1 if model.importance is None else len(model.constants) - 1
     bags = _Bags.empty(model, indptr[documents.start : documents.stop + 1], n_hashes)
     if model.importance is None:
         model = model._replace(importance=model.pool)
     values = _Values(indices, indptr, counts)
-    return _score(documents.start, documents.stop, n_hashes, values, model, bags, scores, labels)
+    return _score(documents.start, documents.stop, n_hashes, values, model, bags, scores, labels, evidence, common)
 
 
 # Its parts, called once each, are inlined: as functions of their own they would be compiled twice.
@@ -142,6 +148,8 @@ def _score(
     bags: _Bags,
     scores: NDArray[np.float64],
     labels: NDArray[np.int64],
+    evidence: NDArray[np.float64],
+    common: Number,
 ) -> bool:
     indptr, ends, row_scores, one = values.indptr, bags.ends, bags.scores, _INDEX(1)
     capacity, finite = len(bags.rows), True
@@ -151,7 +159,7 @@ def _score(
         limit = indptr[begin] + capacity
         while stop < last_document and stop - begin < _INDEX(len(ends)) and indptr[stop + one] <= limit:
             stop += one
-        _find(begin, stop, n_hashes, values, model, bags)
+        _find(begin, stop, n_hashes, values, model, bags, evidence, common)
         start = 0
         for document in range(begin, stop):
             end = ends[document - begin]
@@ -168,7 +176,16 @@ def _score(
 
 
 @inlined
-def _find(first: Number, stop: Number, n_hashes: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
+def _find(
+    first: Number,
+    stop: Number,
+    n_hashes: Number,
+    values: _Values,
+    model: BagScorer,
+    bags: _Bags,
+    evidence: NDArray[np.float64],
+    common: Number,
+) -> None:
     """Compute the weights and pool rows of values with a nonzero weight; of all values for ``STANDARD``."""
     indices, indptr, counts = values.indices, values.indptr, values.counts
     rows, keys, slots, weights, ends = bags.rows, bags.keys, bags.slots, bags.weights, bags.ends
@@ -191,12 +208,21 @@ def _find(first: Number, stop: Number, n_hashes: Number, values: _Values, model:
         for document in range(first, stop):
             ends[document - first] = _INDEX(indptr[document + one]) - begin
     else:
-        _weight(first, stop, width, values, model, bags)
+        _weight(first, stop, width, values, model, bags, evidence, common)
 
 
 @inlined
-def _weight(first: Number, stop: Number, width: Number, values: _Values, model: BagScorer, bags: _Bags) -> None:
-    """Compute the weights of hashed values, and the pool rows of those that are not zero."""
+def _weight(
+    first: Number,
+    stop: Number,
+    width: Number,
+    values: _Values,
+    model: BagScorer,
+    bags: _Bags,
+    evidence: NDArray[np.float64],
+    common: Number,
+) -> None:
+    """Compute the weights of hashed values, the pool rows of those that are not zero, and the evidence."""
     indptr, counts, constants = values.indptr, values.counts, model.constants
     rows, keys, slots, weights = bags.rows, bags.keys, bags.slots, bags.weights
     importance: Any = model.importance
@@ -204,6 +230,7 @@ def _weight(first: Number, stop: Number, width: Number, values: _Values, model: 
     last = _INDEX(indptr[stop]) - begin - one
     kept: Number = _INDEX(0)
     for document in range(first, stop):
+        total, known = 0.0, kept
         for at in range(_INDEX(indptr[document]), _INDEX(indptr[document + one])):
             value_index: Number = at - begin
             ahead = value_index + _INDEX(_AHEAD)
@@ -216,8 +243,14 @@ def _weight(first: Number, stop: Number, width: Number, values: _Values, model: 
                 value = counts[at] * importance[row, i]
                 weights[kept * width + i] = value
                 is_used |= value != 0
+                weight = np.float64(abs(importance[row, i]))
+                excess = weight - common if counts[at] >= 0 else weight
+                term = np.float64(counts[at]) * (excess if excess > 0 else 0.0)
+                total += term * term
             kept += _INDEX(is_used)
         bags.ends[document - first] = kept
+        if len(evidence) > 0:
+            evidence[document] = total if kept > known else -1.0
     for i in range(width):
         a, b = constants[i + one, 0], constants[i + one, 1]
         for j in range(kept):

@@ -149,7 +149,7 @@ def test_importance_that_starts_at_zero_starts_with_a_pool_that_does_not():
     assert model.score(X, LABELS) > 0.9
     unseen = csr_array(([1.0], ([0], [10**5])), shape=(1, X.shape[1]))
     empty = csr_array((1, X.shape[1]), dtype=np.float32)
-    scores = [model._net_scores(model._rows(rows), model._linear_model()) for rows in (unseen, empty)]
+    scores = [model._score(model._rows(rows), model._linear_model()).scores for rows in (unseen, empty)]
     assert scores[0] == pytest.approx(scores[1])
 
 
