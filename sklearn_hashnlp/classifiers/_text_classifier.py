@@ -32,7 +32,7 @@ from sklearn_hashnlp.training._settings import Device, EarlyStopping, HasBundles
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
-# Characters that a thread counts and scores at once: few chunks, as each waits for the interpreter's lock several times.
+# Characters that a thread counts and scores at once: many, as each chunk waits for the interpreter several times.
 _MIN_CHUNK, _MAX_CHUNK = 2**17, 2**22
 
 
