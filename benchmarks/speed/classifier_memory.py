@@ -42,7 +42,10 @@ def show_training_memory(measured: dict[str, Any]) -> None:
 
 def _measure(train: Rows, peer: tuple[Path, Path, dict[str, Any], int] | None = None) -> dict[str, float]:
     """Train ours, or fastText, given its folder, its training file, its parameters and its threads."""
-    fasttext = None if peer is None else fasttext_baseline.import_fasttext(peer[0])
+    if peer is None:  # imports torch
+        TextClassifier(solver="sgd", max_epochs=1).fit(train.texts[:200], train.labels[:200])
+    else:
+        fasttext = fasttext_baseline.import_fasttext(peer[0])
     reset_peak()
     idle = resident_mb()
     if peer is None:
