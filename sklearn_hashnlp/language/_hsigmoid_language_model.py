@@ -102,10 +102,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     tree : str or SoftmaxTree, default="huffman"
         Tree of the hierarchical softmax: "huffman", "learned", "cluster", "binary_cluster", "complete", "balanced",
         "random" or "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of
-        ``vocabulary_`` except ``<s>``. ``"cluster"`` clusters words that occur in the same contexts into about sqrt(V)
-        clusters, next to as many of the most frequent words. ``"learned"``, with the best perplexity, first trains a
-        small network with that tree for two epochs, and clusters words by its hidden states, as :meth:`learned_tree`
-        does. ``"binary_cluster"`` is faster with very large vocabularies. Ignored by the other outputs.
+        ``vocabulary_`` except ``<s>``. ``"cluster"`` clusters words that occur in the same contexts into about
+        2 sqrt(V) clusters. ``"learned"``, with the best perplexity, first trains a small network with that tree for two
+        epochs, and clusters words by its hidden states, as :meth:`learned_tree` does. ``"binary_cluster"`` is faster
+        with very large vocabularies. Ignored by the other outputs.
     direct_connections : bool, "hashed" or ("hashed", int), default=False
         Whether the output layer also reads the word embeddings directly; W in the paper. ``"hashed"``: instead it adds
         the weights of the last word, the last two words, and so on, from a hash table of 2**22 weights [3]_;
