@@ -66,8 +66,8 @@ def test_frequent_words_have_small_clusters():
     counts = 10**6 // np.arange(1, 901)
     tree = word_clusters(counts, RNG.normal(size=(900, 5)).astype(np.float32), seed=0)
     assert tree.max_depth == 2
-    assert tree.arities[0] == 2 * 30
-    below_root, of_equal_words = tree.expected_cost(counts) - 60, tree.expected_cost(np.ones(900)) - 60
+    assert tree.arities[0] == 45
+    below_root, of_equal_words = tree.expected_cost(counts) - 45, tree.expected_cost(np.ones(900)) - 45
     assert below_root < 0.9 * of_equal_words
 
 
