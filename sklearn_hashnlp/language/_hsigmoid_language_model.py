@@ -40,8 +40,7 @@ from sklearn_hashnlp.language._neural import (
     NeuralLanguageModel,
     WordTree,
     language_tree,
-    mean_hidden_states,
-    word_clusters,
+    learned_tree,
 )
 from sklearn_hashnlp.language._reader import TrainingData, read_training_data
 from sklearn_hashnlp.language._vocabulary import EMBEDDINGS, VOCABULARY
@@ -102,10 +101,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     tree : str or SoftmaxTree, default="huffman"
         Tree of the hierarchical softmax: "huffman", "learned", "cluster", "binary_cluster", "complete", "balanced",
         "random" or "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of
-        ``vocabulary_`` except ``<s>``. ``"cluster"`` clusters words that occur in the same contexts into about sqrt(V)
-        clusters, next to as many of the most frequent words. ``"learned"``, with the best perplexity, first trains a
-        small network with that tree for two epochs, and clusters words by its hidden states, as :meth:`learned_tree`
-        does. ``"binary_cluster"`` is faster with very large vocabularies. Ignored by the other outputs.
+        ``vocabulary_`` except ``<s>``. ``"cluster"`` clusters words that occur in the same contexts into about
+        1.5 sqrt(V) clusters. ``"learned"``, with the best perplexity, first trains a small network with that tree for
+        two epochs, and clusters words by its hidden states, as :meth:`learned_tree` does. ``"binary_cluster"`` is
+        faster with very large vocabularies. Ignored by the other outputs.
     direct_connections : bool, "hashed" or ("hashed", int), default=False
         Whether the output layer also reads the word embeddings directly; W in the paper. ``"hashed"``: instead it adds
         the weights of the last word, the last two words, and so on, from a hash table of 2**22 weights [3]_;
@@ -481,8 +480,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         small._train(net, corpus._replace(valid_windows=None), small._settings(net, corpus), None)
         n_classes = corpus.tokenizer.vocabulary.n_classes
         with plain_torch(device):
-            vectors = mean_hidden_states(net, corpus.windows, n_classes)
-        return word_clusters(np.bincount(corpus.windows.y, minlength=n_classes), vectors, seed=seeds.hash)
+            return learned_tree(net, corpus.windows, n_classes, seed=seeds.hash)
 
     def _resume(self, checkpoints: EpochCheckpoints, X: Any, X_valid: Any) -> Self:
         """Continue an interrupted training as if it had not been interrupted."""

@@ -1,4 +1,4 @@
-"""Balanced clustering: two-means splits, and k-means with clusters of similar size."""
+"""Balanced clustering: two-means splits, k-means with clusters of similar size, and clusters of a small cost."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _N_POWER_ITERATIONS = 4
 _N_TWO_MEANS_STEPS = 12
 _N_LLOYD_STEPS = 10
 _N_ASSIGNMENT_ROUNDS = 8
+_N_EXCHANGE_ROUNDS = 5
 _MAX_DISTANCES = 2**22  # maximum number in memory
 
 
@@ -153,3 +154,42 @@ def _nearest(vectors: Floats, means: Floats) -> tuple[Ints, Floats]:
             two = np.partition(distances, 1, axis=1)
             loss[rows] = two[:, 1] - two[:, 0]
     return index, loss
+
+
+def exchange(vectors: Floats, weights: Floats, labels: Ints, price: float) -> Ints:
+    """Move single rows between clusters to lower the variance within them plus their cost; return the labels.
+
+    The cost is the weighted mean size of a row's cluster, times ``price``, a share of the variance of all rows. The
+    method is that of Hartigan & Wong (1979): unlike Lloyd's, it accounts for how a move changes the means.
+    """
+    rows, shares, labels = vectors.astype(np.float64), weights.astype(np.float64), labels.copy()
+    shares /= shares.sum()
+    # Sums do not depend on the number of threads in einsum.
+    price *= float(np.einsum("i,ij->", shares, (rows - np.einsum("i,ij->j", shares, rows)) ** 2))
+    sizes, loads = np.bincount(labels), np.bincount(labels, shares)
+    sums = np.zeros((len(sizes), rows.shape[1]))
+    np.add.at(sums, labels, shares[:, None] * rows)
+    means = sums / loads[:, None]
+    norms = np.einsum("ij,ij->i", means, means)
+
+    def add(row: int, sign: int, label: int) -> None:
+        sizes[label] += sign
+        loads[label] += sign * shares[row]
+        sums[label] += sign * shares[row] * rows[row]
+        means[label] = sums[label] / loads[label]
+        norms[label] = np.einsum("j,j->", means[label], means[label])
+
+    for _ in range(_N_EXCHANGE_ROUNDS):
+        before = labels.copy()
+        for row in np.argsort(-shares, kind="stable").tolist():
+            if sizes[labels[row]] == 1:
+                continue
+            add(row, -1, labels[row])
+            share, vector = shares[row], rows[row]
+            distances = norms - 2 * np.einsum("ij,j->i", means, vector) + np.einsum("j,j->", vector, vector)
+            losses = share * loads / (share + loads) * distances + price * (loads + share * (sizes + 1))
+            labels[row] = losses.argmin()
+            add(row, 1, labels[row])
+        if (labels == before).all():
+            break
+    return labels

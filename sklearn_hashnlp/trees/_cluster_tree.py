@@ -22,10 +22,11 @@ from sklearn_hashnlp.trees._arrays import (
     preorder_numbers,
     renumber,
 )
-from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_k_means, balanced_split
+from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_k_means, balanced_split, exchange
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 _CAPACITY = 1.5  # maximum size of a cluster below the root, relative to the mean
+_PRICE = 0.01  # of a score for each class, times the root of the number of classes; as a share of the variance
 _MIN_SHARE = 1e-12  # minimum weight of a class in a mean, for float32
 
 
@@ -36,15 +37,15 @@ def cluster_tree(
     arity: int | Literal["sqrt"] | Sequence[int] = 2,
     n_direct: int | Sequence[int] = 0,
     leaf_size: int | None = None,
-    balance: Literal["auto", "counts", "size"] = "auto",
+    balance: Literal["auto", "counts", "size", "cost"] = "auto",
     slack: float = 0.4,
     random_state: RandomState = None,
 ) -> SoftmaxTree:
     """Build a tree by clustering vectors of the classes, so that similar classes share most of their path.
 
-    Clusters are split from the root down by balanced two-means, which keeps paths short; nodes with more than two
+    Clusters are split from the root down by balanced two-means [1]_, which keeps paths short; nodes with more than two
     children are split repeatedly. With three children or more, the clusters below the root are then improved by
-    k-means, each with at most 1.5 times the mean size.
+    k-means, each with at most 1.5 times the mean size, or with ``balance="cost"`` by moves of single classes [2]_.
 
     Parameters
     ----------
@@ -64,9 +65,11 @@ def cluster_tree(
     leaf_size : int, default=None
         Maximum number of classes of a cluster below the root that becomes one node with a child for each class; by
         default the arity, and unlimited below the last level of "sqrt" or a sequence.
-    balance : {"auto", "counts", "size"}, default="auto"
+    balance : {"auto", "counts", "size", "cost"}, default="auto"
         What is balanced between the parts of a split: the counts, so that frequent classes have short paths, or the
         number of classes, so that no path is longer than needed. "auto" is counts for binary trees and size for others.
+        "cost" starts from "size", and then trades the variance within the clusters below the root for the mean number
+        of scores, for trees of two levels: frequent classes may be alone in a cluster, and rare ones share large ones.
     slack : float, default=0.4
         Imbalance allowed to follow the clusters, from 0 (as equal as possible) to less than 1 (nearly any): the smaller
         part has at least (1 - slack) times its target, unless a class outweighs all others.
@@ -80,7 +83,8 @@ def cluster_tree(
 
     References
     ----------
-    A. Mnih and G. E. Hinton, "A scalable hierarchical distributed language model", NIPS 2008, section 4.
+    .. [1] A. Mnih and G. E. Hinton, "A scalable hierarchical distributed language model", NIPS 2008, section 4.
+    .. [2] J. A. Hartigan and M. A. Wong, "A k-means clustering algorithm", Applied Statistics 28, 1979.
 
     Examples
     --------
@@ -92,8 +96,8 @@ def cluster_tree(
     weights = class_counts(counts, "cluster_tree")
     n_classes = len(weights)
     rows = _check_vectors(vectors, n_classes)
-    if balance not in ("auto", "counts", "size"):
-        raise ValueError(f"cluster_tree: balance must be 'auto', 'counts' or 'size', got {balance!r}.")
+    if balance not in ("auto", "counts", "size", "cost"):
+        raise ValueError(f"cluster_tree: balance must be 'auto', 'counts', 'size' or 'cost', got {balance!r}.")
     if not 0 <= slack < 1:
         raise ValueError(f"cluster_tree: slack must be at least 0 and less than 1, got {slack!r}.")
     levels = _levels(arity, n_direct, leaf_size, n_classes)
@@ -103,7 +107,8 @@ def cluster_tree(
     positive = positive_counts(weights)
     by_counts = balance == "counts" or (balance == "auto" and levels[0].arity == 2)
     shares = np.maximum(positive / positive.sum(), _MIN_SHARE).astype(np.float32)
-    clusters = _Clusters(rows, shares, positive if by_counts else np.ones(n_classes), slack)
+    price = _PRICE / float(np.sqrt(n_classes)) if balance == "cost" else None
+    clusters = _Clusters(rows, shares, positive if by_counts else np.ones(n_classes), slack, price)
     order = np.argsort(-weights, kind="stable")
     return _grow(clusters, order, levels, generator)
 
@@ -158,6 +163,7 @@ class _Clusters:
     weights: Floats  # (V,): weight in a mean
     loads: Doubles  # (V,): amount to balance
     slack: float
+    price: float | None  # of a score, as a share of the variance; None limits the loads instead
 
     def split(
         self, order: Ints, starts: Ints, sizes: Ints, parts: Ints, generator: np.random.Generator
@@ -185,16 +191,19 @@ class _Clusters:
         return starts[by_start], sizes[by_start], owners[by_start]
 
     def improve(self, order: Ints, start: int, sizes: Ints) -> tuple[Ints, Ints]:
-        """Improve neighboring clusters by balanced k-means; return the starts and sizes of nonempty clusters."""
+        """Improve neighboring clusters by k-means; return the starts and sizes of nonempty clusters."""
         whole = slice(start, start + int(sizes.sum()))
         members = order[whole]
         loads = self.loads[members]
         labels = np.repeat(np.arange(len(sizes)), sizes)
-        # With equal loads, the capacity is an integer number of classes.
-        capacity = max(
-            _CAPACITY * loads.sum() / len(sizes), np.ceil(_CAPACITY * len(members) / len(sizes)) * loads.min()
-        )
-        labels = balanced_k_means(self.vectors[members], self.weights[members], loads, labels, capacity)
+        if self.price is not None:
+            labels = exchange(self.vectors[members], self.weights[members], labels, self.price)
+        else:
+            # With equal loads, the capacity is an integer number of classes.
+            capacity = max(
+                _CAPACITY * loads.sum() / len(sizes), np.ceil(_CAPACITY * len(members) / len(sizes)) * loads.min()
+            )
+            labels = balanced_k_means(self.vectors[members], self.weights[members], loads, labels, capacity)
         new_sizes = np.bincount(labels)
         new_sizes = new_sizes[new_sizes > 0]
         if len(new_sizes) > 1:  # else one class that outweighs all others has attracted them

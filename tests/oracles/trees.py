@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 
@@ -72,3 +73,28 @@ def leaf_paths(nested: Any) -> dict[int, tuple[list[int], list[int]]]:
 
     walk(nested, [], [])
     return paths
+
+
+def clustering_loss(vectors: list[list[int]], weights: list[int], labels: list[int], price: Fraction) -> Fraction:
+    """Return the weighted variance within clusters plus the price of the mean cluster size, exactly."""
+
+    def scatter(rows: list[int]) -> Fraction:
+        total = sum(weights[row] for row in rows)
+        means = [Fraction(sum(weights[row] * vectors[row][j] for row in rows), total) for j in range(len(vectors[0]))]
+        return sum(
+            (
+                weights[row] * (value - mean) ** 2
+                for row in rows
+                for value, mean in zip(vectors[row], means, strict=True)
+            ),
+            Fraction(0),
+        )
+
+    everything = list(range(len(labels)))
+    loss = Fraction(0)
+    for label in set(labels):
+        rows = [row for row in everything if labels[row] == label]
+        loss += scatter(rows) + price * scatter(everything) / sum(weights) * len(rows) * sum(
+            weights[row] for row in rows
+        )
+    return loss

@@ -1,5 +1,6 @@
 """Trees of clusters: similar classes share their path, and no cluster grows too large."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.trees import cluster_tree, huffman_tree
-from sklearn_hashnlp.trees._balanced_kmeans import balanced_k_means
+from sklearn_hashnlp.trees._balanced_kmeans import balanced_k_means, exchange
 
+from ..oracles.trees import clustering_loss
 from ..random_trees import COUNTS
 
 
@@ -39,6 +41,52 @@ def test_no_cluster_outgrows_its_capacity(n_clusters: int, size: int, seed: int)
     assert len(sizes) == n_clusters
     assert sizes.sum() == len(ones)
     assert sizes.max() <= size + 1
+
+
+@given(
+    st.integers(2, 5),
+    st.integers(1, 7),
+    st.sampled_from([Fraction(0), Fraction(1, 64), Fraction(1)]),
+    st.integers(0, 99),
+)
+@settings(max_examples=40)
+def test_no_move_of_one_class_lowers_the_loss(n_clusters: int, n_more: int, price: Fraction, seed: int) -> None:
+    generator, n_rows = np.random.default_rng(seed), n_clusters + n_more
+    vectors, weights = generator.integers(-9, 9, (n_rows, 2)), generator.integers(1, 20, n_rows)
+    start = generator.permutation(np.arange(n_rows) % n_clusters)
+
+    def loss(labels: Any) -> Fraction:
+        return clustering_loss(vectors.tolist(), weights.tolist(), list(labels), price)
+
+    labels, previous = exchange(vectors.astype(np.float32), weights.astype(np.float32), start, float(price)), start
+    assert set(labels) == set(start)  # no cluster is empty
+    assert loss(labels) <= loss(start)
+    while (labels != previous).any():
+        previous = labels
+        labels = exchange(vectors.astype(np.float32), weights.astype(np.float32), labels, float(price))
+    moved = [np.where(np.arange(n_rows) == row, label, labels) for row in range(n_rows) for label in range(n_clusters)]
+    tolerance = loss(labels) / 10**9
+    assert all(loss(others) >= loss(labels) - tolerance for others in moved if set(others) == set(labels))
+
+
+def test_rare_classes_share_a_large_cluster_at_the_lowest_cost() -> None:
+    generator = np.random.default_rng(0)
+    vectors, counts = generator.normal(size=(400, 6)), 10**6 // np.arange(1, 401) ** 2
+    by_size, by_cost = (
+        cluster_tree(counts, vectors, arity=(40,), balance=balance, random_state=0) for balance in ("size", "cost")
+    )
+
+    def scatter(tree: Any) -> float:
+        groups = groups_below_root(tree)
+        means = [np.average(vectors[group], axis=0, weights=counts[group]) for group in groups]
+        return sum(float(counts[g] @ ((vectors[g] - m) ** 2).sum(axis=1)) for g, m in zip(groups, means, strict=True))
+
+    assert by_cost.max_depth == 2
+    assert by_cost.arities[0] == 40
+    assert by_cost.arities[1:].max() > by_size.arities[1:].max() == 15  # 1.5 times the mean
+    assert by_cost.depths[0] == 1
+    assert scatter(by_cost) < 0.8 * scatter(by_size)
+    assert by_cost.expected_cost(counts) < 1.1 * by_size.expected_cost(counts)
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.1, 0.5])
@@ -81,7 +129,7 @@ def test_two_levels_are_bounded() -> None:
     assert np.mean([share in (0, 1) for share in unknown]) > 0.8
 
 
-@given(COUNTS, st.sampled_from([2, 3, 4, 7, "sqrt"]), st.sampled_from(["auto", "counts", "size"]), st.data())
+@given(COUNTS, st.sampled_from([2, 3, 4, 7, "sqrt"]), st.sampled_from(["auto", "counts", "size", "cost"]), st.data())
 @settings(max_examples=100)
 def test_any_tree_is_a_tree(counts: list[int], arity: Any, balance: Any, data: st.DataObject) -> None:
     n_classes = len(counts)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel, Regularization, _hsigmoid_language_model
-from sklearn_hashnlp.language._neural import mean_hidden_states, word_clusters
+from sklearn_hashnlp.language._neural import discriminant_vectors, word_clusters
 from sklearn_hashnlp.training import TimeLimit
 from sklearn_hashnlp.training._callbacks import callbacks_of_kind
 from sklearn_hashnlp.training._fit import fit_net
@@ -33,6 +33,14 @@ def test_context_vectors_are_means_of_the_hidden_layer(model, sentences):
     assert not vectors[[model.vocabulary_["<s>"], model.vocabulary_["<unk>"]]].any()  # they did not occur
 
 
+@pytest.mark.parametrize("sentences", [RARE, SENTENCES[:3]], ids=len)
+def test_discriminant_vectors_are_whitened_expectations_of_the_means(model, sentences):
+    windows = model._tokenizer.read(sentences)
+    vectors = discriminant_vectors(model.net_, windows, len(model.vocabulary_) - 1)
+    expected = oracle.discriminant_products(model, sentences)
+    np.testing.assert_allclose(vectors @ vectors.T, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
+
+
 def test_another_model_takes_the_tree(model):
     tree = model.learned_tree(SENTENCES)
     first = HsigmoidLanguageModel(**SMALL, tree=tree, vocabulary=model.vocabulary_).fit(SENTENCES)
@@ -50,7 +58,7 @@ def test_the_name_trains_a_network_for_two_epochs_and_learns_the_tree_from_it(op
     first = HsigmoidLanguageModel(**SMALL | options, tree="cluster").fit(RARE)
     windows = first._tokenizer.read(RARE)
     counts = np.bincount(windows.y, minlength=len(first.vocabulary_) - 1)
-    vectors = mean_hidden_states(first.net_, windows, len(counts))
+    vectors = discriminant_vectors(first.net_, windows, len(counts))
     assert model.net_.module_.output_layer.tree == word_clusters(counts, vectors, seed=first._seeds.hash)
     assert len(model.history_) == 1
     assert model.tree == "learned"
