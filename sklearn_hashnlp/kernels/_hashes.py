@@ -72,7 +72,7 @@ def murmur3_span(text: NDArray[np.uint8], start: Number, stop: Number, seed: Num
     while position + 4 <= stop:
         state = mix_block(state, load_uint32(text, position))
         position += 4
-    return finish(state, load_uint32(text, position), stop - start)
+    return finish(state, load_uint32(text, position), np.uint32(stop - start))
 
 
 @compiled

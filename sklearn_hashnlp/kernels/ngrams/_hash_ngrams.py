@@ -277,7 +277,7 @@ def _hash_segment(
             while position + 4 <= stop:
                 state = mix_block(state, load_uint32(text, position))
                 position += 4
-            hashes[at] = finish(state, load_uint32(text, position), stop - begin)
+            hashes[at] = finish(state, load_uint32(text, position), np.uint32(stop - begin))
             at += 1
     return at
 
@@ -337,7 +337,7 @@ def _finish_hashes(
 ) -> None:
     tail = np.uint64(n & ~3)
     for i in range(np.uint64(n_grams)):
-        hashes[i] = finish(states[i], blocks[i + tail], n)
+        hashes[i] = finish(states[i], blocks[i + tail], np.uint32(n))
 
 
 def hash_skipgrams(units: Units, ngram_range: tuple[int, int], *, max_skip: int) -> Ragged:
