@@ -327,15 +327,15 @@ class TextClassifier(ScoringClassifier, HasBundles):
             return score(classifier, self._rows(X) if row is None else row)
         texts = as_documents(X, caller=type(self).__name__)
         texts = texts if isinstance(texts, Sequence) else list(texts)
+        n_characters = sum(len(text) for text in texts if isinstance(text, str))
+        if n_characters < 2 * _MIN_CHUNK or classifier._linear_model() is None:
+            return score(classifier, self._rows(texts))
+        n_threads = effective_n_jobs(self.n_jobs)
+        n_chunks = max(min(n_threads, n_characters // _MIN_CHUNK), -(-n_characters // _MAX_CHUNK))
+        size = -(-len(texts) // n_chunks)
+        transform = with_n_jobs(self.pipeline_[0], 1).transform
+        chunks = [texts[start : start + size] for start in range(0, len(texts), size)]
         try:
-            n_characters = sum(map(len, texts))
-            if n_characters < 2 * _MIN_CHUNK or classifier._linear_model() is None:
-                return score(classifier, self._rows(texts))
-            n_threads = effective_n_jobs(self.n_jobs)
-            n_chunks = max(min(n_threads, n_characters // _MIN_CHUNK), -(-n_characters // _MAX_CHUNK))
-            size = -(-len(texts) // n_chunks)
-            transform = with_n_jobs(self.pipeline_[0], 1).transform
-            chunks = [texts[start : start + size] for start in range(0, len(texts), size)]
             parts = map_in_order(lambda chunk: score(classifier, self._count(transform, chunk)), chunks, n_threads)
             return np.concatenate(list(parts))
         except (TypeError, ValueError):

@@ -121,15 +121,7 @@ def count_text(text: str, specs: Sequence[NgramSpec]) -> tuple[NDArray[np.int32]
             return None
         buffer = np.frombuffer(encoded, dtype=np.uint8)
         texts = Texts(Ragged(buffer, np.array([0, len(buffer)])), _IS_ASCII[is_ascii], spec.lowercase)
-        rows = count_hashes(
-            hash_texts(texts),
-            n_features=spec.n_features,
-            alternate_sign=spec.alternate_sign,
-            binary=spec.binary,
-            norm=NORMS[spec.norm],
-            damped=spec.damped,
-            dtype=np.float32,
-        )
+        rows = _count_hashes(hash_texts(texts), spec)
         indices.append(rows.indices + np.int32(first) if first else rows.indices)
         data.append(rows.data if spec.weight == 1 else rows.data * np.float32(spec.weight))
         first += spec.n_features + spec.padding
@@ -138,6 +130,20 @@ def count_text(text: str, specs: Sequence[NgramSpec]) -> tuple[NDArray[np.int32]
     return (indices[0], data[0]) if len(specs) == 1 else (np.concatenate(indices), np.concatenate(data))
 
 
+def _count_hashes(hashes: Ragged, spec: NgramSpec, allocate: Allocate | None = None) -> Rows:
+    return count_hashes(
+        hashes,
+        n_features=spec.n_features,
+        alternate_sign=spec.alternate_sign,
+        binary=spec.binary,
+        norm=NORMS[spec.norm],
+        damped=spec.damped,
+        dtype=_DTYPES[spec.dtype],
+        allocate=allocate,
+    )
+
+
+_DTYPES: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
 _MAX_COLUMNS = 2**31 - 1  # of indices of 32 bits
 _IS_ASCII = {True: np.ones(1, dtype=np.bool_), False: np.zeros(1, dtype=np.bool_)}
 
@@ -242,7 +248,7 @@ def hashed_counts(
     begin, end = spec.around
     plain = not spec.lowercase and spec.strip_accents is None
     preprocess = None if plain else _preprocessor(spec)
-    dtype = np.dtype(spec.dtype).type
+    dtype = _DTYPES[spec.dtype]
 
     def make_rows(first: int, chunk: list[Any], allocate: Allocate | None) -> Iterator[Rows]:
         strings = plain_texts(chunk, first=first, caller=caller, decode=spec.decode)
@@ -253,16 +259,7 @@ def hashed_counts(
             check_surrogates=lambda index, text: _check_surrogates(spec, text, first + index, caller),
             max_characters=2 * n_characters,
         ):
-            yield count_hashes(
-                hash_texts(texts),
-                n_features=spec.n_features,
-                alternate_sign=spec.alternate_sign,
-                binary=spec.binary,
-                norm=NORMS[spec.norm],
-                damped=spec.damped,
-                dtype=dtype,
-                allocate=allocate,
-            )
+            yield _count_hashes(hash_texts(texts), spec, allocate)
 
     return sparse_matrix(
         in_chunks(documents, n_characters=n_characters),

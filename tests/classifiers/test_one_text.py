@@ -4,9 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from sklearn_hashnlp import TextClassifier
+from sklearn_hashnlp._threads import is_worker, map_in_order
 from sklearn_hashnlp.classifiers import _text_classifier
+from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
 
 TEXTS = [
     "what ?",
@@ -100,3 +103,13 @@ def test_an_error_in_a_chunk_names_the_position_among_all_texts(in_chunks):
         texts[700] = wrong
         with pytest.raises((TypeError, ValueError), match=message):
             model.predict(texts)
+
+
+def test_a_worker_starts_no_threads_of_its_own():
+    assert not is_worker()
+    assert all(map_in_order(lambda _: is_worker(), range(4), 2))
+
+
+def test_probabilities_are_scipys_softmax():
+    scores = np.random.default_rng(0).normal(scale=300, size=(50, 7))
+    np.testing.assert_array_equal(SoftmaxLoss().probabilities(scores), softmax(scores, axis=1))
