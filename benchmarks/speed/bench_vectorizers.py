@@ -40,7 +40,7 @@ CASES: list[tuple[str, dict[str, Any], float, float]] = [
 # The kernels that run without the global interpreter lock.
 KERNELS = [
     (_join_lines, "_measure", "join"),
-    (_join_lines, "_copy_lines", "join"),
+    (_join_lines, "_join", "join"),
     (_units, "split_words", "split"),
     (_units, "split_characters", "split"),
     (_units, "split_word_characters", "split"),

@@ -327,7 +327,7 @@ class TextClassifier(ScoringClassifier, HasBundles):
             return score(classifier, self._rows(X) if row is None else row)
         texts = as_documents(X, caller=type(self).__name__)
         texts = texts if isinstance(texts, Sequence) else list(texts)
-        n_characters = sum(len(text) for text in texts if isinstance(text, str))
+        n_characters = sum(map(len, texts)) if set(map(type, texts)) <= {str} else 0
         if n_characters < 2 * _MIN_CHUNK or classifier._linear_model() is None:
             return score(classifier, self._rows(texts))
         n_threads = effective_n_jobs(self.n_jobs)

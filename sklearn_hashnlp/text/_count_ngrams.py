@@ -245,7 +245,6 @@ def hashed_counts(
 ) -> Any:
     """Read, pack, hash and count documents in chunks, on ``n_jobs`` threads."""
     n_characters = WORD_CHUNK if spec.analyzer == "word" else CHARACTER_CHUNK
-    begin, end = spec.around
     plain = not spec.lowercase and spec.strip_accents is None
     preprocess = None if plain else _preprocessor(spec)
     dtype = _DTYPES[spec.dtype]
@@ -253,7 +252,8 @@ def hashed_counts(
     def make_rows(first: int, chunk: list[Any], allocate: Allocate | None) -> Iterator[Rows]:
         strings = plain_texts(chunk, first=first, caller=caller, decode=spec.decode)
         for texts in pack(
-            [f"{begin}{text}{end}" for text in strings] if begin or end else strings,
+            strings,
+            around=spec.around,
             lowercase=spec.lowercase,
             preprocess=preprocess,
             check_surrogates=lambda index, text: _check_surrogates(spec, text, first + index, caller),

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.strings._join_lines import ascii_lengths, join_lines, object_array
+from sklearn_hashnlp.kernels.strings._join_lines import join_bytes, join_lines
 from sklearn_hashnlp.kernels.strings._units import Texts
 
 # Characters per chunk of documents: enough that threads rarely wait for each other, few enough that its n-grams fit
@@ -118,12 +118,34 @@ def plain_texts(chunk: list[Any], *, caller: str, first: int = 0, decode: tuple[
 def pack(
     documents: Sequence[str],
     *,
+    around: tuple[str, str] = ("", ""),
     lowercase: bool,
     preprocess: Callable[[str], str] | None,
     check_surrogates: Callable[[int, str], None],
     max_characters: int,
 ) -> Iterator[Texts]:
-    """Pack documents into UTF-8 buffers of at most about ``max_characters``."""
+    """Pack documents, each between the strings ``around``, into UTF-8 buffers of at most about ``max_characters``."""
+    begin, end = around
+    is_plain = f"{begin}{end}".isascii()
+
+    def encode(index: int) -> bytes:
+        document = f"{begin}{documents[index]}{end}"
+        if is_plain and documents[index].isascii():
+            return document.encode()
+        document = document if preprocess is None else preprocess(document)
+        try:
+            return document.encode()
+        except UnicodeEncodeError:
+            check_surrogates(index, document)
+            return document.encode("utf-8", "surrogatepass")
+
+    def joined(start: int, stop: int) -> Texts:
+        if stop - start > _FEW and is_plain:
+            lines = join_lines(documents[start:stop], (begin.encode(), end.encode()), lambda i: encode(start + i))
+            return Texts(Ragged(lines.buffer, lines.offsets), lines.is_ascii, lowercase)
+        is_ascii = np.array([is_plain and text.isascii() for text in documents[start:stop]], dtype=np.bool_)
+        return Texts(Ragged(*join_bytes([encode(index) for index in range(start, stop)])), is_ascii, lowercase)
+
     slices = [(0, len(documents))]
     while slices:
         start, stop = slices.pop()
@@ -131,43 +153,7 @@ def pack(
             middle = (start + stop) // 2
             slices += [(middle, stop), (start, middle)]
         else:
-            yield _pack(documents[start:stop], start, lowercase, preprocess, check_surrogates)
-
-
-def _pack(
-    documents: Sequence[str],
-    first: int,
-    lowercase: bool,
-    preprocess: Callable[[str], str] | None,
-    check_surrogates: Callable[[int, str], None],
-) -> Texts:
-    def encoded(index: int) -> bytes:
-        document = documents[index] if preprocess is None else preprocess(documents[index])
-        return _encode(first + index, document, check_surrogates)
-
-    if len(documents) <= _FEW:
-        are_ascii = [document.isascii() for document in documents]
-        few = [text.encode() if are_ascii[i] else encoded(i) for i, text in enumerate(documents)]
-        ends = np.cumsum([0, *(len(line) + 1 for line in few)], dtype=np.int64)
-        buffer = np.frombuffer(bytearray(b"".join(line + b"\n" for line in few)), dtype=np.uint8)
-        return Texts(Ragged(buffer, ends), np.array(are_ascii, dtype=np.bool_), lowercase)
-    lines = object_array(documents)
-    lengths = ascii_lengths(lines)
-    is_ascii = lengths >= 0
-    for i in np.flatnonzero(~is_ascii).tolist():
-        lines[i] = line = encoded(i)
-        lengths[i] = len(line)
-    offsets = np.zeros(len(documents) + 1, dtype=np.int64)
-    np.cumsum(lengths + 1, out=offsets[1:])
-    return Texts(Ragged(join_lines(lines, lengths, is_ascii), offsets), is_ascii, lowercase)
-
-
-def _encode(index: int, document: str, check_surrogates: Callable[[int, str], None]) -> bytes:
-    try:
-        return document.encode("utf-8")
-    except UnicodeEncodeError:
-        check_surrogates(index, document)
-        return document.encode("utf-8", "surrogatepass")
+            yield joined(start, stop)
 
 
 def check_encodable(ngrams: Iterable[str], *, position: int, caller: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -38,37 +38,40 @@ class _Layout(NamedTuple):
     bytes: int  # from the address of a bytes object
 
 
-def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
-    """Return an array of references to any objects, shape (n_values,)."""
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return objects
+class Lines(NamedTuple):
+    """Lines in one buffer."""
+
+    buffer: NDArray[np.uint8]
+    offsets: NDArray[np.int64]  # (n_lines + 1,)
+    is_ascii: NDArray[np.bool_]  # (n_lines,)
 
 
-def ascii_lengths(texts: NDArray[np.object_]) -> NDArray[np.int64]:
-    """Return the length of each ``str``, shape (n_texts,), or -1 for a text that is not ASCII."""
+def join_lines(texts: Sequence[str], around: tuple[bytes, bytes], encode: Callable[[int], bytes]) -> Lines:
+    """Join texts to one buffer, a line feed after each.
+
+    ``around`` are the bytes before and after an ASCII text; ``encode`` returns the line of any other, by its index.
+    """
+    lines = np.empty(len(texts), dtype=object)
+    lines[:] = texts
+    layout = _layout()
+    if layout is None:
+        is_ascii = np.array([text.isascii() for text in texts], dtype=np.bool_)
+        encoded = [text.encode().join(around) if is_ascii[i] else encode(i) for i, text in enumerate(texts)]
+        return Lines(*join_bytes(encoded), is_ascii)
+    # Each array operation of numpy would wait for the interpreter's lock once more.
     lengths = np.empty(len(texts), dtype=np.int64)
-    layout = _layout()
-    if layout is None:
-        lengths[:] = [len(text) if text.isascii() else -1 for text in texts]
-    else:
-        _measure(_address(texts), layout.shift, lengths)
-    return lengths
+    if _measure(_address(lines), layout.shift, lengths) < len(texts):
+        for i in np.flatnonzero(lengths < 0).tolist():
+            lines[i] = line = encode(i)
+            lengths[i] = ~len(line)
+    parts = [np.frombuffer(part, dtype=np.uint8) for part in around]
+    return Lines(*_join(_address(lines), lengths, layout.characters, layout.bytes, *parts))
 
 
-def join_lines(
-    lines: NDArray[np.object_],  # (n_lines,): ASCII strings, and bytes
-    lengths: NDArray[np.int64],  # (n_lines,): in bytes
-    is_text: NDArray[np.bool_],  # (n_lines,): whether a line is a string
-) -> NDArray[np.uint8]:
-    """Join lines to one buffer, a line feed after each."""
-    layout = _layout()
-    if layout is None:
-        encoded = (line.encode("ascii") if isinstance(line, str) else line for line in lines)
-        return np.frombuffer(b"".join(line + b"\n" for line in encoded), dtype=np.uint8)
-    buffer = np.empty(lengths.sum() + len(lengths), dtype=np.uint8)
-    _copy_lines(_address(lines), lengths, np.where(is_text, layout.characters, layout.bytes), buffer)
-    return buffer
+def join_bytes(lines: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Join encoded lines without a kernel; return the buffer and the offsets of the lines."""
+    buffer = np.frombuffer(bytearray(b"".join(line + b"\n" for line in lines)), dtype=np.uint8)
+    return buffer, np.cumsum([0, *(len(line) + 1 for line in lines)], dtype=np.int64)
 
 
 def _address(objects: NDArray[np.object_]) -> int:
@@ -127,19 +130,43 @@ def _copy(_typing_context: Any, buffer: Any, _at: Any, _address: Any, _n_bytes: 
 
 
 @compiled
-def _measure(address: Number, shift: Number, lengths: NDArray[np.int64]) -> None:
+def _measure(address: Number, shift: Number, lengths: NDArray[np.int64]) -> Number:
+    """Set the length of each string, or -1 if it is not ASCII; return the number of ASCII strings."""
+    n_ascii = 0
     for i in range(len(lengths)):
         text = _load(address + _POINTER * i)
-        lengths[i] = _load(text + _LENGTH) if _load(text + _STATE) >> shift & _FLAGS_MASK == _ASCII_FLAGS else -1
+        is_ascii = _load(text + _STATE) >> shift & _FLAGS_MASK == _ASCII_FLAGS
+        lengths[i] = _load(text + _LENGTH) if is_ascii else -1
+        n_ascii += is_ascii
+    return n_ascii
 
 
 @compiled
-def _copy_lines(
-    address: Number, lengths: NDArray[np.int64], characters: NDArray[np.int64], buffer: NDArray[np.uint8]
-) -> None:
-    to = 0
-    for i in range(len(lengths)):
-        _copy(buffer, to, _load(address + _POINTER * i) + characters[i], lengths[i])
-        to += lengths[i]
-        buffer[to] = _LINE_FEED
-        to += 1
+def _join(
+    address: Number,
+    lengths: NDArray[np.int64],  # (n_lines,): of strings; the complement of the length for bytes
+    characters: Number,  # offset in strings
+    content: Number,  # offset in bytes objects
+    begin: NDArray[np.uint8],
+    end: NDArray[np.uint8],
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
+    n_lines, n_around = len(lengths), len(begin) + len(end)
+    offsets, is_ascii = np.empty(n_lines + 1, dtype=np.int64), np.empty(n_lines, dtype=np.bool_)
+    offsets[0] = 0
+    for i in range(n_lines):
+        is_ascii[i] = lengths[i] >= 0
+        offsets[i + 1] = offsets[i] + (lengths[i] + n_around if lengths[i] >= 0 else ~lengths[i]) + 1
+    buffer = np.empty(offsets[n_lines], dtype=np.uint8)
+    for i in range(n_lines):
+        to = offsets[i]
+        line = _load(address + _POINTER * i)
+        if is_ascii[i]:
+            for j in range(len(begin)):
+                buffer[to + j] = begin[j]
+            _copy(buffer, to + len(begin), line + characters, lengths[i])
+            for j in range(len(end)):
+                buffer[to + len(begin) + lengths[i] + j] = end[j]
+        else:
+            _copy(buffer, to, line + content, ~lengths[i])
+        buffer[offsets[i + 1] - 1] = _LINE_FEED
+    return buffer, offsets, is_ascii

@@ -1,14 +1,14 @@
 """Python's strings read where the interpreter stores them."""
 
+import itertools
 import sys
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels.strings import _join_lines
-from sklearn_hashnlp.kernels.strings._join_lines import ascii_lengths, join_lines, object_array
+from sklearn_hashnlp.kernels.strings._join_lines import join_lines
 
 LINES = st.lists(st.text(max_size=40) | st.text("ab \n\0", max_size=40), max_size=8)
 
@@ -33,23 +33,21 @@ def test_the_layout_is_found():
     assert layout.characters == sys.getsizeof("") - 1
 
 
-@given(LINES)
-def test_lengths_of_ascii_texts(lines):
-    expected = [len(line) if line.isascii() else -1 for line in lines]
-    assert ascii_lengths(object_array(lines)).tolist() == expected
-
-
-@given(LINES)
-def test_lines_are_joined(lines):
-    is_text = np.array([line.isascii() for line in lines], dtype=bool)
-    mixed = [line if line.isascii() else line.encode("utf-8", "surrogatepass") for line in lines]
-    lengths = np.array([len(line) for line in mixed], dtype=np.int64)
-    expected = b"".join(line.encode("utf-8", "surrogatepass") + b"\n" for line in lines)
-    assert join_lines(object_array(mixed), lengths, is_text).tobytes() == expected
+@given(LINES, st.sampled_from([(b"", b""), (b"<s> ", b" </s>")]))
+def test_lines_are_joined(texts, around):
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    begin, end = around
+    lines = [(begin + line + end if line.isascii() else line) + b"\n" for line in encoded]
+    joined = join_lines(texts, around, encoded.__getitem__)
+    assert joined.buffer.tobytes() == b"".join(lines)
+    assert joined.offsets.tolist() == [0, *itertools.accumulate(map(len, lines))]
+    assert joined.is_ascii.tolist() == [text.isascii() for text in texts]
 
 
 def test_interned_and_used_strings():
     texts = [sys.intern("interned"), "a", "", "é", "日本語", "😀", "caf\xe9 ol\xe9"]
     for text in texts:
         hash(text), {text: 1}, text.encode()  # CPython keeps the hash, and may keep the encoding
-    assert ascii_lengths(object_array(texts)).tolist() == [8, 1, 0, -1, -1, -1, -1]
+    joined = join_lines(texts, (b"", b""), lambda index: texts[index].encode())
+    assert joined.buffer.tobytes().decode() == "".join(f"{text}\n" for text in texts)
+    assert joined.is_ascii.tolist() == [True] * 3 + [False] * 4
