@@ -35,7 +35,6 @@ def cluster_tree(
     vectors: ArrayLike,
     *,
     arity: int | Literal["sqrt"] | Sequence[int] = 2,
-    n_direct: int | Sequence[int] = 0,
     leaf_size: int | None = None,
     balance: Literal["auto", "counts", "size", "cost"] = "auto",
     slack: float = 0.4,
@@ -59,9 +58,6 @@ def cluster_tree(
         Maximum number of clusters of a node. 2 is a deep binary tree; "sqrt" a tree of two levels with about sqrt(V)
         clusters of about sqrt(V) classes. A sequence has a number for each level from the root down, and the clusters
         below the last level are not split: (100,) is a tree of two levels, (150, 10) of three.
-    n_direct : int or sequence of int, default=0
-        Number of the most frequent classes that are children of the root, next to the clusters, as in the head of an
-        adaptive softmax. A sequence has a number for each level, which applies to each cluster.
     leaf_size : int, default=None
         Maximum number of classes of a cluster below the root that becomes one node with a child for each class; by
         default the arity, and unlimited below the last level of "sqrt" or a sequence.
@@ -100,7 +96,7 @@ def cluster_tree(
         raise ValueError(f"cluster_tree: balance must be 'auto', 'counts', 'size' or 'cost', got {balance!r}.")
     if not 0 <= slack < 1:
         raise ValueError(f"cluster_tree: slack must be at least 0 and less than 1, got {slack!r}.")
-    levels = _levels(arity, n_direct, leaf_size, n_classes)
+    levels = _levels(arity, leaf_size, n_classes)
     generator = as_generator(random_state, "cluster_tree")
     if n_classes == 1:
         return SoftmaxTree([], [0])
@@ -118,41 +114,24 @@ class _Level:
     """The settings of a level."""
 
     arity: int  # maximum number of clusters
-    n_direct: int  # number of the most frequent classes that are children next to them
     leaf_size: int  # maximum number of classes of a cluster that is not split
 
 
-def _levels(arity: object, n_direct: object, leaf_size: object, n_classes: int) -> list[_Level]:
+def _levels(arity: object, leaf_size: object, n_classes: int) -> list[_Level]:
     """Check the parameters and return the levels from the root down; the last applies to all deeper ones."""
     if leaf_size is not None and (not is_integer(leaf_size) or leaf_size < 1):
         raise ValueError(f"cluster_tree: leaf_size must be an integer of at least 1, got {leaf_size!r}.")
-    direct = []
-    for number in n_direct if isinstance(n_direct, list | tuple) else (n_direct,):
-        if not is_integer(number) or not 0 <= number <= n_classes:
-            raise ValueError(
-                f"cluster_tree: n_direct must be in 0..{n_classes}, the number of classes, got {number!r}."
-            )
-        direct.append(int(number))
     below_last = n_classes if leaf_size is None else int(leaf_size)
     if isinstance(arity, list | tuple) and len(arity):
         arities = [check_arity(number, "cluster_tree") for number in arity]
     elif isinstance(arity, str) and arity == "sqrt":
-        arities = [max(2, round(float(np.sqrt(n_classes - sum(direct[:1])))))]
+        arities = [max(2, round(float(np.sqrt(n_classes))))]
     else:
         arities = [check_arity(arity, "cluster_tree")]
         below_last = arities[0] if leaf_size is None else below_last
-    if len(direct) > len(arities):
-        raise ValueError(
-            f"cluster_tree: n_direct must have a number for each of the {len(arities)} levels of arity={arity!r} at "
-            f"most, got {n_direct!r}."
-        )
-    direct += [0] * (len(arities) - len(direct))
-    levels = [
-        # A node with parts of one class each is not split.
-        _Level(parts, number, parts + number if depth == 0 else max(parts + number, leaf_size or 1))
-        for depth, (parts, number) in enumerate(zip(arities, direct, strict=True))
-    ]
-    return [*levels, _Level(arities[-1], 0, below_last)]
+    # A node with parts of one class each is not split.
+    levels = [_Level(parts, parts if depth == 0 else max(parts, leaf_size or 1)) for depth, parts in enumerate(arities)]
+    return [*levels, _Level(arities[-1], below_last)]
 
 
 @dataclass(frozen=True)
@@ -214,31 +193,22 @@ class _Clusters:
 
 def _grow(clusters: _Clusters, order: Ints, levels: list[_Level], generator: np.random.Generator) -> SoftmaxTree:
     """Split clusters level by level; clusters of a node are neighbors in `order`, initially sorted by frequency."""
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order))
     parents: list[Ints] = []
     positions: list[Ints] = []
     children: list[Ints] = []
     # Nodes without children so far: their numbers, and the start and size of their classes in `order`.
     nodes, starts, sizes, n_nodes, depth = np.array([0]), np.array([0]), np.array([len(order)]), 1, 0
 
-    def add_leaves(nodes: Ints, starts: Ints, sizes: Ints) -> None:
-        leaves = _ranges(starts, sizes)
-        parents.append(np.repeat(nodes, sizes))
-        positions.append(leaves)
-        children.append(~order[leaves])
-
     while True:
         level = levels[min(depth, len(levels) - 1)]
         flat = sizes <= level.leaf_size
-        add_leaves(nodes[flat], starts[flat], sizes[flat])
+        leaves = _ranges(starts[flat], sizes[flat])
+        parents.append(np.repeat(nodes[flat], sizes[flat]))
+        positions.append(leaves)
+        children.append(~order[leaves])
         nodes, starts, sizes = nodes[~flat], starts[~flat], sizes[~flat]
         if not len(nodes):
             break
-        if level.n_direct:
-            _most_frequent_first(order, ranks, starts, sizes)
-            add_leaves(nodes, starts, np.full_like(sizes, level.n_direct))
-            starts, sizes = starts + level.n_direct, sizes - level.n_direct
         starts, sizes, owners = clusters.split(order, starts, sizes, np.minimum(level.arity, sizes), generator)
         if depth < len(levels) - 1 and level.arity > 2:
             starts, sizes, owners = _improve(clusters, order, starts, sizes, owners)
@@ -264,13 +234,6 @@ def _improve(clusters: _Clusters, order: Ints, starts: Ints, sizes: Ints, owners
     n_parts = [len(part) for part, _ in improved]
     starts, sizes = (np.concatenate(column) for column in zip(*improved, strict=True))
     return starts, sizes, np.repeat(owners[firsts], n_parts)
-
-
-def _most_frequent_first(order: Ints, ranks: Ints, starts: Ints, sizes: Ints) -> None:
-    """Sort the classes of each cluster by descending frequency."""
-    positions = _ranges(starts, sizes)
-    members = order[positions]
-    order[positions] = members[np.lexsort((ranks[members], np.repeat(np.arange(len(starts)), sizes)))]
 
 
 def _ranges(starts: Ints, sizes: Ints) -> Ints:

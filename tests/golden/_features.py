@@ -184,10 +184,10 @@ def softmax_trees() -> Arrays:
 def cluster_trees() -> Arrays:
     shared: dict[str, Any] = {"leaf_size": None, "slack": 0.4, "random_state": 0}
     built = {
-        "binary": trees.cluster_tree(_COUNTS, _VECTORS, arity=2, n_direct=0, balance="size", **shared),
-        "sqrt": trees.cluster_tree(_COUNTS, _VECTORS, arity="sqrt", n_direct=5, balance="counts", **shared),
-        "auto": trees.cluster_tree(_COUNTS, _VECTORS, arity=6, n_direct=0, balance="auto", **shared),
-        "cost": trees.cluster_tree(_COUNTS, _VECTORS, arity=(9,), n_direct=0, balance="cost", **shared),
+        "binary": trees.cluster_tree(_COUNTS, _VECTORS, arity=2, balance="size", **shared),
+        "sqrt": trees.cluster_tree(_COUNTS, _VECTORS, arity="sqrt", balance="counts", **shared),
+        "auto": trees.cluster_tree(_COUNTS, _VECTORS, arity=6, balance="auto", **shared),
+        "cost": trees.cluster_tree(_COUNTS, _VECTORS, arity=(9,), balance="cost", **shared),
     }
     return {key: array for name, tree in built.items() for key, array in _tree_arrays(name, tree).items()}
 

@@ -133,34 +133,26 @@ def test_two_levels_are_bounded() -> None:
 @settings(max_examples=100)
 def test_any_tree_is_a_tree(counts: list[int], arity: Any, balance: Any, data: st.DataObject) -> None:
     n_classes = len(counts)
-    n_direct = data.draw(st.integers(0, n_classes))
     leaf_size = data.draw(st.none() | st.integers(1, 40))
     slack = data.draw(st.sampled_from([0.0, 0.3, 0.99]))
     vectors = np.array(
         data.draw(st.lists(st.sampled_from([0, 0, 1, 2, -5, 1e30, -1e-30]), min_size=n_classes, max_size=n_classes))
     )
-    options = {"arity": arity, "n_direct": n_direct, "leaf_size": leaf_size, "balance": balance, "slack": slack}
+    options = {"arity": arity, "leaf_size": leaf_size, "balance": balance, "slack": slack}
     tree = cluster_tree(counts, vectors[:, None], **options, random_state=0)
     assert tree.n_classes == n_classes
     if n_classes == 1:
         return
-    frequent = sorted(range(n_classes), key=lambda c: (-counts[c], c))[:n_direct]
-    assert (tree.depths[frequent] == 1).all()
-    largest = arity if arity != "sqrt" else max(2, round((n_classes - n_direct) ** 0.5))
-    assert tree.arities[0] <= n_direct + largest
+    largest = arity if arity != "sqrt" else max(2, round(n_classes**0.5))
+    assert tree.arities[0] <= largest
     assert (tree.arities[1:] <= max(largest, leaf_size or (n_classes if arity == "sqrt" else 0))).all()
 
 
 @given(COUNTS, st.lists(st.integers(2, 5), min_size=1, max_size=3), st.data())
-def test_each_level_has_its_arity_and_its_direct_classes(
-    counts: list[int], arity: list[int], data: st.DataObject
-) -> None:
-    direct = data.draw(st.lists(st.integers(0, min(3, len(counts))), max_size=len(arity)))
+def test_each_level_has_its_arity(counts: list[int], arity: list[int], data: st.DataObject) -> None:
     leaf_size = data.draw(st.none() | st.integers(1, 8))
     vectors = np.random.default_rng(0).normal(size=(len(counts), 3))
-    tree = cluster_tree(
-        counts, vectors, arity=arity, n_direct=direct or 0, leaf_size=leaf_size, balance="size", random_state=0
-    )
+    tree = cluster_tree(counts, vectors, arity=arity, leaf_size=leaf_size, balance="size", random_state=0)
     if leaf_size is None:
         assert tree.max_depth <= len(arity) + 1
 
@@ -168,11 +160,8 @@ def test_each_level_has_its_arity_and_its_direct_classes(
         if not isinstance(item, list):
             return [item]
         classes = [leaf for child in item for leaf in check(child, depth + 1)]
-        n_direct = direct[depth] if depth < len(direct) else 0
-        if depth < len(arity) and len(classes) > max(arity[depth] + n_direct, leaf_size or 0):
-            frequent = sorted(classes, key=lambda c: (-counts[c], c))[:n_direct]
-            assert set(frequent) <= {child for child in item if not isinstance(child, list)}
-            assert len(item) <= arity[depth] + n_direct
+        if depth < len(arity) and len(classes) > max(arity[depth], leaf_size or 0):
+            assert len(item) <= arity[depth]
         elif leaf_size is None:
             assert not any(isinstance(child, list) for child in item)
         return classes
@@ -227,9 +216,6 @@ def test_the_scale_of_vectors_does_not_matter(scale: float) -> None:
         ({"arity": "cube"}, "arity .* got 'cube'"),
         ({"arity": (3, 1)}, "arity must be an integer of at least 2, got 1"),
         ({"arity": ()}, r"arity .* got \(\)"),
-        ({"n_direct": (1, 5), "arity": (2, 2)}, r"n_direct must be in 0\.\.4, the number of classes, got 5"),
-        ({"n_direct": (1, 1)}, r"for each of the 1 levels of arity=2 at most, got \(1, 1\)"),
-        ({"n_direct": 5}, r"n_direct must be in 0\.\.4, the number of classes, got 5"),
         ({"leaf_size": 0}, "leaf_size must be an integer of at least 1, got 0"),
         ({"balance": "depth"}, "balance must be .* got 'depth'"),
         ({"slack": 1}, "slack must be .* less than 1, got 1"),

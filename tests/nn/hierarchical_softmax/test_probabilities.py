@@ -53,7 +53,7 @@ def test_biases_refuse_wrong_counts(counts):
     [
         huffman_tree,
         lambda counts: balanced_tree(counts, 5),
-        lambda counts: cluster_tree(counts, np.sqrt(counts)[:, None], n_direct=100, leaf_size=9, random_state=0),
+        lambda counts: cluster_tree(counts, np.sqrt(counts)[:, None], leaf_size=9, random_state=0),
     ],
     ids=["huffman", "balanced", "cluster"],
 )
