@@ -77,7 +77,7 @@ def training(
                     runs[method].append(run)
     models: dict[str, Any] = {}
     for method, measured in runs.items():
-        models[method] = summary(measured)
+        models[method] = summary(measured, list(measured[0])[1:])
         if method != OURS:
             pairs = zip(measured, runs[OURS], strict=True)
             ratios = [theirs["seconds"] / ours["seconds"] for theirs, ours in pairs]
