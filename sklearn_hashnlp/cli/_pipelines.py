@@ -49,21 +49,20 @@ def train_model(
     stopping: Any = None,
 ) -> None:
     """Fit a model with a progress bar, and print the figures of each epoch; ``stopping`` is a callback."""
-    from sklearn_hashnlp.cli._validation import ValidationProgress
-    from sklearn_hashnlp.training._callbacks import EpochProgress
-
     with screen.warnings_as_notes(), screen.bar("Training") as update:
-        shown = EpochProgress if validation is None else ValidationProgress
         schedules: list[Any] = []
-        callbacks = [shown(screen.note, update), *([] if stopping is None else [stopping])]
 
         def prepare(pipeline: Any) -> None:
-            pipeline[-1].set_params(callbacks=callbacks)
+            if stopping is None and not _has_epochs(pipeline[-1], labels):
+                return
+            from sklearn_hashnlp.training._callbacks import EpochProgress  # loads torch
+
+            figures = None if validation is None else validation.with_features(pipeline[:-1]).figures
+            progress = EpochProgress(screen.note, update, figures)
+            pipeline[-1].set_params(callbacks=[progress, *([] if stopping is None else [stopping])])
             if stopping is not None and pipeline is not model:  # the weights of the best epoch, not their average
                 schedules.append(pipeline[-1].schedule)
                 pipeline[-1].set_params(schedule=None)
-            if validation is not None:
-                callbacks[0].validation_ = validation.with_features(pipeline[:-1])
 
         if hasattr(model, "steps"):
             prepare(model)
@@ -77,6 +76,21 @@ def train_model(
     final_estimator(model).set_params(callbacks=None)  # which are not saved with the model
     if schedules:
         final_estimator(model).set_params(schedule=schedules[0])
+
+
+def _has_epochs(classifier: Any, labels: Any) -> bool:
+    """Return whether a classifier will be trained by epochs, with a progress to show."""
+    from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+    from sklearn_hashnlp.classifiers.hash_embedding._automatic import automatic_loss, choose_solver
+
+    if not isinstance(classifier, HashEmbeddingClassifier):
+        return True
+    multilabel, n_rows = isinstance(labels, list), len(labels)
+    n_classes = 0 if multilabel else len(set(labels))
+    loss = automatic_loss(n_rows, n_classes, multilabel=multilabel) if classifier.loss == "auto" else classifier.loss
+    parameters = classifier.get_params(deep=False)
+    solver = choose_solver(parameters, loss, n_rows, n_classes, classifier.device, caller="hashnlp train")
+    return solver == "sgd"
 
 
 def with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:

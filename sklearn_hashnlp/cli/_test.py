@@ -72,7 +72,7 @@ def evaluate(
     from sklearn_hashnlp.cli._pipelines import is_multilabel, load_classifier, predict_proba
 
     classifier = load_classifier(model)
-    from sklearn_hashnlp.cli._validation import scores_at  # loads torch
+    from sklearn_hashnlp.cli._validation import scores_at
     from sklearn_hashnlp.cli.reading._labelled_texts import label_lists, note_unknown_labels, read_labelled
     from sklearn_hashnlp.datasets._labelled import find_format
 

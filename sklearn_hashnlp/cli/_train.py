@@ -225,7 +225,7 @@ def _train_in_memory(
     if options.sgnn and multilabel:
         model[-1].set_params(loss="ova")
 
-    from sklearn_hashnlp.cli._validation import ValidationTexts, held_out_figures  # loads torch, so after reading
+    from sklearn_hashnlp.cli._validation import ValidationTexts, held_out_figures
 
     scored = stopping = None
     if validation is not None:
@@ -259,7 +259,6 @@ def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
     """Return a callback that stops on a user's validation texts, not held-out ones; None without early stopping."""
     from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_epochs
     from sklearn_hashnlp.training import EarlyStopping as EarlyStoppingBundle
-    from sklearn_hashnlp.training._early_stopping import EarlyStopping
     from sklearn_hashnlp.training._settings import as_early_stopping
 
     trained = model[-1] if hasattr(model, "steps") else model
@@ -272,6 +271,8 @@ def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
             "early_stopping='valid_loss' needs texts that the training holds out. With --valid or --holdout use "
             "valid_acc; with multiple labels per text the loss is used anyway."
         )
+    from sklearn_hashnlp.training._early_stopping import EarlyStopping  # loads torch
+
     epochs = resolve_epochs(trained.max_epochs, n_texts, early_stopping=True)
     trained.set_params(early_stopping=False, max_epochs=epochs)
     return EarlyStopping(stopping.patience, validation.monitor, restore=stopping.restore_best)

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-
-from sklearn_hashnlp.training._callbacks import EpochProgress
 
 
 class ValidationTexts:
@@ -38,20 +35,12 @@ class ValidationTexts:
         precision = scores_at(self.labels, net.criterion_.probabilities(scores), self.classes, 1)["precision"]
         if self.monitor != "valid_loss":
             return {self.precision: precision}
+        import torch
+
         known = [np.isin(self.classes, labels) for labels in self.labels]  # a label that is unknown has no score
         targets = torch.from_numpy(np.array(known, dtype=np.float64))
         loss = float(net.criterion_(torch.from_numpy(scores), targets).mean())
         return {self.precision: precision, "valid_loss": loss}
-
-
-class ValidationProgress(EpochProgress):
-    """Record the figures of validation texts in the history, and show them with the progress of training."""
-
-    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Record the figures of the epoch."""
-        for name, value in self.validation_.figures(net).items():
-            net.history.record(name, value)
-        super().on_epoch_end(net, **kwargs)
 
 
 def held_out_figures(

@@ -198,9 +198,15 @@ class EpochBar(ProgressBar):  # type: ignore[misc]  # skorch has no types
 class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
     """Update a progress bar with every batch, and write a line with the metrics of every epoch."""
 
-    def __init__(self, write: Callable[[str], None], update: Callable[[int, int], None]) -> None:
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        update: Callable[[int, int], None],
+        figures: Callable[[Any], dict[str, float]] | None = None,  # to record and show after an epoch
+    ) -> None:
         self.write = write
         self.update = update
+        self.figures = figures
 
     def initialize(self) -> EpochProgress:
         """Start a new training."""
@@ -220,6 +226,8 @@ class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Write the line of the epoch."""
+        for name, value in ({} if self.figures is None else self.figures(net)).items():
+            net.history.record(name, value)
         epoch = net.history[-1]
         parts = [f"Epoch {epoch['epoch']}/{net.max_epochs}", f"training loss {epoch['train_loss']:.4f}"]
         if "valid_loss" in epoch:

@@ -75,6 +75,13 @@ def test_help_and_the_package_itself_are_light() -> None:
     assert result.stdout.endswith("\n[]\n")
 
 
+def test_few_texts_are_trained_without_torch(data: Path, tmp_path: Path) -> None:
+    out, modules, _ = in_process((["train", str(data), "--model", str(tmp_path / "m"), "--holdout", "0.25"], ""))
+    assert any(line.startswith("Validation accuracy") for line in out)
+    assert "numba" in modules
+    assert "torch" not in modules
+
+
 def test_many_texts_are_predicted_by_the_whole_model(
     hashnlp: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
