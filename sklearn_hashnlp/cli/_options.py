@@ -102,7 +102,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress an
 
 @dataclass(frozen=True)
 class TextOptions(OptionGroup):
-    """How a file of texts is read."""
+    """The options to read a file of texts."""
 
     file_format: FormatOfTexts = None
     text_column: TextColumn = None
@@ -114,7 +114,7 @@ class TextOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class LabelledOptions(TextOptions):
-    """How a labeled file is read."""
+    """The options to read a labeled file."""
 
     file_format: Format = None  # texts alone have one format more
     label_column: LabelColumn = None

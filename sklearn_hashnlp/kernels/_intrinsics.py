@@ -1,4 +1,4 @@
-"""What numba lacks: huge pages, prefetching, vectorizable exp and log1p, blocked dot products."""
+"""Functions that numba lacks: huge pages, prefetching, vectorizable exp and log1p, blocked dot products."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if sys.platform == "linux":
 
     @compiled
     def in_huge_pages(array: NDArray[Any]) -> NDArray[Any]:
-        """Ask for huge pages for a new array, if it is large, and return it."""
+        """Request huge pages for a new array, if it is large, and return it."""
         if array.nbytes >= _LARGE:
             address = np.uint64(array.ctypes.data)
             start = (address + _PAGE_MASK) & ~_PAGE_MASK

@@ -25,7 +25,7 @@ _MAX_BLOCK_ROWS = 1024  # per thread at once
 
 
 class ScoredRows(NamedTuple):
-    """What one compiled pass computes of rows."""
+    """The scores and labels of rows."""
 
     scores: NDArray[np.float64]  # (n_rows, n_classes), or (0, n_classes)
     labels: NDArray[np.int64]  # (n_rows,): index of the largest score

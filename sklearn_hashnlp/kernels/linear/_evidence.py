@@ -1,4 +1,4 @@
-"""How much the n-grams of a row tell: the squared lengths of rows by their inverse document frequencies."""
+"""The evidence of rows: their squared lengths by the inverse document frequencies of their n-grams."""
 
 from __future__ import annotations
 

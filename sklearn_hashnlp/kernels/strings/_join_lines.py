@@ -80,7 +80,7 @@ def _address(objects: NDArray[np.object_]) -> int:
 
 @cache
 def _layout() -> _Layout | None:
-    """Find out how strings are stored, by looking at some; None if not as expected, as in other interpreters."""
+    """Return how strings are stored, by looking at some; None if not as expected, as in other interpreters."""
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != _POINTER or sys.byteorder != "little":
         return None
     headers, shifts = [], set(_FLAGS_SHIFTS)
