@@ -6,13 +6,11 @@ added to the weights, with a factor chosen by cross-validation: the fewer rows, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp._threads import map_in_order
@@ -28,16 +26,10 @@ from sklearn_hashnlp.classifiers.hash_embedding._idf import (
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
-from sklearn_hashnlp.kernels._rows import select_rows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_columns
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
-from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
-    LinearRows,
-    descend,
-    naive_bayes_log_odds,
-    normalize_rows,
-    squared_norms,
-)
+from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows, normalize_rows
+from sklearn_hashnlp.kernels.linear._dual_solver import DualSolver, LinearProblem, minimized
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
@@ -45,12 +37,10 @@ from sklearn_hashnlp.training._optimizer_state import OptimizerState
 _MANY_ROWS = 20_000
 _EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # numbers of rows, and the epochs of fewer rows
 _MIN_EPOCHS = 4
-_AVERAGED = 0.6  # share of the epochs, the last ones: the bias oscillates
 
 _STRENGTHS = (1.0, 3.0, 10.0)  # C
 _SHARES = (0.0, 0.03, 0.06, 0.12)  # factors of the log-odds
 _DEFAULT_SHARE = 0.03
-_SMOOTHING = 0.03  # added to sums of normalized values, which are below one per row
 _NEW_STEP = 0.5  # step of an unused row of the pool, relative to the exact fit of one row
 # Factor of the curvature, for C = 20; chosen on validation rows, as is _NEW_STEP. It does not depend on the chosen
 # penalty, since further training has none.
@@ -87,128 +77,29 @@ class Located(NamedTuple):
         return cls(*locate_columns(rows.indices, model.constants, *sizes, model.spec.layout.variant))
 
 
-@dataclass(frozen=True)
-class LinearProblem:
-    """Rows as input of a linear layer over the pool, with fixed importance weights."""
-
-    rows: LinearRows
-    costs: NDArray[np.float32]  # (n_rows,): weight of each row in the loss
-    slots: NDArray[np.int64]  # (n_columns,): pool row of each column
-    n_classes: int
-
-    @property
-    def n_outputs(self) -> int:
-        """One score decides between two classes."""
-        return 1 if self.n_classes == 2 else self.n_classes
-
-    @classmethod
-    def of(cls, model: LinearModel, dataset: SparseRows, located: Located) -> LinearProblem:
-        """Return the problem of rows whose columns are located in the tables of a model."""
-        n_classes, offsets = len(model.bias), dataset.indptr
-        values = dataset.data.astype(np.float32)
-        if model.importance is not None:
-            values *= model.importance[located.rows, 0]
-        used = np.zeros(len(model.pool), dtype=np.bool_)
-        used[located.slots] = True
-        column_of = np.cumsum(used, dtype=np.int32) - np.int32(1)
-        normalize_rows(values, offsets)
-        labels = dataset.targets.astype(np.int64)
-        costs = dataset.row_weights
-        return cls(
-            LinearRows(
-                offsets,
-                column_of[located.slots],
-                values,
-                labels - 1 if n_classes == 2 else labels,
-            ),
-            np.ones(len(labels), dtype=np.float32) if costs is None else costs.astype(np.float32),
-            np.flatnonzero(used),
-            n_classes,
-        )
-
-    def take(self, rows: NDArray[np.int64]) -> LinearProblem:
-        """Return the problem of some of the rows."""
-        columns, values, offsets = select_rows(self.rows.columns, self.rows.values, self.rows.offsets, rows)
-        part = LinearProblem(
-            LinearRows(offsets, columns, values, self.rows.labels[rows]), self.costs[rows], self.slots, self.n_classes
-        )
-        vars(part)["squares"] = self.squares[rows]  # the same as of the part
-        return part
-
-    @cached_property
-    def squares(self) -> NDArray[np.float32]:
-        """The squared norms of the rows, see :func:`squared_norms`."""
-        return squared_norms(self.rows, len(self.slots))
-
-    def known_from(self, train: LinearProblem) -> LinearProblem:
-        """Drop the columns that do not occur in ``train``: their importance weights would be zero."""
-        known = np.zeros(len(self.slots), dtype=np.bool_)
-        known[train.rows.columns] = True
-        keep = known[self.rows.columns]
-        offsets = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.rows.offsets]
-        columns, values = self.rows.columns[keep], self.rows.values[keep]
-        normalize_rows(values, offsets)
-        return replace(self, rows=LinearRows(offsets, columns, values, self.rows.labels))
-
-    def scores(self, weights: NDArray[np.float32], bias: NDArray[np.float32] | float = 0.0) -> NDArray[np.float64]:
-        """Return the scores of all rows and classes."""
-        rows = self.rows
-        shape = (len(rows.labels), len(self.slots))
-        scores = csr_matrix((rows.values, rows.columns, rows.offsets), shape=shape) @ weights + bias
-        return np.asarray(np.concatenate([-scores, scores], axis=1) if self.n_classes == 2 else scores, np.float64)
-
-    def log_odds(self) -> NDArray[np.float32]:
-        """Return the log-odds of naive Bayes for each column and output."""
-        return naive_bayes_log_odds(self.rows, self.costs, len(self.slots), self.n_outputs, _SMOOTHING)
-
-    def targets(self) -> NDArray[np.int64]:
-        """Return the encoded label of each row."""
-        return self.rows.labels + 1 if self.n_classes == 2 else self.rows.labels
-
-
-class DualSolver:
-    """The weights of a linear support vector machine with the squared hinge loss, one against all others."""
-
-    def __init__(self, problem: LinearProblem, strength: float, seed: int, n_epochs: int) -> None:
-        self.problem = problem
-        self._n_not_averaged = n_epochs - round(_AVERAGED * n_epochs)
-        self._costs = np.maximum(problem.costs * np.float32(strength), np.float32(1e-6))
-        self._generator = np.random.default_rng(seed)
-        n_rows = len(problem.rows.labels)
-        self._weights = np.zeros((len(problem.slots), problem.n_outputs), dtype=np.float32)
-        self._bias = np.zeros(problem.n_outputs, dtype=np.float32)
-        self._dual = np.zeros((n_rows, problem.n_outputs), dtype=np.float32)
-        self._sums = np.zeros_like(self._weights), np.zeros_like(self._bias)
-        self._n_epochs = self._n_summed = 0
-
-    def epoch(self) -> None:
-        """Take a step for every row, in random order."""
-        order = self._generator.permutation(len(self._dual))
-        descend(self.problem.rows, self.problem.squares, self._costs, order, self._weights, self._bias, self._dual)
-        self._n_epochs += 1
-        if self._n_epochs > self._n_not_averaged:
-            self._n_summed += 1
-            for total, part in zip(self._sums, (self._weights, self._bias), strict=True):
-                total += part
-
-    def objective(self) -> tuple[float, float]:
-        """Return the objective of the current weights, and the relative duality gap."""
-        rows, shape = self.problem.rows, (len(self._dual), len(self._weights))
-        scores = csr_matrix((rows.values, rows.columns, rows.offsets), shape=shape) @ self._weights + self._bias
-        signs = np.where(rows.labels[:, np.newaxis] == np.arange(len(self._bias)), 1.0, -1.0)
-        costs = self._costs[:, np.newaxis].astype(np.float64)
-        penalty = sum(float(np.square(one, dtype=np.float64).sum()) for one in (self._weights, self._bias)) / 2
-        primal = penalty + float((costs * np.maximum(1 - signs * scores, 0) ** 2).sum())
-        dual = self._dual.astype(np.float64)
-        lowest = float(dual.sum() - (dual**2 / (4 * costs)).sum()) - penalty
-        return primal, (primal - lowest) / primal
-
-    def result(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return weights and bias, averaged over the last epochs if there are enough."""
-        if not self._n_summed:
-            return self._weights, self._bias
-        weights, bias = (total / np.float32(self._n_summed) for total in self._sums)
-        return weights, bias
+def problem_of(model: LinearModel, dataset: SparseRows, located: Located) -> LinearProblem:
+    """Return the problem of rows whose columns are located in the tables of a model."""
+    n_classes, offsets = len(model.bias), dataset.indptr
+    values = dataset.data.astype(np.float32)
+    if model.importance is not None:
+        values *= model.importance[located.rows, 0]
+    used = np.zeros(len(model.pool), dtype=np.bool_)
+    used[located.slots] = True
+    column_of = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    normalize_rows(values, offsets)
+    labels = dataset.targets.astype(np.int64)
+    costs = dataset.row_weights
+    return LinearProblem(
+        LinearRows(
+            offsets,
+            column_of[located.slots],
+            values,
+            labels - 1 if n_classes == 2 else labels,
+        ),
+        np.ones(len(labels), dtype=np.float32) if costs is None else costs.astype(np.float32),
+        np.flatnonzero(used),
+        n_classes,
+    )
 
 
 class LeftOut(NamedTuple):
@@ -235,7 +126,7 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
         train = problem.take(rows[~left_out])
         valid = problem.take(rows[left_out]).known_from(train)
         odds[left_out] = valid.scores(train.log_odds())
-        trained = map_in_order(partial(_trained, train, seed=seed, n_epochs=n_epochs), strengths, _THREADS)
+        trained = map_in_order(partial(minimized, train, seed=seed, n_epochs=n_epochs), strengths, _THREADS)
         for strength, solution in zip(strengths, trained, strict=True):
             margins[strength][left_out] = valid.scores(*solution)
     targets, costs = problem.targets()[rows], problem.costs[rows].astype(np.float64)
@@ -249,19 +140,9 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
     scores = margins[best.strength] + best.share * odds
     train = problem.take(rows[fold_of == 1])
     valid = problem.take(rows[fold_of == 0]).known_from(train)
-    weights, bias = _trained(train, best.strength, seed, n_epochs)
+    weights, bias = minimized(train, best.strength, seed, n_epochs)
     before = valid.scores(weights + np.float32(best.share) * train.log_odds(), bias)
     return best, LeftOut(rows, _growth(before, scores[fold_of == 0], n_rows / len(rows)) * scores)
-
-
-def _trained(
-    problem: LinearProblem, strength: float, seed: int, n_epochs: int
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return weights and bias near the optimum."""
-    solver = DualSolver(problem, strength, seed, n_epochs)
-    for _ in range(n_epochs):
-        solver.epoch()
-    return solver.result()
 
 
 def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float) -> float:
@@ -334,7 +215,7 @@ def solve_dual(
         divisor = mean_idf(weights)
         model.importance[table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
         enough = enough_evidence(known, rows, divisor, len(rows))
-    problem = LinearProblem.of(model, rows, located)
+    problem = problem_of(model, rows, located)
     minimum = minimize(problem, seed, interrupt)
     # Each class is a column of the pool, below an identity matrix.
     model.weight[:, :n_classes] = np.eye(n_classes, dtype=np.float32)

@@ -15,14 +15,15 @@ from sklearn_hashnlp import HashEmbeddingClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding import _automatic, _few_rows
 from sklearn_hashnlp.classifiers.hash_embedding._few_rows import (
-    LinearProblem,
     Located,
     Settings,
     choose_settings,
     n_dual_epochs,
+    problem_of,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
+from sklearn_hashnlp.kernels.linear._dual_solver import DualSolver, LinearProblem
 from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit
 from sklearn_hashnlp.training._callbacks import EpochProgress
 
@@ -126,10 +127,10 @@ def test_the_objective_equals_plain_formulas(n_classes, capsys):
     assert capsys.readouterr().out.startswith("Dual coordinate descent: objective ")
     assert [set(entry) for entry in model.history_] == [{"epoch", "objective", "duality_gap", "dur"}]
     linear, rows = model._linear_model(), SparseDataset(X, y)
-    problem = LinearProblem.of(linear, rows, Located.of(linear, rows))
+    problem = problem_of(linear, rows, Located.of(linear, rows))
     gaps = []
     for n_epochs in (1, 5, 50):
-        solver = _few_rows.DualSolver(problem, 3.0, 0, n_epochs)
+        solver = DualSolver(problem, 3.0, 0, n_epochs)
         for _ in range(n_epochs):
             solver.epoch()
         objective, gap = solver.objective()

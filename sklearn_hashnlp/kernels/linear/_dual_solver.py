@@ -1,0 +1,131 @@
+"""Linear support vector machines with the squared hinge loss, by dual coordinate descent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from sklearn_hashnlp.kernels._rows import select_rows
+from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
+    LinearRows,
+    descend,
+    naive_bayes_log_odds,
+    normalize_rows,
+    squared_norms,
+)
+
+_AVERAGED = 0.6  # share of the epochs, the last ones: the bias oscillates
+_SMOOTHING = 0.03  # added to sums of normalized values, which are below one per row
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """Rows as input of a linear layer over the pool, with fixed importance weights."""
+
+    rows: LinearRows
+    costs: NDArray[np.float32]  # (n_rows,): weight of each row in the loss
+    slots: NDArray[np.int64]  # (n_columns,): pool row of each column
+    n_classes: int
+
+    @property
+    def n_outputs(self) -> int:
+        """One score decides between two classes."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def take(self, rows: NDArray[np.int64]) -> LinearProblem:
+        """Return the problem of some of the rows."""
+        columns, values, offsets = select_rows(self.rows.columns, self.rows.values, self.rows.offsets, rows)
+        part = LinearProblem(
+            LinearRows(offsets, columns, values, self.rows.labels[rows]), self.costs[rows], self.slots, self.n_classes
+        )
+        vars(part)["squares"] = self.squares[rows]  # the same as of the part
+        return part
+
+    @cached_property
+    def squares(self) -> NDArray[np.float32]:
+        """The squared norms of the rows, see :func:`squared_norms`."""
+        return squared_norms(self.rows, len(self.slots))
+
+    def known_from(self, train: LinearProblem) -> LinearProblem:
+        """Drop the columns that do not occur in ``train``: their importance weights would be zero."""
+        known = np.zeros(len(self.slots), dtype=np.bool_)
+        known[train.rows.columns] = True
+        keep = known[self.rows.columns]
+        offsets = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.rows.offsets]
+        columns, values = self.rows.columns[keep], self.rows.values[keep]
+        normalize_rows(values, offsets)
+        return replace(self, rows=LinearRows(offsets, columns, values, self.rows.labels))
+
+    def scores(self, weights: NDArray[np.float32], bias: NDArray[np.float32] | float = 0.0) -> NDArray[np.float64]:
+        """Return the scores of all rows and classes."""
+        rows = self.rows
+        shape = (len(rows.labels), len(self.slots))
+        scores = csr_matrix((rows.values, rows.columns, rows.offsets), shape=shape) @ weights + bias
+        return np.asarray(np.concatenate([-scores, scores], axis=1) if self.n_classes == 2 else scores, np.float64)
+
+    def log_odds(self) -> NDArray[np.float32]:
+        """Return the log-odds of naive Bayes for each column and output."""
+        return naive_bayes_log_odds(self.rows, self.costs, len(self.slots), self.n_outputs, _SMOOTHING)
+
+    def targets(self) -> NDArray[np.int64]:
+        """Return the encoded label of each row."""
+        return self.rows.labels + 1 if self.n_classes == 2 else self.rows.labels
+
+
+class DualSolver:
+    """The weights of a linear support vector machine with the squared hinge loss, one against all others."""
+
+    def __init__(self, problem: LinearProblem, strength: float, seed: int, n_epochs: int) -> None:
+        self.problem = problem
+        self._n_not_averaged = n_epochs - round(_AVERAGED * n_epochs)
+        self._costs = np.maximum(problem.costs * np.float32(strength), np.float32(1e-6))
+        self._generator = np.random.default_rng(seed)
+        n_rows = len(problem.rows.labels)
+        self._weights = np.zeros((len(problem.slots), problem.n_outputs), dtype=np.float32)
+        self._bias = np.zeros(problem.n_outputs, dtype=np.float32)
+        self._dual = np.zeros((n_rows, problem.n_outputs), dtype=np.float32)
+        self._sums = np.zeros_like(self._weights), np.zeros_like(self._bias)
+        self._n_epochs = self._n_summed = 0
+
+    def epoch(self) -> None:
+        """Take a step for every row, in random order."""
+        order = self._generator.permutation(len(self._dual))
+        descend(self.problem.rows, self.problem.squares, self._costs, order, self._weights, self._bias, self._dual)
+        self._n_epochs += 1
+        if self._n_epochs > self._n_not_averaged:
+            self._n_summed += 1
+            for total, part in zip(self._sums, (self._weights, self._bias), strict=True):
+                total += part
+
+    def objective(self) -> tuple[float, float]:
+        """Return the objective of the current weights, and the relative duality gap."""
+        rows, shape = self.problem.rows, (len(self._dual), len(self._weights))
+        scores = csr_matrix((rows.values, rows.columns, rows.offsets), shape=shape) @ self._weights + self._bias
+        signs = np.where(rows.labels[:, np.newaxis] == np.arange(len(self._bias)), 1.0, -1.0)
+        costs = self._costs[:, np.newaxis].astype(np.float64)
+        penalty = sum(float(np.square(one, dtype=np.float64).sum()) for one in (self._weights, self._bias)) / 2
+        primal = penalty + float((costs * np.maximum(1 - signs * scores, 0) ** 2).sum())
+        dual = self._dual.astype(np.float64)
+        lowest = float(dual.sum() - (dual**2 / (4 * costs)).sum()) - penalty
+        return primal, (primal - lowest) / primal
+
+    def result(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return weights and bias, averaged over the last epochs if there are enough."""
+        if not self._n_summed:
+            return self._weights, self._bias
+        weights, bias = (total / np.float32(self._n_summed) for total in self._sums)
+        return weights, bias
+
+
+def minimized(
+    problem: LinearProblem, strength: float, seed: int, n_epochs: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return weights and bias near the optimum."""
+    solver = DualSolver(problem, strength, seed, n_epochs)
+    for _ in range(n_epochs):
+        solver.epoch()
+    return solver.result()
