@@ -9,8 +9,19 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import Interval, fit_context
+from sklearn_hashnlp._threads import effective_n_jobs
+from sklearn_hashnlp.text._character_weight import (
+    DEFAULT_WEIGHT,
+    MAX_CHARACTERS,
+    MAX_TEXTS,
+    MIN_TEXTS,
+    SMALLER_WEIGHT,
+    choose_weight,
+    encode_labels,
+)
 from sklearn_hashnlp.text._count_ngrams import TOKENS, check_ngram_range, count_ngrams
 from sklearn_hashnlp.text._documents import as_documents, plain_texts
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
@@ -24,14 +35,14 @@ _SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000  # maximum size of the sample for th
 _MANY_UNSEEN = 0.25
 
 _BEGIN, _END = "\x02 ", " \x03"  # control characters are separate tokens that do not occur in texts
-_CHARACTER_WEIGHT = 0.5
 
 
 class AutoNgramVectorizer(TextVectorizer):
     r"""Convert texts to a matrix of hashed n-grams of words and, if they help, of characters.
 
     ``fit`` decides whether to count n-grams of characters, too, by the number and length of the texts and the share of
-    unseen words; ``features_`` is the decision. Nothing else is learned: without ``fit``, n-grams of words are counted.
+    unseen words, and chooses their weight if it has labels. Nothing else is learned: without ``fit``, n-grams of words
+    are counted.
 
     Parameters
     ----------
@@ -52,6 +63,10 @@ class AutoNgramVectorizer(TextVectorizer):
         The counted n-grams. Both for fewer than 20,000 texts with at most 8 million characters in total. For more
         texts, both if at least a quarter of the words are unseen, as in lists of names, texts in many languages or
         without spaces between words; otherwise only words.
+    character_weight_ : float
+        Factor of the counts of characters: 0.5, or 0.25 if a linear support vector machine then predicts more labels
+        of left-out texts, by cross-validation on at most 5,000 of the texts. With 20,000 texts or more, without labels,
+        or with several per text it is 0.5.
     unseen_share_ : float
         Share of the words in one half of a sample of the texts that do not occur in the other half.
 
@@ -63,7 +78,7 @@ class AutoNgramVectorizer(TextVectorizer):
     -----
     Words are tokens of the pattern ``\w+|[^\w\s]``, which keeps punctuation, plus a token at the start and at the end
     of the text, since the first and the last word are informative in questions and utterances. Characters are n-grams
-    of 2 to 5 characters within words, with half the weight. A count c has the value ``1 + log(c)`` (scikit-learn's
+    of 2 to 5 characters within words, with a smaller weight. A count c has the value ``1 + log(c)`` (scikit-learn's
     ``sublinear_tf``).
 
     Examples
@@ -78,6 +93,7 @@ class AutoNgramVectorizer(TextVectorizer):
     """
 
     features_: ChosenFeatures
+    character_weight_: float
     unseen_share_: float
     _requires_fit = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -102,12 +118,14 @@ class AutoNgramVectorizer(TextVectorizer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
-        """Choose the n-grams to count.
+        """Choose the n-grams to count and their weight.
 
         Parameters
         ----------
         X : iterable of str of length n_texts
-        y : Ignored
+            The texts.
+        y : array-like of shape (n_texts,), default=None
+            Labels, strings or integers, for the weight of n-grams of characters; other values are ignored.
 
         Returns
         -------
@@ -121,13 +139,24 @@ class AutoNgramVectorizer(TextVectorizer):
         self.unseen_share_ = self._unseen_share(texts[:: max(1, len(texts) // max(1, n_sampled))])
         is_small = len(texts) < _MANY_TEXTS and n_characters <= _MANY_CHARACTERS
         self.features_ = "words+characters" if is_small or self.unseen_share_ >= _MANY_UNSEEN else "words"
+        self.character_weight_ = DEFAULT_WEIGHT
+        labels = encode_labels(y, len(texts)) if is_small and len(texts) >= MIN_TEXTS else None
+        if labels is not None:
+            n_sampled = max(MIN_TEXTS, min(MAX_TEXTS, MAX_CHARACTERS * len(texts) // n_characters))
+            self.character_weight_ = self._choose_weight(texts, labels, n_sampled)
         return self
+
+    def _choose_weight(self, texts: list[Any], labels: NDArray[np.int64], n_sampled: int) -> float:
+        chosen = np.random.default_rng(0).permutation(len(texts))[:n_sampled]
+        words, characters = self._specs()
+        specs = [words, replace(characters, weight=1.0)]
+        counts = count_ngrams([texts[i] for i in chosen], specs, self.n_jobs, caller=type(self).__name__)
+        return choose_weight(counts, words.n_features, labels[chosen], effective_n_jobs(self.n_jobs))
 
     def _specs(self) -> list[NgramSpec]:
         ngram_range = check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        return list(
-            _specs(int(self.n_features), bool(self.lowercase), ngram_range, getattr(self, "features_", "words"))
-        )
+        features, weight = getattr(self, "features_", "words"), getattr(self, "character_weight_", DEFAULT_WEIGHT)
+        return list(_specs(int(self.n_features), bool(self.lowercase), ngram_range, features, weight))
 
     def _unseen_share(self, sample: list[Any]) -> float:
         """Return the share of the words in every second text that occur in none of the other texts."""
@@ -143,18 +172,24 @@ class AutoNgramVectorizer(TextVectorizer):
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         if not hasattr(self, "features_"):
             return {}, {}
-        return {"features": self.features_, "unseen_share": self.unseen_share_}, {}
+        weight = {"character_weight": self.character_weight_}
+        return {"features": self.features_, "unseen_share": self.unseen_share_} | weight, {}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         if "features" not in values:
             return
         if values["features"] not in ("words", "words+characters"):
             raise ValueError(f"An AutoNgramVectorizer cannot have the features {values['features']!r}.")
+        if values["character_weight"] not in (DEFAULT_WEIGHT, SMALLER_WEIGHT):
+            raise ValueError(f"An AutoNgramVectorizer cannot have the weight {values['character_weight']!r}.")
         self.features_, self.unseen_share_ = values["features"], float(values["unseen_share"])
+        self.character_weight_ = float(values["character_weight"])
 
 
 @lru_cache(maxsize=16)
-def _specs(n_features: int, lowercase: bool, ngram_range: tuple[int, int], features: str) -> tuple[NgramSpec, ...]:
+def _specs(
+    n_features: int, lowercase: bool, ngram_range: tuple[int, int], features: str, weight: float
+) -> tuple[NgramSpec, ...]:
     words = NgramSpec(
         name="words",
         n_features=n_features // 2,
@@ -168,5 +203,5 @@ def _specs(n_features: int, lowercase: bool, ngram_range: tuple[int, int], featu
     if features == "words":
         return (words,)
     changes: dict[str, Any] = {"name": "characters", "analyzer": "char_wb", "token_pattern": None, "around": ("", "")}
-    changes |= {"padding": n_features % 2, "ngram_range": (2, 5), "weight": _CHARACTER_WEIGHT}
+    changes |= {"padding": n_features % 2, "ngram_range": (2, 5), "weight": weight}
     return replace(words, padding=0), replace(words, **changes)

@@ -224,7 +224,7 @@ def test_data_that_differ_are_refused_by_name():
         merge_classifiers(models)
     fitted = TextClassifier(**SMALL_TEXT, loss="softmax").fit(TEXTS, KINDS)
     streamed = TextClassifier(**SMALL_TEXT, loss="softmax").partial_fit(TEXTS, KINDS, classes=["bad", "good"])
-    with pytest.raises(ValueError, match="features_ of AutoNgramVectorizer, which depends on the training texts, is"):
+    with pytest.raises(ValueError, match="of AutoNgramVectorizer, which depends on the training texts, is"):
         merge_classifiers([fitted, streamed])
 
 
