@@ -50,11 +50,8 @@ class RowwiseAdam(RowwiseOptimizer):
     >>> from sklearn_hashnlp.optim import RowwiseAdam
     >>> embedding = HashEmbedding(10_000, 16, num_buckets=500, sparse=True)
     >>> optimizer = RowwiseAdam(embedding.parameters(), lr=0.01)
-    >>> ids, before = torch.arange(5), embedding.pool.detach().clone()
-    >>> embedding(ids).square().sum().backward()
+    >>> embedding(torch.arange(5)).square().sum().backward()
     >>> optimizer.step()
-    >>> (embedding.pool != before).any(dim=1).sum().item() <= 10  # five ids of two rows each
-    True
     """
 
     state_names = frozenset({"mean", "square", "step", "steps", "average_offset"})

@@ -176,7 +176,6 @@ def _check_is_fitted(encoder: Any, *, caller: str) -> None:
 
 
 def _lengths(rows: csr_matrix) -> NDArray[np.float64]:
-    """Return the Euclidean length of each row."""
     squares = rows.multiply(rows).sum(axis=1)
     return np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
 
@@ -203,7 +202,6 @@ def with_n_jobs_of(fitted: Any, given: Any) -> Any:
 
 
 def _changed(estimator: Any, **parameters: Any) -> Any:
-    """Return a shallow copy with other parameters."""
     changed = copy(estimator)
     vars(changed).update(parameters)
     return changed
