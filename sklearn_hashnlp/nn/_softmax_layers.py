@@ -191,12 +191,8 @@ class FullSoftmax(SoftmaxLayer):
         Number of input columns.
     n_classes : int
         Number of classes; V in the papers.
-    ignore_index : int, default=-100
-        Rows with this target are excluded from the loss and have no gradient; None ignores nothing.
-    reduction : {"mean", "sum", "none"}, default="mean"
-        Reduction of the losses of the rows.
-    device, dtype : default=None
-        Device and dtype of the parameters.
+    ignore_index, reduction, device, dtype
+        As in :class:`HierarchicalSoftmax`.
 
     Attributes
     ----------

@@ -28,16 +28,12 @@ class RowwiseAdam(RowwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable of Tensor or of dict
-        Parameters to train, or dicts that define parameter groups.
     lr : float, default=0.001
         Learning rate.
     betas : (float, float), default=(0.9, 0.999)
         Decay rates of the two moments.
-    eps : float, default=1e-8
-        Added to the denominator for numerical stability.
-    weight_decay, average_after
-        As in :class:`RowwiseAdagrad`.
+    params, eps, weight_decay, average_after
+        As in :class:`RowwiseAdagrad`; ``eps`` is 1e-8 by default.
 
     References
     ----------

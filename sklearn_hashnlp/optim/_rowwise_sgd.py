@@ -26,11 +26,7 @@ class RowwiseSGD(RowwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable of Tensor or of dict
-        Parameters to train, or dicts that define parameter groups.
-    lr : float, default=0.1
-        Learning rate.
-    weight_decay, average_after
+    params, lr, weight_decay, average_after
         As in :class:`RowwiseAdagrad`.
 
     Examples
