@@ -40,7 +40,7 @@ def flush_to_disk(path: Path) -> None:
 
 
 def lock_file(file: IO[Any]) -> bool:
-    """Lock an open file until it is closed, and return whether it is: not on Windows and some network drives."""
+    """Lock an open file until it is closed, or raise BlockingIOError; False where there are no locks (Windows)."""
     if fcntl is None:
         return False
     try:
@@ -53,7 +53,7 @@ def lock_file(file: IO[Any]) -> bool:
 
 
 def others_can_write(path: Path | int) -> bool:
-    """Return whether a path belongs to, or is writable for, others than this user and root; on Windows always no."""
+    """Return whether a path belongs to another user, except root, or its group or others can write; on Windows no."""
     if not hasattr(os, "geteuid"):
         return False
     status = os.stat(path)  # noqa: PTH116 - of open files too

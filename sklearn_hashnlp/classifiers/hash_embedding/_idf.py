@@ -128,7 +128,8 @@ def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_row
 
 
 def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float) -> float:
-    """Lower the evidence that is enough to that of repeated training texts with label shares of their own."""
+    """Lower the evidence that is enough to that of training rows with trained importance weights."""
+    # At most to that of a repeated text with other label shares than all rows.
     if divisor is None or enough == 0:
         return 0.0
     rows = _sample(rows)
