@@ -14,10 +14,7 @@ class _Compiling:
 
 
 def clock() -> float:
-    """Return seconds, of which only differences mean something: ``time.perf_counter()`` without compilations.
-
-    A function is compiled when it is called first, in the first run on a machine: that belongs to no measured time.
-    """
+    """Return seconds, of which only differences mean something: ``time.perf_counter()`` without compilations."""
     now = _Compiling.since if _Compiling.depth else time.perf_counter()
     return now - _Compiling.seconds
 

@@ -40,11 +40,7 @@ def flush_to_disk(path: Path) -> None:
 
 
 def lock_file(file: IO[Any]) -> bool:
-    """Lock an open file for this process, until it is closed or the process ends, and return whether it is locked.
-
-    Where there are no such locks (Windows, some network drives) it is not, and the user must not let two programs write
-    to one file. A file that another process has locked is a ``BlockingIOError``.
-    """
+    """Lock an open file until it is closed, or raise BlockingIOError; False where there are no locks (Windows)."""
     if fcntl is None:
         return False
     try:
@@ -57,10 +53,7 @@ def lock_file(file: IO[Any]) -> bool:
 
 
 def others_can_write(path: Path | int) -> bool:
-    """Return whether a file or folder, or an open one, belongs to another user than this one and root, or is writable.
-
-    Groups count as others, whoever is in them. Windows, where users have folders of their own, answers no.
-    """
+    """Return whether a path belongs to another user, except root, or its group or others can write; on Windows no."""
     if not hasattr(os, "geteuid"):
         return False
     status = os.stat(path)  # noqa: PTH116 - of open files too

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,7 @@ __all__ = [
     "Options",
     "Pipeline",
     "StrOptions",
+    "TextInputMixin",
     "available_if",
     "check_fitted",
     "configuration",
@@ -80,6 +81,19 @@ __all__ = [
     "name_estimators",
     "validate_parameter_constraints",
 ]
+
+
+class TextInputMixin:
+    """An estimator of texts."""
+
+    _requires_fit: ClassVar[bool] = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()  # type: ignore[misc]  # of the estimator's other base classes
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = self._requires_fit
+        return tags
 
 
 MAX_INTEGER = 2**31 - 1

@@ -23,6 +23,7 @@ from sklearn_hashnlp._sklearn import (
     BaseEstimator,
     HasMethods,
     Interval,
+    TextInputMixin,
     available_if,
     fit_context,
     index_rows,
@@ -61,7 +62,7 @@ def _last_step(estimator: Any) -> Any:
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
-class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class AugmentedTextClassifier(TextInputMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Train a text classifier on the texts and on copies of them with random typing errors.
 
     Training on misspelled words makes a model robust to them. Prediction uses the classifier on the unchanged texts.
@@ -291,8 +292,6 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
         of_classifier = get_tags(self.estimator).classifier_tags
         if of_classifier is not None:
             tags.classifier_tags = of_classifier

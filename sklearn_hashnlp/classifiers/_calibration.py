@@ -36,11 +36,7 @@ class _Snapshot(NamedTuple):
 
 
 class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
-    """Scores of the last rows of the first epoch, just before the net is trained on them for the first time.
-
-    Scores grow with further training: the temperature of the out-of-batch scores is multiplied by the growth of the
-    scores of other training rows.
-    """
+    """Scores of the last rows of the first epoch before the net is trained on them; other rows tell their growth."""
 
     def __init__(self, rows: Rows, settings: TrainingSettings) -> None:
         self.rows, self.order = rows, _first_order(rows, settings)

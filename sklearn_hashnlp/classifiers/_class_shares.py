@@ -46,11 +46,7 @@ def _log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def weights_of_batch(rows: Rows, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
-    """Return importance weights of the rows of a further batch, given the class counts of all rows ``seen``.
-
-    A class that is more frequent in this batch than among all rows counts less: predicted probabilities stay calibrated
-    to the class shares of all rows.
-    """
+    """Return the weights with which the rows of a further batch have about the class shares of all rows ``seen``."""
     if rows.targets.ndim == 2:
         return rows.row_weights
     usual = seen[:-1] / max(seen[-1], np.finfo(np.float64).tiny)

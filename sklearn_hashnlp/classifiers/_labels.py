@@ -96,10 +96,7 @@ def has_label_lists(y: Any) -> bool:
 def read_targets(
     y: Any, *, classes: ArrayLike | None = None, known: Labels | None = None, caller: str
 ) -> tuple[Any, Labels | None]:
-    """Return y as an array or an indicator matrix, and its labels if y is lists of labels or a frame.
-
-    The labels of lists must be in ``classes`` or in the labels of an earlier call, if given.
-    """
+    """Return y as an array or an indicator matrix, and its labels if y is lists of labels or a frame."""
     if has_label_lists(y):
         return _binarize(_as_list(y), known.classes if classes is None and known is not None else classes, caller)
     if len(getattr(y, "shape", ())) == 2 and hasattr(y, "columns") and y.shape[1] > 1:
@@ -126,10 +123,7 @@ def _is_nullable(labels: Any) -> bool:
 
 
 def read_indicator(y: Any, classes: NDArray[Any], *, caller: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return multilabel targets as an indicator matrix of the classes, and a mask of the rows without unknown labels.
-
-    Columns of a frame are matched by name.
-    """
+    """Return multilabel targets as an indicator matrix of the classes, and a mask of the rows of known labels."""
     if has_label_lists(y):
         rows, known = [set(row) for row in _as_list(y)], set(classes.tolist())
         matrix = MultiLabelBinarizer(classes=classes.tolist()).fit_transform([row & known for row in rows])

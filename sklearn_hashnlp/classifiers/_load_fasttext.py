@@ -170,10 +170,7 @@ def _tree(file: FastTextFile, order: NDArray[np.int64]) -> tuple[SoftmaxTree, ND
 
 
 def huffman_children(counts: list[int]) -> NDArray[np.int32]:
-    """Build fastText's Huffman tree of label counts, shape (n_labels - 1, 2); a node follows its children.
-
-    A child is a label, or the number of labels plus the index of a node. In the order of the file, counts descend.
-    """
+    """Build fastText's Huffman tree of descending label counts, (n_labels - 1, 2): labels, or n_labels + node."""
     n_labels = len(counts)
     sums = list(counts)
     children = np.empty((n_labels - 1, 2), dtype=np.int32)

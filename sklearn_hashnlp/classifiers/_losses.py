@@ -106,10 +106,7 @@ class OneVsRestLoss(Loss):
 
 
 class FastTextLoss(OneVsRestLoss):
-    """The one-vs-rest loss of fastText models, with fastText's probabilities of single labels.
-
-    fastText reads sigmoids from a table in steps of up to 0.008; a millionth of the exact sigmoid breaks ties.
-    """
+    """The one-vs-rest loss of fastText models, with fastText's probabilities of single labels."""
 
     name = "fasttext_ova"
     takes_several_labels = False
@@ -119,7 +116,7 @@ class FastTextLoss(OneVsRestLoss):
         """Compute the probability of each class; rows do not sum to one."""
         steps = expit(np.floor(np.clip(scores, -_TABLE_LIMIT, _TABLE_LIMIT) * _TABLE_STEPS) / _TABLE_STEPS)
         table = np.where(np.abs(scores) > _TABLE_LIMIT, scores > 0, steps)
-        return np.asarray(table + 1e-6 * (expit(scores) - table))
+        return np.asarray(table + 1e-6 * (expit(scores) - table))  # the exact sigmoid breaks ties
 
     def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the logarithms of these probabilities."""

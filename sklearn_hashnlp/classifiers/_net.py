@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
 from skorch.callbacks import PassthroughScoring
@@ -15,10 +14,8 @@ from torch import Tensor, nn
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_values, loss_to_values
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training._batches import Batches
-from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._rows import Rows
-from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 PREDICT_ROWS = 1024
 _ROWS_TO_CHECK = 32
@@ -58,28 +55,10 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             **options,
         )
 
-    @property
-    def device_type(self) -> str:
-        """The kind of the device, such as "cuda"."""
-        return torch.device(self.device).type
-
-    def initialized(self, seed: int) -> Self:
-        """Draw the initial weights."""
-        with plain_torch(self.device), torch_seed(seed, self.device):
-            self.initialize()
-        return self
-
     validation: ClassVar[str] = "Set early_stopping='valid_acc'."
 
-    @property
-    def _default_callbacks(self) -> list[tuple[str, Any]]:
-        return [
-            ("epoch_timer", EpochClock()),
-            ("train_loss", PassthroughScoring("train_loss", on_train=True)),
-            ("valid_loss", PassthroughScoring("valid_loss")),
-            ("valid_acc", PassthroughScoring("valid_acc", lower_is_better=False)),
-            ("print_log", EpochLog()),
-        ]
+    def _metric_callbacks(self) -> list[tuple[str, Any]]:
+        return [("valid_acc", PassthroughScoring("valid_acc", lower_is_better=False))]
 
     def architecture(self) -> dict[str, Any]:
         """Return the module's arguments, except the tree."""
@@ -143,10 +122,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             raise ValueError(self.divergence)
 
     def make_optimizer(self, name: str, learning_rate: float = 0.0) -> RowwiseAdagrad | RowwiseAdam:
-        """Build an optimizer without state, with the tables and the head as parameter groups.
-
-        After a training with AdaGrad it keeps the ``eps`` that fits the accumulated gradients.
-        """
+        """Build an optimizer without state, with the tables and the head as parameter groups."""
         names, head = self.tables(), list(self.module_.head.parameters())
         tables = [parameter for key, parameter in self.module_.named_parameters() if key in names]
         groups: list[dict[str, Any]] = [{"params": tables}, {"params": head}] if names else [{"params": head}]
@@ -155,7 +131,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         if names and len(self.module_.head) > 1:
             groups[-1]["lr"] = learning_rate * _HIDDEN_FACTOR
         optimizer = RowwiseAdagrad(groups, lr=learning_rate, eps=_ADAGRAD_EPS)
-        if isinstance(self.optimizer_, RowwiseAdagrad) and self.optimizer_.state:
+        if isinstance(self.optimizer_, RowwiseAdagrad) and self.optimizer_.state:  # eps fits the accumulated gradients
             for group, trained in zip(optimizer.param_groups, self.optimizer_.param_groups, strict=True):
                 group["eps"] = trained["eps"]
         return optimizer

@@ -85,14 +85,8 @@ class QuantizedSGNNClassifier(ScoringClassifier):
     >>> model = QuantizedSGNNClassifier(network).fit(bits, labels)
     >>> model.score(bits, labels) > 0.9
     True
-    >>> for part in model.size_report():
-    ...     print(part.part, part.before, part.after)
-    standardization 520 0
-    layer 1 weights 8192 2048
-    layer 1 biases and scales 128 384
-    layer 2 weights 256 64
-    layer 2 biases and scales 8 32
-    total 9104 2528
+    >>> model.size_report()[-1]
+    PartSize(part='total', before=9104, after=2528)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [SGNNClassifier, None]}

@@ -66,10 +66,8 @@ def apply_class_weight(
 
 
 def _weights_of_classes(class_weight: dict[Any, Any], labels: Labels, caller: str) -> NDArray[np.float32]:
-    """Return the weight of each class, 1 for labels without one.
-
-    Not by scikit-learn's ``compute_class_weight``, which converts labels such as "1" and 0.5 to int.
-    """
+    """Return the weight of each class, 1 for labels without one."""
+    # Not by scikit-learn's compute_class_weight, which converts labels such as "1" and 0.5 to int.
     classes = labels.classes.tolist()
     unknown = [label for label in class_weight if label not in classes]
     if unknown and any(label not in class_weight for label in classes):  # a part of the rows may lack some labels

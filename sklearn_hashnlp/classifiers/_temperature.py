@@ -59,11 +59,9 @@ def fit_inverse_temperature(
     known: float = 1.0,
     known_rows: int = 0,
 ) -> float:
-    """Compute the inverse temperature of the scores that maximizes the likelihood of the targets.
-
-    Targets are smoothed by ``n_uniform`` rows of uniformly distributed classes, so that the optimum is finite. The
-    previous inverse temperature, ``known``, counts as ``known_rows`` rows with targets drawn from its probabilities.
-    """
+    """Compute the inverse temperature that maximizes the likelihood of the targets and of imagined rows."""
+    # Imagined are n_uniform rows of uniform classes, which make the optimum finite, and known_rows rows with targets
+    # drawn from the probabilities of the previous inverse temperature.
     n_rows, n_classes = scores.shape
     if weights is not None and not weights.any():
         weights = None

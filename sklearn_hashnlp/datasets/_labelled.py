@@ -118,13 +118,6 @@ def load_labelled(
     ['Win, now!', 'See you at 8']
     >>> labels.tolist()
     ['spam', 'ham']
-
-    Multiple labels per text, in fastText's format:
-
-    >>> path = pathlib.Path(folder.name) / "cooking.txt"
-    >>> _ = path.write_text("__label__sauce __label__cheese How much starch?\n__label__bread Why knead?\n")
-    >>> load_labelled(path)
-    (['How much starch?', 'Why knead?'], [['sauce', 'cheese'], ['bread']])
     >>> folder.cleanup()
     """
     columns = Columns(text_column, label_column)

@@ -40,10 +40,6 @@ class AlignedText(NamedTuple):
         """Convert to lowercase; some characters become two."""
         return self._mapped(str.lower)
 
-    def without_accents(self, kind: str) -> AlignedText:
-        """Strip accents as in scikit-learn; combining characters are removed."""
-        return self._mapped(_ACCENTS[kind])
-
     def replaced(self, text: str) -> AlignedText:
         """Return the result of a user's function, which is aligned if it has the same length."""
         return AlignedText(text, self.spans if len(text) == len(self.text) else None)
@@ -95,7 +91,7 @@ def preprocessed(text: str, vectorizer: Any) -> AlignedText:
         aligned = aligned.lowered()
     if callable(vectorizer.strip_accents):
         return aligned.replaced(vectorizer.strip_accents(aligned.text))
-    return aligned.without_accents(vectorizer.strip_accents) if vectorizer.strip_accents else aligned
+    return aligned._mapped(_ACCENTS[vectorizer.strip_accents]) if vectorizer.strip_accents else aligned
 
 
 def joined(words: Units) -> tuple[str, Span | None]:

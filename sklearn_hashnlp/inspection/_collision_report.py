@@ -201,7 +201,8 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
     sources = TextColumns.of(_decided(steps, documents)).sources
     ids = [_hashes_of(source, documents) for source in sources]
     n_columns = [int(source.vectorizer.n_features) for source in sources]
-    columns = [hashes % n + _offset(source) for source, hashes, n in zip(sources, ids, n_columns, strict=True)]
+    offsets = [sum(move for move in source.moves if isinstance(move, int)) for source in sources]  # in a union
+    columns = [hashes % n + offset for hashes, n, offset in zip(ids, n_columns, offsets, strict=True)]
     column = np.concatenate([np.empty(0, dtype=np.int64), *columns])
     source_of = np.repeat(np.arange(len(sources)), list(map(len, ids)))
     order = np.random.default_rng(0).permutation(len(column))  # so that the first ones are a sample
@@ -313,11 +314,6 @@ def _hashes_of(source: Source, documents: Sequence[Any]) -> NDArray[np.int64]:
             counts = clone(vectorizer).set_params(**wide).transform(texts)
         hashes = np.union1d(hashes, counts.indices.astype(np.int64))
     return hashes
-
-
-def _offset(source: Source) -> int:
-    """Return the offset of a vectorizer's columns in a union."""
-    return sum(move for move in source.moves if isinstance(move, int))
 
 
 def _embedding_kinds(

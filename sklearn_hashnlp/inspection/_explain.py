@@ -208,7 +208,6 @@ def _check_sum(parts: Contributions, scores: NDArray[np.float64]) -> None:
 
 
 def _predicted(model: Any, classes: NDArray[Any], text: str) -> Any:
-    """Return the predicted label, or a list of labels for multilabel models."""
     predicted = model.predict([text])[0]
     if isinstance(predicted, np.ndarray) or issparse(predicted):
         indicator = np.ravel(predicted.toarray() if issparse(predicted) else predicted)

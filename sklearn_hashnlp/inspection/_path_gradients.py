@@ -72,12 +72,9 @@ def integrated_gradients(
     function: Callable[[Tensor], Tensor],  # (n, width) -> (n, n_outputs), independent rows
     end: Tensor,  # (width,), float64
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean gradients on the path (n_outputs, width), and the outputs at zero (n_outputs,).
-
-    The gradients times ``end`` sum to the difference of the outputs at the ends of the path. In each interval the mean
-    is a combination of the gradients at both ends, with weights that satisfy this; intervals without such weights are
-    halved. For piecewise linear functions, such as layers with ReLU, this is exact with one kink per interval.
-    """
+    """Return the mean gradients on the path (n_outputs, width), and the outputs at zero (n_outputs,)."""
+    # The gradients times the end sum to the difference of the outputs at both ends: the mean of an interval combines
+    # the gradients at its ends, with weights that satisfy this; an interval without such weights is halved.
     times = np.linspace(0.0, 1.0, _FIRST_INTERVALS + 1)
     values, gradients = _evaluate(function, end, times)
     for _ in range(_MAX_ROUNDS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,3 +16,14 @@ class Ragged(NamedTuple):
     # include_last_offset=True: one result of a kernel feeds both.
     values: NDArray[Any]  # (n_values,): the rows' values, row after row
     offsets: NDArray[np.int64]  # (n_rows + 1,): start of each row, and the end of the last
+
+
+def of_lengths(values: NDArray[Any], lengths: Any) -> Ragged:
+    """Return rows of the given lengths."""
+    return Ragged(values, np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))))
+
+
+def encoded(words: Sequence[str]) -> Ragged:
+    """Return the bytes of words in UTF-8, for hash functions."""
+    parts = [word.encode("utf-8", "surrogatepass") for word in words]
+    return of_lengths(np.frombuffer(b"".join(parts), dtype=np.uint8), [*map(len, parts)])

@@ -260,7 +260,7 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
         order_seed, *seeds = np.random.SeedSequence((self.seed, len(net.history))).generate_state(1 + len(layers))
         self.generator.bit_generator.state = np.random.default_rng(order_seed).bit_generator.state
         for layer, seed in zip(layers, seeds, strict=True):
-            if torch.device(net.device).type == "cpu":
+            if net.device_type == "cpu":
                 layer.generator = np.random.default_rng(seed)
             else:
                 layer.generator = torch.Generator(net.device).manual_seed(int(seed))

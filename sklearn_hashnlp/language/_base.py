@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import BaseEstimator
+from sklearn_hashnlp._sklearn import BaseEstimator, TextInputMixin
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._windows import EncodedWindows, Sentences, read_corpus
 from sklearn_hashnlp.trees._arrays import is_integer
@@ -21,12 +21,8 @@ BATCH_SIZE = 1024  # contexts whose probabilities of all words lie in memory at 
 _MAX_PROBABILITIES = 2**22
 
 
-class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
-    """Language model; a subclass implements ``fit``, :meth:`_log_probs` and :meth:`_log_prob`.
-
-    ``fit`` calls :meth:`_set_tokenizer`. A subclass that reads more than the last words overrides :meth:`_encode_text`
-    and :meth:`_encode_contexts`.
-    """
+class BaseLanguageModel(TextInputMixin, BaseEstimator, metaclass=ABCMeta):
+    """Language model; a subclass implements ``fit``, which calls :meth:`_set_tokenizer`, and the probabilities."""
 
     vocabulary_: dict[str, int]
     _tokenizer: Tokenizer
@@ -307,12 +303,6 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         """Restore the state returned by :meth:`_get_model_state`."""
         caller = type(self).__name__
         self._set_tokenizer(Tokenizer.from_state(values, arrays, order=values["order"], caller=caller))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def draw_columns(probabilities: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.int64]:

@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-import torch
 from skorch.callbacks import Callback
 from torch import Tensor
 
@@ -65,7 +64,7 @@ from sklearn_hashnlp.training._settings import (
     draw_seeds,
     resolve_device,
 )
-from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+from sklearn_hashnlp.training._torch_scope import plain_torch
 from sklearn_hashnlp.trees import SoftmaxTree
 
 OutputLayer: TypeAlias = Literal["hsigmoid", Softmax]
@@ -217,10 +216,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     same vocabulary, since a small vocabulary makes the perplexity low. With ``output="hsigmoid"`` on a CPU, the score
     of a sentence does not depend, bit for bit, on the other sentences scored with it.
 
-    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is then fitted, with
-    the current weights or, with ``early_stopping``, the weights of the best epoch, and ``history_`` has the completed
-    epochs. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch, leaves a new model
-    unfitted and a fitted one unchanged.
+    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``: the model is fitted with what
+    it has learned so far. Any other error, and an interrupt before the first epoch, leaves a new model unfitted and a
+    fitted one unchanged.
 
     References
     ----------
@@ -455,11 +453,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             tree = self._learn_tree(corpus, seeds, device)
         elif self.output == "hsigmoid":
             tree = language_tree(self.tree, corpus.windows, vocabulary.n_classes, seed=seeds.hash, caller=name)
-        with plain_torch(device):
-            net = make_language_net(language_architecture(self, vocabulary, seeds.hash), tree, device)
-            with torch_seed(seeds.module, device):
-                net.initialize()
-            if self.init == "default":
+        net = make_language_net(language_architecture(self, vocabulary, seeds.hash), tree, device)
+        net.initialized(seeds.module)
+        if self.init == "default":
+            with plain_torch(device):
                 net.module_.init_bias(np.bincount(corpus.windows.y, minlength=vocabulary.n_classes))
         return net
 
@@ -537,7 +534,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             tokenizer = corpus.tokenizer  # the callback is not to keep the corpus
             save = SaveCheckpoints(checkpoints, lambda: self._snapshot(net, tokenizer, log), self._first_epoch)
             last_callbacks.append(save)
-        with plain_torch(torch.device(net.device).type), undone_on_error(net) as undo, net.watched(corpus.windows):
+        with plain_torch(net.device_type), undone_on_error(net) as undo, net.watched(corpus.windows):
             if self._trains_further(net):
                 last_callbacks.append(undo)
             optimizer = net.make_optimizer(

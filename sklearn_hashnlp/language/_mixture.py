@@ -214,7 +214,6 @@ class Members:
         return ids if columns is None else np.argsort(columns)[ids]
 
     def _last_sentence(self, words: list[str]) -> list[str]:
-        """Return the words after the last end of a sentence."""
         ends = [index for index, word in enumerate(words, start=1) if word == self.tokenizer.special_tokens.end]
         return words[ends[-1] :] if ends else words
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from skorch.callbacks import Callback, PassthroughScoring
+from skorch.callbacks import Callback
 from skorch.dataset import Dataset
 from torch import Tensor, nn
 
@@ -19,7 +19,7 @@ from sklearn_hashnlp.language._architecture import make_nplm
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
-from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, format_perplexity, perplexity
+from sklearn_hashnlp.training._callbacks import format_perplexity, perplexity
 from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
@@ -112,15 +112,8 @@ class LanguageNet(Net):
     _sample: WordWindows | None = None  # training windows that are checked for divergence
     _first_loss: float  # their loss before the first step
 
-    @property
-    def _default_callbacks(self) -> list[tuple[str, Any]]:
-        return [
-            ("epoch_timer", EpochClock()),
-            ("train_loss", PassthroughScoring("train_loss", on_train=True)),
-            ("valid_loss", PassthroughScoring("valid_loss")),
-            ("perplexity", Perplexities()),
-            ("print_log", EpochLog(keys_ignored=["train_loss_best", "valid_loss_best"])),
-        ]
+    def _metric_callbacks(self) -> list[tuple[str, Any]]:
+        return [("perplexity", Perplexities())]
 
     def tables(self) -> dict[str, float]:
         """Return the table of hashed direct connections, whose rows start at zero."""
@@ -260,5 +253,4 @@ def net_from_state(
 ) -> LanguageNet:
     """Build a trained net from its ``to_state``."""
     net = make_language_net(values["architecture"], stored_tree(arrays), "cpu")
-    net.restore(arrays, values["device"], history)
-    return net
+    return net.restore(arrays, values["device"], history)

@@ -120,10 +120,7 @@ def learned_tree(net: LanguageNet, windows: WordWindows, n_classes: int, *, seed
 
 
 def discriminant_vectors(net: LanguageNet, windows: WordWindows, n_classes: int) -> NDArray[np.float32]:
-    """Compute the mean hidden state before each word in the space of the linear discriminants.
-
-    The variance of the states before a word is one, and the means of rare words are shrunk to their expectations.
-    """
+    """Compute the mean hidden state before each word, shrunk for rare words, in the space of linear discriminants."""
     counts = np.bincount(windows.y, minlength=n_classes)
     shares = counts / counts.sum()
     with threadpool_limits(1, user_api="blas"):  # the order of summation depends on the number of threads
@@ -401,7 +398,6 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         return model
 
     def _copy_training(self, model: NeuralLanguageModel) -> None:
-        """Copy the values of the last training of a model."""
         for name in _OF_TRAINING:
             setattr(self, name, getattr(model, name))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._named_sizes import split_sizes
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval
 from sklearn_hashnlp.kernels._hashes import murmur3
-from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._ragged import encoded
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 
@@ -209,10 +209,7 @@ def encode_with_special_tokens(encoder: WordEncoder, words: list[str], special_t
 
 def hash_words(words: list[str]) -> NDArray[np.int32]:
     """Hash words to 31 bits."""
-    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-    offsets = np.concatenate(([0], np.cumsum([len(word) for word in encoded], dtype=np.int64)))
-    rows = Ragged(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets.astype(np.int64))
-    return murmur3(rows) & np.int32(2**31 - 1)
+    return murmur3(encoded(words)) & np.int32(2**31 - 1)
 
 
 def _check_encodable(words: list[str]) -> None:

@@ -21,61 +21,20 @@ _HALF_REMOVED_WORDS = 35  # half of the common component of the second part is r
 
 
 class SentenceNetwork(nn.Module):
-    """Embed sentences as unit vectors of two parts: the spelling of their words, and a Transformer's vector.
+    """Embed sentences as unit vectors of two parts: the spelling of their words, and a Transformer's vector."""
 
-    With p_i the projections of the words of a sentence and w_i their weights, the first part is s = S sum_i w_i p_i,
-    normalized to length one, where S is semi-orthogonal: the cosine similarity of two such parts is about that of
-    weighted character n-gram counts. The second part t is the unit vector of an :class:`SGNNTransformer`. The vector of
-    a sentence is ::
+    # With p_i the projections of the words of a sentence and w_i their weights, the first part s is S sum_i w_i p_i,
+    # normalized, where S is semi-orthogonal: the cosine similarity of two such parts is about that of weighted n-gram
+    # counts. The second part t is the vector of the transformer. A sentence is (sqrt(1 - c) s', sqrt(c) t'): its cosine
+    # similarities are weighted means of those of the parts; c is ``context_weight``. s' is s without the common
+    # components of all sentences (Mu & Viswanath 2018, Arora, Liang & Ma 2017); t' is t without a share of its own,
+    # which grows with the number of words.
 
-        (sqrt(1 - c) s', sqrt(c) t')
-
-    so that the cosine similarity of two sentences is a weighted mean of those of the two parts, c being the weight of
-    the Transformer. s' is s without the common components of all sentences [1]_, normalized to length one again; t' is
-    t without n^2 / (n^2 + 35^2) of its common component, if one is set, where n is the number of words of the sentence.
-
-    Parameters
-    ----------
-    transformer : SGNNTransformer
-        Computes the second part.
-    projection_dim : int
-        Columns of the first part.
-    context_weight : float or "auto"
-        c, from 0 to 1. With 1 there is no first part, with 0 no second. "auto" is n / (n + 50): the spelling of a few
-        words says more than their mean meaning, that of many words less.
-
-    Attributes
-    ----------
-    transformer : SGNNTransformer or None
-        The given one; None with ``context_weight=0``.
-    spelling : torch.nn.Linear or None
-        S, of shape (projection_dim, n_features); it is not trained. None with ``context_weight=1``.
-    common : Tensor of shape (n_components_removed, projection_dim)
-        Orthonormal directions that are removed from s; none in a new network.
-    context_common : Tensor of shape (0 or 1, transformer.dim)
-        A unit vector, a part of which is removed from t; none in a new network.
-    dim : int
-        Columns of the vector of a sentence.
-
-    References
-    ----------
-    .. [1] Mu & Viswanath (2018). All-but-the-top: simple and effective postprocessing for word representations. ICLR,
-           arXiv:1702.01417; of sentences: Arora, Liang & Ma (2017). A simple but tough-to-beat baseline for sentence
-           embeddings. ICLR.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
-    >>> from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
-    >>> network = SentenceNetwork(SGNNTransformer(40, 16, 1, 2, 32), projection_dim=8, context_weight=0.2)
-    >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
-    >>> network(WordBatch(torch.randn(3, 40), words, (words >= 0).float())).shape
-    torch.Size([2, 24])
-    """
-
-    common: Tensor
-    context_common: Tensor
+    transformer: SGNNTransformer | None  # None with context_weight=0
+    spelling: nn.Linear | None  # S, (projection_dim, n_features), not trained; None with context_weight=1
+    common: Tensor  # (n_components_removed, projection_dim): orthonormal directions that are removed from s
+    context_common: Tensor  # (0 or 1, transformer.dim): a unit vector, a part of which is removed from t
+    dim: int  # columns of the vector of a sentence
 
     def __init__(
         self,
@@ -92,7 +51,7 @@ class SentenceNetwork(nn.Module):
             check_minimum("SentenceNetwork", projection_dim=projection_dim)
         self.context_weight = context_weight
         self.transformer = transformer if context_weight != 0 else None
-        self.spelling: nn.Linear | None = None
+        self.spelling = None
         if context_weight != 1:
             self.spelling = nn.Linear(transformer.n_features, projection_dim, bias=False).requires_grad_(False)
             nn.init.orthogonal_(self.spelling.weight)
@@ -114,10 +73,7 @@ class SentenceNetwork(nn.Module):
     def embed_sentences(
         self, vectors: WordVectors, words: Tensor, weights: Tensor, context_weight: ContextWeight | None = None
     ) -> Tensor:
-        """Embed sentences, as :meth:`forward`, from vectors of words that :meth:`embed_words` computed.
-
-        ``words`` and ``weights`` are as in :meth:`SGNNTransformer.embed_sentences`.
-        """
+        """Embed sentences, as :meth:`forward`, from vectors of words that :meth:`embed_words` computed."""
         weight = self.context_weight if context_weight is None else context_weight
         n_words = (words >= 0).sum(dim=1, keepdim=True)
         many = n_words / (n_words + _EQUAL_PARTS_WORDS)  # towards one with more words
@@ -172,37 +128,10 @@ def _spell_words(spelling: nn.Linear, projections: Tensor) -> Tensor:
 
 
 class MaskedWordHead(nn.Module):
-    """Masked language modeling without a vocabulary: predict hidden words among the distinct words of the batch.
+    """Masked language modeling without a vocabulary: predict hidden words among the distinct words of the batch."""
 
-    A linear layer predicts the vector of a hidden word from the encoder's contextual vector at its position. The
-    probability of a word is the softmax, over the distinct words of the batch, of the cosine similarity between the
-    prediction and the vector of the word, divided by the temperature [1]_.
-
-    Parameters
-    ----------
-    embedding_dim : int
-        Columns of the contextual vectors and of the vectors of words.
-    temperature : float, default=0.05
-        Positive.
-
-    References
-    ----------
-    .. [1] Devlin, Chang, Lee & Toutanova (2019). BERT: pre-training of deep bidirectional transformers for language
-           understanding. NAACL, arXiv:1810.04805, section 3.1, "masked LM".
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
-    >>> from sklearn_hashnlp.nn._sentence_network import MaskedWordHead
-    >>> network = SGNNTransformer(n_features=40, embedding_dim=16, n_layers=2, n_heads=2, feedforward_size=32)
-    >>> words = torch.tensor([[0, 1, 2], [2, 0, -1]])
-    >>> hidden = torch.tensor([[False, True, False], [True, False, False]])
-    >>> batch = WordBatch(torch.randn(3, 40), words, (words >= 0).float())
-    >>> encoded = network.encode_words(batch, hidden=hidden)
-    >>> MaskedWordHead(16)(encoded, network.word_vectors(batch.projections), words, hidden).shape
-    torch.Size([])
-    """
+    # Devlin, Chang, Lee & Toutanova (2019), section 3.1. A linear layer predicts the vector of a hidden word from its
+    # contextual vector; probabilities are the softmax of the cosine similarities, divided by the temperature.
 
     def __init__(self, embedding_dim: int, temperature: float = 0.05) -> None:
         super().__init__()
@@ -212,25 +141,14 @@ class MaskedWordHead(nn.Module):
         self.temperature = temperature
         self.linear = nn.Linear(embedding_dim, embedding_dim)
 
-    def forward(self, encoded: Tensor, vectors: Tensor, words: Tensor, hidden: Tensor) -> Tensor:
-        """Compute the loss of the hidden words.
-
-        Parameters
-        ----------
-        encoded : Tensor of shape (n_sentences, longest, embedding_dim)
-            Contextual vectors from :meth:`SGNNTransformer.encode_words`, computed with the same ``hidden``.
-        vectors : Tensor of shape (n_distinct, embedding_dim)
-            Vectors of the distinct words of the batch, from :meth:`SGNNTransformer.word_vectors`.
-        words : Tensor of shape (n_sentences, longest), dtype int64
-            Index of each word in ``vectors``; -1 is padding.
-        hidden : Tensor of shape (n_sentences, longest), dtype bool
-            Mask of the hidden words; padding in it is ignored.
-
-        Returns
-        -------
-        Tensor of shape ()
-            Mean negative log-likelihood of the hidden words; zero if there are none.
-        """
+    def forward(
+        self,
+        encoded: Tensor,  # (n_sentences, longest, embedding_dim): contextual vectors, computed with the same mask
+        vectors: Tensor,  # (n_distinct, embedding_dim): of the distinct words of the batch
+        words: Tensor,  # (n_sentences, longest): index of each word in the vectors; -1 is padding
+        hidden: Tensor,  # (n_sentences, longest): mask of the hidden words; padding in it is ignored
+    ) -> Tensor:  # ()
+        """Compute the mean negative log-likelihood of the hidden words; zero if there are none."""
         hidden = hidden & (words >= 0)
         hidden_words = words[hidden]
         predictions = functional.normalize(self.linear(encoded[hidden]).float(), dim=1)

@@ -237,7 +237,6 @@ class WordAverages(nn.Module):
 
 
 def _first_of_each(words: Tensor, indices: Tensor, n_distinct: int) -> Tensor:
-    """Return one word for each index."""
     flat = words.reshape(indices.numel(), -1)
     chosen = flat.new_empty((n_distinct, flat.shape[1]))
     chosen[indices.reshape(-1)] = flat

@@ -28,16 +28,12 @@ class RowwiseAdam(RowwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable of Tensor or of dict
-        Parameters to train, or dicts that define parameter groups.
     lr : float, default=0.001
         Learning rate.
     betas : (float, float), default=(0.9, 0.999)
         Decay rates of the two moments.
-    eps : float, default=1e-8
-        Added to the denominator for numerical stability.
-    weight_decay, average_after
-        As in :class:`RowwiseAdagrad`.
+    params, eps, weight_decay, average_after
+        As in :class:`RowwiseAdagrad`; ``eps`` is 1e-8 by default.
 
     References
     ----------
@@ -50,11 +46,8 @@ class RowwiseAdam(RowwiseOptimizer):
     >>> from sklearn_hashnlp.optim import RowwiseAdam
     >>> embedding = HashEmbedding(10_000, 16, num_buckets=500, sparse=True)
     >>> optimizer = RowwiseAdam(embedding.parameters(), lr=0.01)
-    >>> ids, before = torch.arange(5), embedding.pool.detach().clone()
-    >>> embedding(ids).square().sum().backward()
+    >>> embedding(torch.arange(5)).square().sum().backward()
     >>> optimizer.step()
-    >>> (embedding.pool != before).any(dim=1).sum().item() <= 10  # five ids of two rows each
-    True
     """
 
     state_names = frozenset({"mean", "square", "step", "steps", "average_offset"})

@@ -184,7 +184,6 @@ class RowwiseOptimizer(Optimizer):
         """Return the update that a dense gradient subtracts from its parameter."""
 
     def _has_row_state(self, state: dict[str, Any], parameter: Tensor) -> bool:
-        """Return whether a parameter was trained row by row."""
         return "steps" in state
 
     @abstractmethod

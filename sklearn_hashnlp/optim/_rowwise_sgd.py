@@ -26,11 +26,7 @@ class RowwiseSGD(RowwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable of Tensor or of dict
-        Parameters to train, or dicts that define parameter groups.
-    lr : float, default=0.1
-        Learning rate.
-    weight_decay, average_after
+    params, lr, weight_decay, average_after
         As in :class:`RowwiseAdagrad`.
 
     Examples
@@ -40,11 +36,8 @@ class RowwiseSGD(RowwiseOptimizer):
     >>> from sklearn_hashnlp.optim import RowwiseSGD
     >>> embedding = HashEmbedding(10_000, 16, num_buckets=500, sparse=True)
     >>> optimizer = RowwiseSGD(embedding.parameters(), lr=0.1)
-    >>> ids, before = torch.arange(5), embedding.pool.detach().clone()
-    >>> embedding(ids).square().sum().backward()
+    >>> embedding(torch.arange(5)).square().sum().backward()
     >>> optimizer.step()
-    >>> (embedding.pool != before).any(dim=1).sum().item() <= 10  # five ids of two rows each
-    True
     """
 
     state_names = frozenset({"step", "steps", "average_offset"})

@@ -19,10 +19,7 @@ _MAX_AGE = 86_400.0  # seconds without a change after which a folder is abandone
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the name of a file to write, which replaces ``path`` atomically at the end.
-
-    Readers see either the old or the new file, also after an interrupt. System errors name ``path``.
-    """
+    """Yield the name of a file to write, which replaces ``path`` atomically at the end; system errors name ``path``."""
     with errors_naming(path), replacing_files(path.parent, [path.name]) as folder:
         yield folder / path.name
 
@@ -40,10 +37,7 @@ def errors_naming(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Yield a folder to write files in, which at the end replace files in ``folder`` in the order of ``names``.
-
-    Nothing is replaced before all files are complete and on the disk.
-    """
+    """Yield a folder for files that at the end replace those in ``folder``, in the order of ``names``."""
     with unfinished_folder(folder) as unfinished:
         yield unfinished
         for name in names:

@@ -159,6 +159,5 @@ def _code(text: str, language: str) -> str:
 
 
 def _final_estimator(model: Any) -> Any:
-    """Return the last step of a pipeline, or of a model's pipeline."""
     model = getattr(model, "pipeline_", model)
     return model.steps[-1][1] if hasattr(model, "steps") else model

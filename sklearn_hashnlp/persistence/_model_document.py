@@ -1,16 +1,9 @@
-"""Encoding of a model as a JSON document and named arrays.
+"""Encoding of a model as a JSON document and named arrays."""
 
-Estimators with learned state have two pairs of methods.
-
-``_get_model_state() -> (values, arrays)`` and ``_set_model_state(values, arrays)``: the learned state. ``values`` is a
-dict of values for :func:`encode_value`, including fitted estimators; ``arrays`` a dict of numeric arrays. A float32
-array with a key that ends with :data:`TABLE_VALUES` is a table, which can be stored in lower precision; other arrays
-are stored exactly.
-
-``_get_training_state() -> (values, arrays) | None`` and ``_set_training_state(values, arrays)``: the state needed to
-resume training, such as the state of an optimizer. It is saved on request, and set after the model state. None means
-that there is no training state.
-"""
+# Estimators have methods _get_model_state and _set_model_state of their learned state: values for encode_value, and
+# numeric arrays, of which float32 tables (keys that end with TABLE_VALUES) can be stored in lower precision. Those of
+# the state that resumes a training, saved on request and set afterwards, are _get_training_state (which may return
+# None) and _set_training_state.
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
     except ModelFormatError:
         raise
     except (KeyError, OverflowError, TypeError, ValueError) as error:
-        raise ModelFormatError(f"The value of {where} is damaged: {_short(value)} ({error}).") from error
-    raise ModelFormatError(f"The value of {where} is of an unknown kind: {_short(value)}.")
+        raise ModelFormatError(f"The value of {where} is damaged: {short(value)} ({error}).") from error
+    raise ModelFormatError(f"The value of {where} is of an unknown kind: {short(value)}.")
 
 
 def is_finite(array: NDArray[Any]) -> bool:
@@ -165,6 +165,7 @@ def _reason(value: Any) -> str:
     return f"it is of type {type(value).__module__}.{type(value).__qualname__}. Unset it, {joblib}"
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """Return the start of a value's ``repr``."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -14,9 +14,10 @@ from torch import Tensor
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
-from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged, of_lengths
 from sklearn_hashnlp.nn import WordBatch
-from sklearn_hashnlp.sentences._reader import CachedProjections, Paragraphs, of_lengths
+from sklearn_hashnlp.sentences._reader import CachedProjections, Paragraphs
+from sklearn_hashnlp.trees._arrays import ranges
 
 _WINDOW = 64  # batches: paragraphs of similar length are grouped within them
 
@@ -82,7 +83,7 @@ class ParagraphBatches:
         n_sentences = np.diff(self.paragraphs.offsets)[chosen]
         blocks = np.repeat(np.arange(len(chosen)), n_sentences)
         batch = make_word_batch(
-            take_rows(self.paragraphs.sentences, _ranges(self.paragraphs.offsets[chosen], n_sentences)),
+            take_rows(self.paragraphs.sentences, ranges(self.paragraphs.offsets[chosen], n_sentences)),
             self.weights,
             self.projections,
         )
@@ -149,11 +150,4 @@ def pad_sentences(
 def take_rows(rows: Ragged, indices: NDArray[np.int64]) -> Ragged:
     """Return some of the rows."""
     lengths = rows.offsets[indices + 1] - rows.offsets[indices]
-    return of_lengths(rows.values[_ranges(rows.offsets[indices], lengths)], lengths)
-
-
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the integers from each start, as many as its length, end to end."""
-    result: NDArray[np.int64] = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    result += np.arange(len(result))
-    return result
+    return of_lengths(rows.values[ranges(rows.offsets[indices], lengths)], lengths)

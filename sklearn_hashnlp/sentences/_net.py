@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from skorch.callbacks import Callback, PassthroughScoring
+from skorch.callbacks import Callback
 from skorch.dataset import Dataset
 from torch import Tensor, nn
 from torch.nn import functional
@@ -24,7 +24,7 @@ from sklearn_hashnlp.nn._sentence_losses import BlockLoss, word_blocks
 from sklearn_hashnlp.nn._sentence_network import SentenceModule, make_sentence_module
 from sklearn_hashnlp.nn._word_batch import Pooling
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
-from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, StepLog, callbacks_of_kind
+from sklearn_hashnlp.training._callbacks import StepLog, callbacks_of_kind
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
 from sklearn_hashnlp.training._settings import Bundle, TrainingSettings
@@ -280,14 +280,6 @@ class SentenceNet(Net):
     criterion_: SentenceObjective
     keeps_batches = False
 
-    @property
-    def _default_callbacks(self) -> list[tuple[str, Any]]:
-        return [
-            ("epoch_timer", EpochClock()),
-            ("train_loss", PassthroughScoring("train_loss", on_train=True)),
-            ("print_log", EpochLog(keys_ignored=["train_loss_best"])),
-        ]
-
     def tables(self) -> dict[str, float]:
         """Return the tables of words; their rows start at zero."""
         return {name: 0.0 for name, _ in self.module_.named_parameters() if name == _TABLES}
@@ -377,9 +369,7 @@ def net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> SentenceNet:
     """Build a trained net from the state that its ``to_state`` returned."""
-    net = make_sentence_net(values["architecture"], "cpu")
-    net.restore(arrays, values["device"], history)
-    return net
+    return make_sentence_net(values["architecture"], "cpu").restore(arrays, values["device"], history)
 
 
 @dataclass

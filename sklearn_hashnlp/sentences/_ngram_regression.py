@@ -14,11 +14,10 @@ from scipy.sparse import csr_array
 from sklearn_hashnlp._idf import map_distinct, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels._hashes import murmur3
-from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged, encoded, of_lengths
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product, pair_fingerprints
 from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
 from sklearn_hashnlp.kernels.strings._units import word_character_units
-from sklearn_hashnlp.sentences._reader import encoded, of_lengths
 from sklearn_hashnlp.text._documents import pack
 
 # Chosen on vectors of a Transformer for sentences of Wikipedia that were not fitted, and on the development set of the
@@ -129,18 +128,16 @@ def word_fingerprints(words: list[str]) -> NDArray[np.uint64]:
 
 def character_fingerprints(words: list[str]) -> Ragged:
     """Hash the distinct character n-grams of each word to 64 bits."""
-    parts = [
-        fingerprint_ngrams(word_character_units(texts, before="<", after=">"), _NGRAM_RANGE)
-        for texts in pack(
-            words, lowercase=False, preprocess=None, check_surrogates=_accept_surrogates, max_characters=_CHUNK
-        )
-    ]
+    packed = pack(
+        words,
+        lowercase=False,
+        preprocess=None,
+        check_surrogates=lambda _position, _text: None,  # texts have been checked
+        max_characters=_CHUNK,
+    )
+    parts = [fingerprint_ngrams(word_character_units(texts, before="<", after=">"), _NGRAM_RANGE) for texts in packed]
     lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.offsets) for part in parts)])
     return of_lengths(np.concatenate([np.zeros(0, np.uint64), *(part.values for part in parts)]), lengths)
-
-
-def _accept_surrogates(_position: Any, _text: Any) -> None:
-    """Accept all words: texts have been checked."""
 
 
 def distinct(rows: Ragged, n_ids: int) -> Ragged:
@@ -164,7 +161,6 @@ def _distinct_pairs(hashes: NDArray[np.uint64], rows: Ragged) -> Ragged:
 
 
 def _owners(rows: Ragged) -> NDArray[np.int64]:
-    """Return the row of each value."""
     return np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets))
 
 

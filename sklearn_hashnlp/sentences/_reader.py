@@ -18,7 +18,7 @@ from sklearn_hashnlp._idf import map_distinct, smoothed_idf
 from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.datasets import stream_paragraphs
 from sklearn_hashnlp.kernels._hashes import murmur3
-from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged, encoded, of_lengths
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from sklearn_hashnlp.text._documents import as_documents, check_encodable, in_chunks
 from sklearn_hashnlp.text._word_projections import encode_words, with_array_output
@@ -298,20 +298,8 @@ class WordFrequencies:
 
 
 def _counters(words: Sequence[str], n_counters: int) -> NDArray[np.int64]:
-    """Return the hashes of words, indices of counters."""
     counters: NDArray[np.int64] = murmur3(encoded(words)).astype(np.int64) % n_counters
     return counters
-
-
-def encoded(words: Sequence[str]) -> Ragged:
-    """Return the bytes of words in UTF-8, for hash functions."""
-    parts = [word.encode("utf-8", "surrogatepass") for word in words]
-    return of_lengths(np.frombuffer(b"".join(parts), dtype=np.uint8), [*map(len, parts)])
-
-
-def of_lengths(values: NDArray[Any], lengths: Any) -> Ragged:
-    """Return rows of the given lengths."""
-    return Ragged(values, np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))))
 
 
 class CachedProjections:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from sklearn_hashnlp._sklearn import ArrayTransformerMixin
+from sklearn_hashnlp._sklearn import ArrayTransformerMixin, TextInputMixin
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences._batches import take_rows
 from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, truncate_words, warn_of_truncation
@@ -21,7 +21,7 @@ from sklearn_hashnlp.text._word_projections import encode_words
 _CHUNK_CHARACTERS = 2**21  # about 400,000 words, of which 30,000 are distinct
 
 
-class SentenceVectors(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  # type: ignore[misc]  # scikit-learn has no types
+class SentenceVectors(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  # type: ignore[misc]  # scikit-learn has no types
     """A transformer of texts to unit vectors, compared by cosine similarity."""
 
     n_jobs: int | None
@@ -162,12 +162,6 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  
         if (np.abs(norms - 1) > 1e-5).any():
             vectors = vectors / norms[:, None]
         return vectors
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def _nearest(

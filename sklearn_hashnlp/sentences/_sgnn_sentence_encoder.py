@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import torch
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.nn._sgnn_transformer import Init
@@ -53,7 +52,7 @@ from sklearn_hashnlp.training._settings import (
     draw_seeds,
     resolve_device,
 )
-from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+from sklearn_hashnlp.training._torch_scope import plain_torch
 
 _MASK_PROBABILITY = 0.15  # of masking a word
 
@@ -431,10 +430,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             seeds.hash,
             WordFrequencies.count(paragraphs),
         )
-        with plain_torch(device):
-            net = make_sentence_net(sentence_architecture(self), device)
-            with torch_seed(seeds.module, device):
-                net.initialize()
+        net = make_sentence_net(sentence_architecture(self), device).initialized(seeds.module)
         self.log_, self.waiting_share_, self._seeds = [], 0.0, seeds
         self._trained_on, self._training_state = paragraphs.digest(), None
         self._hold(net, reader, [])
@@ -506,7 +502,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
         def update_component() -> None:
             if self.n_components_removed == "auto":
-                with plain_torch(torch.device(net.device).type):
+                with plain_torch(net.device_type):
                     set_context_component(net.module_.network, paragraphs.sentences, weights, projections)
 
         def score() -> float:
@@ -529,7 +525,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         callbacks: list[Any] = [record, WarmUpAndDecay(not streams)]
         if not streams and self.checkpoint_dir is not None:
             callbacks.append(SaveFromTimeToTime(self._save, float(self.checkpoint_every)))
-        with plain_torch(torch.device(net.device).type):
+        with plain_torch(net.device_type):
             fit_net(
                 net,
                 epochs,
@@ -550,7 +546,6 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         return self if streams or net.interrupted_ else self._finished()
 
     def _finished(self) -> SGNNSentenceEncoder:
-        """Save the final model."""
         if self.checkpoint_dir is not None:
             self._save()
         return self

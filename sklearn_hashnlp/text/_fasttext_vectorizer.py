@@ -219,7 +219,6 @@ class FastTextVectorizer(TextVectorizer):
         return fasttext_rows(self._dictionary.tables, *texts.rows, True)
 
     def _set_dictionary(self, dictionary: FastTextDictionary) -> Self:
-        """Set the fitted attributes."""
         self._dictionary = dictionary
         self.n_words_, self.n_features_ = dictionary.n_words, dictionary.n_rows
         _ = dictionary.tables  # made once, not by each thread

@@ -71,14 +71,10 @@ class FrequentNgramVectorizer(TextVectorizer):
     There is no ``get_feature_names_out``, since n-grams are only stored as hashes. Among n-grams of equal count,
     ``CountVectorizer`` may select others.
 
-    The hash F of the words u_1 .. u_n is ``F(u_1 .. u_n) = S(F(u_1 .. u_{n-1}) xor W(u_n))``, with 0 for no words. S(x)
-    is the first value of SplitMix64 for the seed x. The upper half of W(u) is the MurmurHash3_x86_32 of the word's
-    bytes with seed 0x9747b28c, the lower half with seed 0.
-
-    Of N distinct n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
-    ``N**2 / 2**65``: one in 37 for N = 10**9. Of V distinct words of five to eight bytes in UTF-8, it is about
-    ``V**2 / 2**52.8``, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated. The hash has no secret
-    key, so colliding texts can be constructed.
+    The hash is specified in ``sklearn_hashnlp/kernels/ngrams/_fingerprints.py``. Of N distinct n-grams in the training
+    texts, two or more have the same 64-bit hash with a probability of about ``N**2 / 2**65``: one in 37 for N = 10**9.
+    Of V distinct words of five to eight bytes in UTF-8, it is about ``V**2 / 2**52.8``, one in 7,600 for V = 10**6. The
+    hash has no secret key, so colliding texts can be constructed.
 
     References
     ----------
@@ -178,7 +174,7 @@ class FrequentNgramVectorizer(TextVectorizer):
             plain_texts(chunk, first=first, caller=type(self).__name__),
             lowercase=bool(self.lowercase),
             preprocess=str.lower if self.lowercase else None,
-            check_surrogates=_accept_surrogates,
+            check_surrogates=lambda _position, _text: None,  # words are identified by their bytes, valid or not
             max_characters=2 * n_characters,
         ):
             yield self._fingerprint(texts).values
@@ -204,7 +200,3 @@ class FrequentNgramVectorizer(TextVectorizer):
             )
         self.fingerprints_, self.counts_ = fingerprints, counts
         self.slots_ = fingerprint_slots(fingerprints)
-
-
-def _accept_surrogates(_position: Any, _text: Any) -> None:
-    """Accept a text with a lone surrogate: words are identified by their bytes, valid or not."""

@@ -27,53 +27,12 @@ _N_SLOTS = 1_048_573  # a prime; columns are counted modulo it, in one pass
 
 
 class NgramVectorUnion(TextVectorizer):
-    r"""Convert texts to n-grams and, in additional columns, to the vectors of a pretrained model.
+    """Convert texts to n-grams and, in additional columns, to the vectors of a model of other texts."""
 
-    A classifier that is trained on few texts has seen few words. The vectors of a model that was trained on other texts
-    indicate similar words. The weights of this union suit a linear classifier that weights n-grams by inverse document
-    frequency and normalizes rows, such as :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`.
+    # For a linear classifier that weights n-grams by inverse document frequency and normalizes rows.
 
-    Parameters
-    ----------
-    vectorizer : transformer
-        From texts to a sparse matrix of n-grams, such as :class:`AutoNgramVectorizer`. A clone is fitted.
-    encoder : fitted transformer
-        From texts to a dense array with one row per text, such as a trained
-        :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder`. It is not fitted again. :func:`sklearn.base.clone`, and
-        therefore cross-validation, returns unfitted transformers: wrap it in :class:`sklearn.frozen.FrozenEstimator`.
-    weight : float, default=0.5
-        Length of a unit vector, relative to the length of the n-gram row after weighting by inverse document frequency,
-        as a mean over the texts of ``fit``.
-
-    Attributes
-    ----------
-    vectorizer_ : transformer
-        The fitted clone of ``vectorizer``.
-    norm_ratio_ : float
-        Mean ratio of the lengths of rows with and without weighting.
-
-    See Also
-    --------
-    sklearn_hashnlp.classifiers.TextClassifier : Uses this union for its parameter ``pretrained``.
-    sklearn.pipeline.FeatureUnion : Union of any transformers, with fixed weights.
-
-    Examples
-    --------
-    >>> from sklearn.decomposition import TruncatedSVD
-    >>> from sklearn.feature_extraction.text import TfidfVectorizer
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn_hashnlp.text import AutoNgramVectorizer
-    >>> from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
-    >>> others = ["cats sleep", "the cat purrs and sleeps", "shares fell", "the price of shares fell"]
-    >>> encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)).fit(others)
-    >>> union = NgramVectorUnion(AutoNgramVectorizer(n_features=2**20), encoder)
-    >>> X = union.fit_transform(["my cat", "your share"])
-    >>> X.shape == (2, 2**20 + 2)
-    True
-    """
-
-    vectorizer_: Any
-    norm_ratio_: float
+    vectorizer_: Any  # the fitted clone of ``vectorizer``
+    norm_ratio_: float  # mean ratio of the lengths of rows with and without weighting
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "vectorizer": [HasMethods(["fit", "transform"])],
         "encoder": [HasMethods(["fit", "transform", "get_params"])],
@@ -81,9 +40,9 @@ class NgramVectorUnion(TextVectorizer):
     }
 
     def __init__(self, vectorizer: Any, encoder: Any, *, weight: float = 0.5) -> None:
-        self.vectorizer = vectorizer
-        self.encoder = encoder
-        self.weight = weight
+        self.vectorizer = vectorizer  # from texts to a sparse matrix of n-grams
+        self.encoder = encoder  # fitted, from texts to a dense array; in a FrozenEstimator it survives clone
+        self.weight = weight  # length of a unit vector, relative to the mean length of weighted n-gram rows
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
@@ -176,7 +135,6 @@ def _check_is_fitted(encoder: Any, *, caller: str) -> None:
 
 
 def _lengths(rows: csr_matrix) -> NDArray[np.float64]:
-    """Return the Euclidean length of each row."""
     squares = rows.multiply(rows).sum(axis=1)
     return np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
 
@@ -203,7 +161,6 @@ def with_n_jobs_of(fitted: Any, given: Any) -> Any:
 
 
 def _changed(estimator: Any, **parameters: Any) -> Any:
-    """Return a shallow copy with other parameters."""
     changed = copy(estimator)
     vars(changed).update(parameters)
     return changed

@@ -318,7 +318,6 @@ def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[Any], NDArra
 
 
 def _block_rows(X: Any) -> int:
-    """Return the maximum number of rows of a block."""
     n_rows, n_columns = X.shape
     per_row = X.nnz / max(n_rows, 1) if issparse(X) else n_columns
     return min(int(_MAX_VALUES / max(per_row, 1)) + 1, _MAX_ROWS)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
-from sklearn_hashnlp._sklearn import ArrayTransformerMixin, BaseEstimator, fit_context
+from sklearn_hashnlp._sklearn import ArrayTransformerMixin, BaseEstimator, TextInputMixin, fit_context
 from sklearn_hashnlp.kernels._rows import mean_rows
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_column, in_chunks
@@ -20,7 +20,7 @@ from sklearn_hashnlp.text._word_projections import encode_words, with_array_outp
 _CHARACTERS = 2**22
 
 
-class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class SGNNWordProjector(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Project each word of a text and average the projections: the word level of self-governing neural networks [1]_.
 
     A column is the share of words on one side of a hyperplane. A pipeline of :class:`CharNgramFeaturizer` and
@@ -49,6 +49,7 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, 
     [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.75, 0.25, 0.25, 0.75], [0.0, 0.0, 0.0, 0.0]]
     """
 
+    _requires_fit: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "featurizer": [CharNgramFeaturizer],
         "projector": [SGNNProjector],
@@ -92,10 +93,3 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, 
                 f"{type(self).__name__}: packed bits have no mean. Got a projector with output='packed'; "
                 "set projector__output to 'binary', 'sign' or 'float'."
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.requires_fit = False
-        return tags

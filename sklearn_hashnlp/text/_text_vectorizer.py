@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from sklearn.base import TransformerMixin
 
-from sklearn_hashnlp._sklearn import BaseEstimator, validate_parameter_constraints
+from sklearn_hashnlp._sklearn import BaseEstimator, TextInputMixin, validate_parameter_constraints
 from sklearn_hashnlp.text._count_ngrams import count_ngrams
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
@@ -19,12 +19,11 @@ def _parameter_names(cls: Any) -> tuple[str, ...]:
     return tuple(cls._get_param_names())
 
 
-class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
+class TextVectorizer(TextInputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
     """A transformer that counts n-grams by the specifications from its method ``_specs``."""
 
     n_jobs: int | None
     _specs: Callable[[], list[NgramSpec]]
-    _requires_fit: ClassVar[bool] = True
     _hash_texts: Any = None  # kernels from texts to hashes, for schemes with arrays
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -58,10 +57,3 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         cls: Any = type(self)
         parameters = {name: getattr(self, name) for name in _parameter_names(cls)}
         validate_parameter_constraints(self._parameter_constraints, parameters, caller_name=cls.__name__)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.requires_fit = self._requires_fit
-        return tags

@@ -39,7 +39,6 @@ class History(list[dict[str, Any]]):
 
 
 def _cell(value: Any) -> str:
-    """Format a metric of an epoch."""
     if value is None:
         return ""
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))

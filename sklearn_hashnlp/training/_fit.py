@@ -49,15 +49,8 @@ def fit_net(
     last_callbacks: Sequence[Any] = (),
     resumed: Resumed | None = None,
 ) -> None:
-    """Train a net from its current weights.
-
-    SIGINT, or ``KeyboardInterrupt`` in a callback, stops training early. The final weights are then those of the best
-    epoch if they are stored, else the average if there is one, else the current ones; the history holds the completed
-    epochs, and ``net.interrupted_`` is True after SIGINT. The net does not keep the data.
-
-    ``optimizer`` takes over the state of the net's optimizer, if it has the same class. ``batch_options`` are passed to
-    the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` are called before and after the user's.
-    """
+    """Train a net from its current weights; ``optimizer`` takes over the state of the net's, if of the same class."""
+    # After an interrupt the weights are those of the best epoch if it is stored, else the average, else the last ones.
     transfer_state(net.optimizer_, optimizer)
     resumed = resumed or Resumed(len(net.history))
     options = {"shuffle": settings.shuffle, "generator": np.random.default_rng(settings.seed)} | dict(batch_options)

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch import NeuralNet
-from skorch.callbacks import Callback
+from skorch.callbacks import Callback, PassthroughScoring
 from skorch.history import History
 from skorch.utils import TeeGenerator
 from torch import Tensor, nn
@@ -21,6 +21,7 @@ from torch.optim import Optimizer
 
 from sklearn_hashnlp.optim import clip_grad_norm_
 from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
+from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerName, pack_step_sizes, unpack_step_sizes
 from sklearn_hashnlp.training._optimizers import (
@@ -95,12 +96,7 @@ class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
 
 
 class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
-    """A skorch net with low overhead per batch.
-
-    Only callbacks that override a method for batches are called for a batch, and the optimizer gets no closure. If a
-    callback raises ``KeyboardInterrupt`` at the end of an epoch, as skorch's do to stop training, the other callbacks
-    are still called. SIGINT stops training after the batch or after the callbacks of the epoch.
-    """
+    """A skorch net with low overhead per batch; SIGINT stops training after it, or after the epoch's callbacks."""
 
     deadline: float | None = None  # by time.perf_counter; training then stops, as if by a callback after a short epoch
     max_grad_norm: float | None = None  # of the gradient of all parameters
@@ -116,6 +112,25 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     divergence: ClassVar[str] = (
         "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
     )
+
+    @property
+    def device_type(self) -> str:
+        """The kind of the device, such as "cuda"."""
+        return torch.device(self.device).type
+
+    @property
+    def _default_callbacks(self) -> list[tuple[str, Any]]:
+        return [
+            ("epoch_timer", EpochClock()),
+            ("train_loss", PassthroughScoring("train_loss", on_train=True)),
+            ("valid_loss", PassthroughScoring("valid_loss")),
+            *self._metric_callbacks(),
+            ("print_log", EpochLog()),
+        ]
+
+    def _metric_callbacks(self) -> list[tuple[str, Any]]:
+        """Return callbacks that record more metrics of an epoch than the loss."""
+        return []
 
     def fit_loop(self, X: Any, y: Any = None, epochs: int | None = None, **_fit_params: Any) -> Net:
         """Train for some epochs; an interrupted epoch is removed from the history."""
@@ -189,7 +204,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         training = prefix == "train"
         before, after = self.hooks("on_batch_begin"), self.hooks("on_batch_end")
         # Callbacks after a batch may read its loss.
-        measured_every = 1 if after else MEASURED_EVERY[torch.device(self.device).type]
+        measured_every = 1 if after else MEASURED_EVERY[self.device_type]
         records: list[dict[str, Any]] = self.history[-1]["batches"]
         n_batches, waiting = 0, []
         for batch, take_step in steps:
@@ -282,9 +297,15 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         tree = self.get_params_for("module").get("tree")
         if tree is not None:
             arrays |= {f"{_TREE}{name}": array for name, array in tree.to_arrays().items()}
-        return {"architecture": self.architecture(), "device": torch.device(self.device).type}, arrays
+        return {"architecture": self.architecture(), "device": self.device_type}, arrays
 
-    def restore(self, arrays: dict[str, NDArray[Any]], device: str, history: list[dict[str, Any]]) -> None:
+    def initialized(self, seed: int) -> Self:
+        """Draw the initial weights."""
+        with plain_torch(self.device), torch_seed(seed, self.device):
+            self.initialize()
+        return self
+
+    def restore(self, arrays: dict[str, NDArray[Any]], device: str, history: list[dict[str, Any]]) -> Self:
         """Load weights and history into an uninitialized net on the CPU."""
         with plain_torch():
             with torch_seed(0):  # drawn values are overwritten; the user's generator is not changed
@@ -300,6 +321,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 self.module_.to("cuda")
             self.module_.eval()
         self.history = EpochHistory({"batches": []} | entry for entry in history)
+        return self
 
     def match_shapes(self, module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Prepare a module with shapes that depend on the learned arrays."""

@@ -50,10 +50,7 @@ class OptimizerState:
         return cls(values["optimizer"], list(values["eps"]), parameters, list(values["learning_rates"]))
 
     def to_step_sizes(self, shapes: Shapes, tables: Container[str]) -> Packed:
-        """Return the accumulators as codes of eight bits, one per column for matrices of dense layers.
-
-        Without them the next training step would move every weight by the full learning rate.
-        """
+        """Return the accumulators as codes of eight bits, one per column for matrices of dense layers."""
         arrays: dict[str, NDArray[Any]] = {}
         for name, key, value in self._items():
             if key not in _ACCUMULATORS or self.optimizer not in _NAMES:

@@ -34,10 +34,7 @@ _MIN_VALIDATION_ROWS = 20  # minimum for a meaningful accuracy
 
 
 def validation_split(rows: AnyRows, fraction: float, *, seed: int, caller: str) -> tuple[AnyRows, AnyRows | None]:
-    """Split off a validation set, stratified by class; None, with a warning, if there are too few rows.
-
-    The only row of a class is not held out.
-    """
+    """Split off a validation set, stratified by class; None, with a warning, if there are too few rows."""
     indices, stratify, n_classes = np.arange(len(rows)), None, 1
     if rows.targets.ndim == 1:
         counts = np.bincount(rows.targets)

@@ -11,12 +11,14 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 
-class _Everyone:
-    """The number of Python threads in :func:`one_torch_thread`, and the user's number of torch threads."""
+class _Shared:
+    """A setting of torch that all Python threads share: how many have changed it, and the user's value."""
 
-    lock = Lock()
-    n_inside = 0
-    of_the_user = 1
+    def __init__(self, of_the_user: Any) -> None:
+        self.lock, self.n_inside, self.of_the_user = Lock(), 0, of_the_user
+
+
+_threads, _dtype = _Shared(1), _Shared(torch.float32)
 
 
 class _Here(local):
@@ -35,48 +37,40 @@ _generators = Lock()
 def one_torch_thread() -> Iterator[None]:
     """Run torch on one intra-op thread, and restore the user's number of threads."""
     nested = _here.inside
-    with _Everyone.lock:
+    with _threads.lock:
         n_threads = torch.get_num_threads()
         if not nested:
-            if _Everyone.n_inside == 0:
-                _Everyone.of_the_user = n_threads
+            if _threads.n_inside == 0:
+                _threads.of_the_user = n_threads
             elif n_threads == 1:
-                n_threads = _Everyone.of_the_user
-            _Everyone.n_inside += 1
+                n_threads = _threads.of_the_user
+            _threads.n_inside += 1
         torch.set_num_threads(1)
     _here.inside = True
     try:
         yield
     finally:
         _here.inside = nested
-        with _Everyone.lock:
-            _Everyone.n_inside -= not nested
+        with _threads.lock:
+            _threads.n_inside -= not nested
             torch.set_num_threads(n_threads)
-
-
-class _DefaultDtype:
-    """The number of blocks in :func:`float32_by_default`, and the user's default dtype."""
-
-    lock = Lock()
-    n_inside = 0
-    of_the_user = torch.float32
 
 
 @contextmanager
 def float32_by_default() -> Iterator[None]:
     """Set torch's default dtype, which is shared by all Python threads, to float32, and restore the user's."""
-    with _DefaultDtype.lock:
-        if _DefaultDtype.n_inside == 0:
-            _DefaultDtype.of_the_user = torch.get_default_dtype()
+    with _dtype.lock:
+        if _dtype.n_inside == 0:
+            _dtype.of_the_user = torch.get_default_dtype()
             torch.set_default_dtype(torch.float32)
-        _DefaultDtype.n_inside += 1
+        _dtype.n_inside += 1
     try:
         yield
     finally:
-        with _DefaultDtype.lock:
-            _DefaultDtype.n_inside -= 1
-            if _DefaultDtype.n_inside == 0:
-                torch.set_default_dtype(_DefaultDtype.of_the_user)
+        with _dtype.lock:
+            _dtype.n_inside -= 1
+            if _dtype.n_inside == 0:
+                torch.set_default_dtype(_dtype.of_the_user)
 
 
 @contextmanager

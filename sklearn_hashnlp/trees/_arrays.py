@@ -172,7 +172,13 @@ def sum_to_root(parents: Ints, values: Ints) -> Ints:
     return totals[:-1]
 
 
-def preorder_numbers(children: Ints, offsets: Ints) -> Ints:
+def ranges(starts: Ints, sizes: Ints) -> Ints:
+    """Return the concatenated ranges start, start + 1, ..., start + size - 1."""
+    offsets = np.cumsum(sizes) - sizes
+    return np.repeat(starts - offsets, sizes) + np.arange(int(sizes.sum()))
+
+
+def _preorder_numbers(children: Ints, offsets: Ints) -> Ints:
     """Return the pre-order number of each inner node: a node before its children, the first child first."""
     parents = node_parents(children, offsets)
     sizes = _subtree_sizes(parents)
@@ -185,8 +191,9 @@ def preorder_numbers(children: Ints, offsets: Ints) -> Ints:
     return sum_to_root(parents, steps)
 
 
-def renumber(children: Ints, offsets: Ints, new_numbers: Ints) -> tuple[Ints, Ints]:
-    """Return ``children`` and ``offsets`` with node i renumbered to ``new_numbers[i]``."""
+def renumber(children: Ints, offsets: Ints, new_numbers: Ints | None = None) -> tuple[Ints, Ints]:
+    """Return ``children`` and ``offsets`` with node i renumbered to ``new_numbers[i]``, by default in pre-order."""
+    new_numbers = _preorder_numbers(children, offsets) if new_numbers is None else new_numbers
     arities = np.empty(len(new_numbers), dtype=np.int64)
     arities[new_numbers] = np.diff(offsets)
     new_offsets = np.append(0, np.cumsum(arities))

@@ -157,11 +157,8 @@ def _nearest(vectors: Floats, means: Floats) -> tuple[Ints, Floats]:
 
 
 def exchange(vectors: Floats, weights: Floats, labels: Ints, price: float) -> Ints:
-    """Move single rows between clusters to lower the variance within them plus their cost; return the labels.
-
-    The cost is the weighted mean size of a row's cluster, times ``price``, a share of the variance of all rows. The
-    method is that of Hartigan & Wong (1979): unlike Lloyd's, it accounts for how a move changes the means.
-    """
+    """Move rows between clusters to lower the variance within them plus ``price`` times the mean cluster size."""
+    # By Hartigan & Wong (1979): unlike Lloyd's method, it accounts for how a move changes the means.
     rows, shares, labels = vectors.astype(np.float64), weights.astype(np.float64), labels.copy()
     shares /= shares.sum()
     # Sums do not depend on the number of threads in einsum.

@@ -19,7 +19,7 @@ from sklearn_hashnlp.trees._arrays import (
     class_counts,
     is_integer,
     positive_counts,
-    preorder_numbers,
+    ranges,
     renumber,
 )
 from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_k_means, balanced_split, exchange
@@ -151,7 +151,7 @@ class _Clusters:
         owners = np.arange(len(starts))
         results: list[tuple[Ints, Ints, Ints]] = []
         while len(starts):
-            positions = _ranges(starts, sizes)
+            positions = ranges(starts, sizes)
             members = order[positions]
             left_parts = parts // 2
             balance = Balance(self.loads[members], left_parts / parts, self.slack)
@@ -202,7 +202,7 @@ def _grow(clusters: _Clusters, order: Ints, levels: list[_Level], generator: np.
     while True:
         level = levels[min(depth, len(levels) - 1)]
         flat = sizes <= level.leaf_size
-        leaves = _ranges(starts[flat], sizes[flat])
+        leaves = ranges(starts[flat], sizes[flat])
         parents.append(np.repeat(nodes[flat], sizes[flat]))
         positions.append(leaves)
         children.append(~order[leaves])
@@ -221,7 +221,7 @@ def _grow(clusters: _Clusters, order: Ints, levels: list[_Level], generator: np.
     owner_nodes = np.concatenate(parents)
     edges = np.concatenate(children)[np.lexsort((np.concatenate(positions), owner_nodes))]
     offsets = np.append(0, np.cumsum(np.bincount(owner_nodes, minlength=n_nodes)))
-    return SoftmaxTree(*renumber(edges, offsets, preorder_numbers(edges, offsets)))
+    return SoftmaxTree(*renumber(edges, offsets))
 
 
 def _improve(clusters: _Clusters, order: Ints, starts: Ints, sizes: Ints, owners: Ints) -> tuple[Ints, Ints, Ints]:
@@ -234,12 +234,6 @@ def _improve(clusters: _Clusters, order: Ints, starts: Ints, sizes: Ints, owners
     n_parts = [len(part) for part, _ in improved]
     starts, sizes = (np.concatenate(column) for column in zip(*improved, strict=True))
     return starts, sizes, np.repeat(owners[firsts], n_parts)
-
-
-def _ranges(starts: Ints, sizes: Ints) -> Ints:
-    """Return the concatenated ranges start, start + 1, ..., start + size - 1."""
-    offsets = np.cumsum(sizes) - sizes
-    return np.repeat(starts - offsets, sizes) + np.arange(int(sizes.sum()))
 
 
 def _check_vectors(vectors: ArrayLike, n_classes: int) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_hashnlp.trees._arrays import Ints, preorder_numbers, renumber
+from sklearn_hashnlp.trees._arrays import Ints, renumber
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
@@ -141,7 +141,7 @@ def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
             f"{int(branches[edge])} in the path of class {owner}."
         )
     children, offsets = _grow(starts, lengths, branches)
-    return SoftmaxTree(*renumber(children, offsets, preorder_numbers(children, offsets)))
+    return SoftmaxTree(*renumber(children, offsets))
 
 
 def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:

@@ -14,7 +14,6 @@ from sklearn_hashnlp.trees._arrays import (
     class_counts,
     is_integer,
     positive_counts,
-    preorder_numbers,
     renumber,
 )
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
@@ -63,7 +62,7 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
         arities.append(below)
         starts, sizes, n_nodes = starts[inner], sizes[inner], n_nodes + int(inner.sum())
     edges, offsets = np.concatenate(children), np.append(0, np.cumsum(np.concatenate(arities)))
-    return SoftmaxTree(*renumber(edges, offsets, preorder_numbers(edges, offsets)))
+    return SoftmaxTree(*renumber(edges, offsets))
 
 
 def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
@@ -135,7 +134,7 @@ def random_tree(counts: ArrayLike | int, *, random_state: RandomState = None) ->
     edges, offsets = renumber(
         np.concatenate(children), np.arange(0, 2 * n_nodes + 1, 2), np.arange(n_nodes)[::-1].astype(np.int64)
     )
-    return SoftmaxTree(*renumber(edges, offsets, preorder_numbers(edges, offsets)))
+    return SoftmaxTree(*renumber(edges, offsets))
 
 
 def huffman_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:

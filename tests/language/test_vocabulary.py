@@ -6,13 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.language._vocabulary import (
-    DEFAULT_TOKENS,
     HashEncoder,
     ProjectionEncoder,
     SpecialTokens,
     Vocabulary,
     build_vocabulary,
-    encode_with_special_tokens,
     hash_words,
     vocabulary_from_dict,
 )
@@ -93,14 +91,6 @@ def test_a_code_is_the_hash_and_the_packed_bits(words, n_projections, n_bits, se
         bits = np.unpackbits(np.ascontiguousarray(codes[:, 1:]).view(np.uint8), axis=1)
         np.testing.assert_array_equal(bits[:, :n], projector.transform(CharNgramFeaturizer().transform(words)))
         assert not bits[:, n:].any()
-
-
-def test_special_tokens_within_are_unknown_words():
-    for words in (HashEncoder(), ProjectionEncoder(2, 5, 0)):
-        codes = encode_with_special_tokens(words, ["a", "<s>", "</s>"], DEFAULT_TOKENS)
-        expected = words.encode(["<s>", "</s>", "a", "<unk>", "<unk>"])
-        np.testing.assert_array_equal(codes, expected)
-        assert not np.array_equal(codes[0], codes[3])
 
 
 def test_lone_surrogates_are_refused():

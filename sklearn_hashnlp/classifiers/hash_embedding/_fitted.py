@@ -153,7 +153,6 @@ class FittedHashEmbedding(NetClassifier):
     def _evidence(
         self, rows: SparseRows, model: LinearModel | None, evidence: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return the factors of the scores of rows, see :func:`evidence_shares`."""
         if self._class_counts[-1] <= 0:  # the training rows are unknown
             return np.ones(len(rows))
         known = self._net.known_columns() if model is None else KnownColumns(model.spec, model.known)

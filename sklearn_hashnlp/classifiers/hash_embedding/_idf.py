@@ -24,10 +24,7 @@ _MAX_FREQUENCY = np.iinfo(np.int32).max
 def idf_of_rows(
     spec: TableSpec, columns: NDArray[Any], n_rows: int, frequencies: NDArray[np.int32] | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the importance rows of columns, ascending, and their inverse document frequencies.
-
-    The document frequencies are added to ``frequencies``, shape (num_embeddings,).
-    """
+    """Add to the document frequencies (num_embeddings,), and return the rows of the columns and their idf."""
     rows, counts = count_rows(columns, spec.constants[0], spec.num_embeddings)
     if frequencies is not None:
         frequencies[rows] = np.minimum(frequencies[rows] + counts.astype(np.int64), _MAX_FREQUENCY)
@@ -101,11 +98,8 @@ def least_importance(divisor: float | None) -> float:
 def evidence_shares(
     known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float, evidence: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:  # (n_rows,)
-    """Return the factor of the scores of each row: 0 without a known column, 1 with enough evidence.
-
-    The scores of a text with only frequent n-grams, such as "the", are an extrapolation: rows are normalized. Without
-    inverse document frequencies, any known column is enough. ``evidence`` is computed if it is None.
-    """
+    """Return the factor of the scores of each row: 0 without a known column, 1 with enough evidence."""
+    # The scores of a text with only frequent n-grams, such as "the", are an extrapolation: rows are normalized.
     if not known.spec.has_importance:
         return (known.evidence(rows, common=0.0, enough=0.0) >= 0).astype(np.float64)  # to the first known column
     if divisor is None:
@@ -119,10 +113,7 @@ def evidence_shares(
 
 
 def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_rows: int) -> float:
-    """Compute the evidence that is enough, from training rows with initial importance weights.
-
-    N-grams of a single training row are excluded. It is 0 without normalization, and for values other than counts.
-    """
+    """Compute the evidence that is enough, from training rows with initial importance weights; 0: any is."""
     rows = _sample(rows)
     is_marked = _are_marked(rows)
     are_counts = is_marked or (len(rows) >= _MIN_UNMARKED and rows.data.min(initial=1.0) >= 0.5)
@@ -137,10 +128,8 @@ def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_row
 
 
 def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float) -> float:
-    """Lower the evidence that is enough to the evidence of training rows with trained importance weights.
-
-    It is at most the evidence of a repeated training text with other label shares than all rows.
-    """
+    """Lower the evidence that is enough to that of training rows with trained importance weights."""
+    # At most to that of a repeated text with other label shares than all rows.
     if divisor is None or enough == 0:
         return 0.0
     rows = _sample(rows)

@@ -58,7 +58,7 @@ class LinearFit:
         """Load the result of ``to_state``, checked before memory is allocated."""
         architecture = values["architecture"]
         spec = spec_of(architecture)
-        spec.check_state(_numbers(arrays[_NUMBERS]))
+        spec.check_state(arrays[_NUMBERS].tolist())
         n_classes, shapes = architecture["num_classes"], _shapes_of(spec, architecture["num_classes"])
         for name, shape in shapes.items():
             check_stored(name, arrays, shape)
@@ -108,9 +108,3 @@ def is_linear(architecture: Mapping[str, Any], arrays: Mapping[str, Any], device
 def _shapes_of(spec: TableSpec, n_classes: int) -> dict[str, tuple[int, ...]]:
     tables = {_POOL: spec.pool_shape} | ({_IMPORTANCE: spec.importance_shape} if spec.has_importance else {})
     return tables | {_WEIGHT: (n_classes, spec.output_dim), _BIAS: (n_classes,)}
-
-
-def _numbers(array: NDArray[Any]) -> list[int]:
-    if array.shape != (5,):
-        raise ValueError(f"The state of hash tables has 5 numbers, got the shape {array.shape}.")
-    return [int(number) for number in array]

@@ -34,10 +34,7 @@ class ScoredRows(NamedTuple):
 
 
 def score_rows(model: LinearModel, rows: SparseRows, *, with_scores: bool = True, common: float = np.inf) -> ScoredRows:
-    """Score rows; their evidence is relative to the importance weight ``common``.
-
-    The scores equal the scores of torch's modules bit for bit.
-    """
+    """Score rows, bit for bit as torch's modules; their evidence is relative to the importance weight ``common``."""
     n_rows, n_classes = len(rows.indptr) - 1, len(model.bias)
     scores = np.empty((n_rows if with_scores else 0, n_classes))
     labels, evidence = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
@@ -69,7 +66,6 @@ def map_row_blocks(work: Callable[[slice], None], n_rows: int, n_values: int) ->
 
 
 def _n_processors() -> int:
-    """Return the number of processors that this thread may use."""
     return min(_n_processors_of_process(), usable_cores())
 
 

@@ -129,7 +129,7 @@ class SparseNet(ClassifierNet):
         documents: list[Tensor] = []
         n_documents = 0
         parts = SparseBatches(rows, PREDICT_ROWS, max_values=PREDICT_VALUES).parts() or [slice(0)]  # of no rows
-        n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
+        n_threads = cpu_count() if self.device_type == "cpu" else 1
         for vectors in map_in_order(partial(self._embed, rows), parts, n_threads):
             documents.append(vectors)
             n_documents += len(vectors)

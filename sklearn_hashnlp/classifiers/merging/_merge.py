@@ -16,6 +16,7 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.classifiers.merging._merge_weights import merge_nets
 from sklearn_hashnlp.optim import RowwiseAdagrad
+from sklearn_hashnlp.persistence._values import short
 from sklearn_hashnlp.trees import SoftmaxTree
 
 Model = TypeVar("Model", HashEmbeddingClassifier, TextClassifier, Pipeline)
@@ -104,7 +105,7 @@ def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None)
             )
         for name, first, other in _differences(models[0], model):
             raise ValueError(
-                f"merge_classifiers needs models that agree: {name} is {_shown(first)} in model 0 and {_shown(other)} "
+                f"merge_classifiers needs models that agree: {name} is {short(first)} in model 0 and {short(other)} "
                 f"in model {index}."
             )
         _check_trained(classifier, index)
@@ -161,7 +162,6 @@ def _differences(first: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _steps(model: Any) -> list[Any]:
-    """Return the steps before the classifier."""
     pipeline = model.pipeline_ if isinstance(model, TextClassifier) else model
     return [step for _, step in pipeline.steps[:-1]] if isinstance(pipeline, Pipeline) else []
 
@@ -226,11 +226,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_plain(item) for item in value)
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:

@@ -104,7 +104,7 @@ class DenseNet(ClassifierNet):
         """Compute the scores of all rows of a dataset."""
         module = deepcopy(self.module_).double().eval()
         parts = DenseBatches(rows, PREDICT_ROWS).parts() or [slice(0)]  # for no rows
-        n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
+        n_threads = cpu_count() if self.device_type == "cpu" else 1
         scores = list(map_in_order(partial(self._score, module, rows), parts, n_threads))
         return np.concatenate(scores).astype(np.float64)
 

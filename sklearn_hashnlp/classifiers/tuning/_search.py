@@ -223,7 +223,6 @@ def open_journal(path: str | os.PathLike[str] | None, search: Any) -> Iterator[o
 
 
 def _is_entry(line: bytes) -> bool:
-    """Return whether a line of a journal is a JSON object."""
     try:
         return isinstance(json.loads(line), dict)
     except ValueError:

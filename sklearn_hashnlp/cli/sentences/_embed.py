@@ -64,12 +64,9 @@ def embed(
         return
     import numpy as np
 
+    from sklearn_hashnlp.persistence._atomic_files import replacing
+
     matrix = np.concatenate([encoder.transform([]), *vectors])
-    unfinished = output.with_name(f".{output.name}.part")
-    try:
-        with unfinished.open("wb") as stream:
-            np.save(stream, matrix)
-        unfinished.replace(output)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(output) as unfinished, unfinished.open("wb") as stream:
+        np.save(stream, matrix)
     screen.show(f"Saved {matrix.shape[0]:,} vectors of {matrix.shape[1]:,} columns in {output}")

@@ -108,6 +108,8 @@ class TableSpec:
 
     def check_state(self, state: Sequence[int]) -> None:
         """Check that a saved state has these hash functions and this aggregation."""
+        if np.shape(state) != (5,):
+            raise ValueError(f"The state of hash tables has 5 numbers, got the shape {np.shape(state)}.")
         for describe, own, other in zip(_DESCRIPTIONS, self.to_numbers(), state, strict=True):
             if own != other:
                 raise ValueError(

@@ -125,10 +125,7 @@ def score_bags(
     evidence: NDArray[np.float64] = _NOTHING,  # (n_documents,), or (0,) if it is not needed
     common: float = np.inf,
 ) -> bool:
-    """Write scores and the index of the largest one of each of some documents; return whether all are finite.
-
-    With ``evidence`` also write what :func:`row_evidence` computes for all columns of hashed embeddings.
-    """
+    """Write the scores, best labels and evidence of some documents; return whether all scores are finite."""
     n_hashes = 1 if model.importance is None else len(model.constants) - 1
     bags = _Bags.empty(model, indptr[documents.start : documents.stop + 1], n_hashes)
     if model.importance is None:

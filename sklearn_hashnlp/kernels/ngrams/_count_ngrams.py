@@ -46,10 +46,7 @@ def count_hashes(
     dtype: type[np.floating[Any]] = np.float64,
     allocate: Allocate | None = None,
 ) -> Rows:
-    """Count how often each column occurs in each row; the column of hash h is ``abs(h) % n_features``.
-
-    ``damped`` replaces a count c by ``1 + log(c)``; it takes neither signs nor a norm.
-    """
+    """Count how often each column occurs in each row; the column of hash h is ``abs(h) % n_features``."""
     # A column with canceled signs stays in the matrix as 0, as in scikit-learn.
     size = len(hashes.values)
     indices, data = (

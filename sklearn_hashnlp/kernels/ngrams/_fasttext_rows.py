@@ -152,7 +152,6 @@ def _grown(values: NDArray[np.int32]) -> NDArray[np.int32]:
 
 @inner
 def _row_of_bucket(pruned: NDArray[np.int32], n_pruned: Number, n_words: Number, bucket: Number) -> Number:
-    """Return the row of a bucket, or -1 if it was pruned."""
     if n_pruned < 0:
         return np.int32(n_words + bucket)
     kept = pruned[_find_bucket(pruned, np.int32(bucket)), 1]

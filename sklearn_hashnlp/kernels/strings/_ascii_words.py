@@ -24,10 +24,7 @@ _BEYOND = np.iinfo(np.int64).max
 def find_ascii_words(
     documents: NDArray[np.uint8], split_punctuation: bool, lowercase: bool, keep_punctuation: bool
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the bytes in lowercase, and start and end of words; undefined for documents that are not ASCII.
-
-    The documents end with whitespace. The starts end with a number larger than any of them.
-    """
+    """Return the bytes of ASCII documents in lowercase, the starts of words, then a larger number, and their ends."""
     n_bytes = len(documents)
     lower = np.empty(n_bytes + PADDING, dtype=np.uint8)
     starts, stops = np.empty(n_bytes + _WORD_BITS, dtype=np.int64), np.empty(n_bytes + _WORD_BITS, dtype=np.int64)

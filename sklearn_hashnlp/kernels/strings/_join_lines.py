@@ -47,10 +47,7 @@ class Lines(NamedTuple):
 
 
 def join_lines(texts: Sequence[str], around: tuple[bytes, bytes], encode: Callable[[int], bytes]) -> Lines:
-    """Join texts to one buffer, a line feed after each.
-
-    ``around`` are the bytes before and after an ASCII text; ``encode`` returns the line of any other, by its index.
-    """
+    """Join texts to a buffer of lines; ``around`` encloses ASCII texts, ``encode`` makes the line of any other."""
     lines = np.empty(len(texts), dtype=object)
     lines[:] = texts
     layout = _layout()

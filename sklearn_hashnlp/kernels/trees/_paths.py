@@ -93,10 +93,7 @@ def add_scores(
     *,
     is_steady: bool = False,
 ) -> None:
-    """Add to each score the bias, and the dot product of its weight row with the row's input.
-
-    With ``is_steady`` the float32 scores of a row are the same bits whatever the other rows, which takes longer.
-    """
+    """Add bias and dot product to each score; if steady, a row's float32 scores do not depend on other rows."""
     # Blocks of different sizes may sum in different orders. In float64 the rounding to float32 removes the difference.
     sums = np.empty(0, dtype=np.float64) if is_steady else scores
     _add_bias(bias, path_nodes, scores)

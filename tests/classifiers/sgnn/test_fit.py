@@ -18,7 +18,6 @@ TARGETS = RNG.integers(0, 3, 300)
 BITS = (RNG.integers(0, 2, (3, 64))[TARGETS] ^ (RNG.random((300, 64)) < 0.3)).astype(np.uint8)
 PACKED = np.packbits(BITS, axis=1)
 LABELS = np.array(["politics", "sport", "weather"])[TARGETS]
-TOPICS = np.stack([TARGETS == 0, TARGETS != 1], axis=1).astype(int)
 TRAIN, TEST = slice(0, 200), slice(200, 300)
 SMALL = {"hidden_layer_sizes": (16, 8), "max_epochs": 15, "random_state": 0, "learning_rate": 0.01, "batch_size": 32}
 
@@ -98,15 +97,6 @@ def test_scores_are_the_module_by_hand(fitted):
     assert [label for label, _ in best] == fitted.classes_[np.argsort(-out[0])[:2]].tolist()
 
 
-def test_any_number_of_labels_a_row():
-    model = SGNNClassifier(**SMALL, loss="ova").fit(BITS[TRAIN], TOPICS[TRAIN])
-    assert model.__sklearn_tags__().classifier_tags.multi_label
-    assert model.predict(BITS).shape == (300, 2)
-    assert model.score(BITS[TEST], TOPICS[TEST]) > 0.9
-    with pytest.raises(ValueError, match="takes one label per row, got several"):
-        SGNNClassifier(**SMALL).fit(BITS, TOPICS)
-
-
 def test_parts_are_learned_one_after_the_other():
     model = SGNNClassifier(**SMALL)
     for _ in range(10):
@@ -117,8 +107,6 @@ def test_parts_are_learned_one_after_the_other():
     standardize = model.net_.module_.standardize
     np.testing.assert_allclose(standardize.mean, BITS.mean(axis=0), rtol=1e-9)
     assert float(standardize.n_rows) == 3000
-    with pytest.raises(ValueError, match="The label 'chess' in y was not seen before"):
-        model.partial_fit(BITS[:1], ["chess"])
     with pytest.raises(ValueError, match="class_weight='balanced' is not for partial_fit"):
         SGNNClassifier(class_weight="balanced").partial_fit(BITS, LABELS, classes=LABELS)
 

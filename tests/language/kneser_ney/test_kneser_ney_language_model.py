@@ -39,13 +39,11 @@ def test_discounts_can_be_given(discounts, expected):
         ({"discounts": [0.5, 2.5, 1]}, "above 0 and at most 1, 2 and 3"),
         ({"discounts": [0.0, 1, 1]}, "above 0"),
         ({"discounts": [np.nan, 1, 1]}, "above 0"),
-        ({"discounts": 1.5}, "discounts"),
         ({"min_ngram_counts": [1, 1, 1]}, "up to 2 integers"),
         ({"min_ngram_counts": []}, "up to 2 integers"),
         ({"min_ngram_counts": [1, 1.5]}, "up to 2 integers"),
         ({"min_ngram_counts": [2, 2]}, "begin with 1"),
         ({"min_ngram_counts": [1, 0]}, "none may be smaller"),
-        ({"order": 0}, "order"),
     ],
 )
 def test_wrong_parameters_are_named(parameters, message):
