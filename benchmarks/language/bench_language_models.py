@@ -45,6 +45,7 @@ SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "regularizatio
     "learning_rate": 0.5,
     "batch_size": 512,
 }
+WARMUP = {"schedule__warmup_steps": LanguageSchedule().warmup_steps}  # without it, a random tree diverges
 EPOCHS_OF_BUILDERS = 4
 EPOCHS_BEFORE = 2  # of the small network with the cluster tree, from which the tree is learned
 BUILDERS: dict[str, dict[str, Any]] = {
@@ -120,8 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def builders(data: DataFolder, options: argparse.Namespace, _work: Path, known: dict[str, Any]) -> dict[str, Any]:
     epochs = EPOCHS_OF_BUILDERS if options.rows is None else 2
     for name in options.builders:
-        known[name] = measure(data, name, SMALL | BUILDERS[name] | {"max_epochs": epochs})
-    return {"network": SMALL, "epochs": epochs, "models": known}
+        known[name] = measure(data, name, SMALL | WARMUP | BUILDERS[name] | {"max_epochs": epochs})
+    return {"network": SMALL | WARMUP, "epochs": epochs, "models": known}
 
 
 def networks(data: DataFolder, options: argparse.Namespace, work: Path, known: dict[str, Any]) -> dict[str, Any]:

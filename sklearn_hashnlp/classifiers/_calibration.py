@@ -36,7 +36,7 @@ class _Snapshot(NamedTuple):
 
 
 class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
-    """Scores of the last rows of the first epoch before the net is trained on them; other rows tell their growth."""
+    """Scores of the last rows of the first epoch before the net is trained on them, scaled by the growth of others."""
 
     def __init__(self, rows: Rows, settings: TrainingSettings) -> None:
         self.rows, self.order = rows, _first_order(rows, settings)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import Interval, fit_context
-from sklearn_hashnlp._threads import effective_n_jobs
 from sklearn_hashnlp.text._character_weight import (
     DEFAULT_WEIGHT,
     MAX_CHARACTERS,
@@ -151,7 +150,7 @@ class AutoNgramVectorizer(TextVectorizer):
         words, characters = self._specs()
         specs = [words, replace(characters, weight=1.0)]
         counts = count_ngrams([texts[i] for i in chosen], specs, self.n_jobs, caller=type(self).__name__)
-        return choose_weight(counts, words.n_features, labels[chosen], effective_n_jobs(self.n_jobs))
+        return choose_weight(counts, words.n_features, labels[chosen], 1 if self.n_jobs in (None, 1) else 2)
 
     def _specs(self) -> list[NgramSpec]:
         ngram_range = check_ngram_range(self.ngram_range, caller=type(self).__name__)
