@@ -159,6 +159,16 @@ class SGNNClassifier(NetClassifier):
     >>> model = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(random_state=0))
     >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
+
+    Bits may be packed, which takes an eighth of the memory.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> bits = rng.integers(0, 2, (200, 64), dtype=np.uint8)
+    >>> labels = np.where(bits[:, 0] == bits[:, 1], "same", "different")
+    >>> model = SGNNClassifier(packed=True, random_state=0).fit(np.packbits(bits, axis=1), labels)
+    >>> model.n_features_in_
+    8
     """
 
     _net: DenseNet

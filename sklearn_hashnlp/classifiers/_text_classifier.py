@@ -49,8 +49,8 @@ class TextClassifier(ScoringClassifier, HasBundles):
     features : {"auto", "words", "words+characters", "characters"}, default="auto"
         - ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of words, and of
           characters too if the training texts are few or many of their words are new; it dampens counts and marks the
-          start and the end of a text, and chooses the weight of characters by cross-validation. A first
-          ``partial_fit`` counts words only.
+          start and the end of a text, and chooses the weight of characters by cross-validation, without
+          ``sample_weight``. A first ``partial_fit`` counts words only.
         - ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Tokens are
           also punctuation and words of one character (``token_pattern=r"\w+|[^\w\s]"``), important in short texts.
         - ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of 2 to
@@ -258,7 +258,8 @@ class TextClassifier(ScoringClassifier, HasBundles):
         """
         resumes = self.classifier is not None and self.classifier.warm_start and hasattr(self, "pipeline_")
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
-        rows = self._rows(X, pipeline) if resumes else self._count(partial(pipeline[0].fit_transform, y=y), X)
+        labels = y if sample_weight is None else None  # the vectorizer would count texts of weight 0
+        rows = self._rows(X, pipeline) if resumes else self._count(partial(pipeline[0].fit_transform, y=labels), X)
         try:
             pipeline[-1].fit(rows, y, sample_weight=sample_weight)
         finally:

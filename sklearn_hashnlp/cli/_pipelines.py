@@ -89,7 +89,7 @@ def _has_epochs(classifier: Any, labels: Any) -> bool:
     n_classes = 0 if multilabel else len(set(labels))
     loss = automatic_loss(n_rows, n_classes, multilabel=multilabel) if classifier.loss == "auto" else classifier.loss
     parameters = classifier.get_params(deep=False)
-    solver = choose_solver(parameters, loss, n_rows, n_classes, classifier.device, caller="hashnlp train")
+    solver = choose_solver(parameters, loss, n_rows, n_classes, classifier.device, caller=type(classifier).__name__)
     return solver == "sgd"
 
 

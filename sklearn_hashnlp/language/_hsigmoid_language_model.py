@@ -216,9 +216,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     same vocabulary, since a small vocabulary makes the perplexity low. With ``output="hsigmoid"`` on a CPU, the score
     of a sentence does not depend, bit for bit, on the other sentences scored with it.
 
-    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``: the model is fitted with what
-    it has learned so far. Any other error, and an interrupt before the first epoch, leaves a new model unfitted and a
-    fitted one unchanged.
+    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is then fitted, with
+    the current weights or, with ``early_stopping``, the weights of the best epoch, and ``history_`` has the completed
+    epochs. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch, leaves a new model
+    unfitted and a fitted one unchanged.
 
     References
     ----------

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
@@ -89,16 +89,39 @@ class HashEmbeddingNetwork(nn.Module):
     def __init__(
         self,
         *,
+        num_embeddings: int,
+        num_buckets: int,
+        embedding_dim: int,
+        num_hashes: int,
+        variant: Variant,
+        aggregation: Aggregation,
+        append_weight: bool,
+        normalize: Norm | None,
+        importance_init: float,
         hash_seed: int,
         hidden_sizes: Sequence[int],
         num_classes: int,
+        hash_rows: bool = True,
         pool_std: float = 0.0,
         tree: SoftmaxTree | None = None,
-        **tables: Any,  # other arguments of the bag
     ) -> None:
         super().__init__()
         self.bag = HashEmbeddingBag(
-            **tables, seed=hash_seed, pool_std=pool_std, sparse=True, device="cpu", dtype=torch.float32
+            num_embeddings,
+            embedding_dim,
+            num_buckets=num_buckets,
+            num_hashes=num_hashes,
+            variant=variant,
+            aggregation=aggregation,
+            append_weight=append_weight,
+            hash_rows=hash_rows,
+            normalize=normalize,
+            seed=hash_seed,
+            pool_std=pool_std,
+            importance_init=importance_init,
+            sparse=True,
+            device="cpu",
+            dtype=torch.float32,
         )
         width = self.bag.output_dim
         self.head: ScoreHead | TreeHead

@@ -64,7 +64,10 @@ def unflatten_rows(
 def check_target(
     layer: str, target: Tensor, shape: torch.Size, n_classes: int, ignore_index: int | None
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the checked targets as int64, and the indices of their rows (None: all), when traced a mask of them."""
+    """Return the targets as int64 and the indices of their rows (None: all), or raise an error.
+
+    In traced functions, return all targets and a mask of the rows that are not ignored.
+    """
     if not isinstance(target, Tensor):
         raise TypeError(
             f"{layer}: target must be a Tensor of integers, got {type(target).__name__}. Pass torch.tensor(target)."
@@ -191,8 +194,12 @@ class FullSoftmax(SoftmaxLayer):
         Number of input columns.
     n_classes : int
         Number of classes; V in the papers.
-    ignore_index, reduction, device, dtype
-        As in :class:`HierarchicalSoftmax`.
+    ignore_index : int, default=-100
+        Rows with this target are excluded from the loss and have no gradient; None ignores nothing.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        Reduction of the losses of the rows.
+    device, dtype : default=None
+        Device and dtype of the parameters.
 
     Attributes
     ----------
@@ -257,13 +264,17 @@ class FullSoftmax(SoftmaxLayer):
 
         Parameters
         ----------
-        input, target : Tensor
-            As for :meth:`HierarchicalSoftmax.forward`.
+        input : Tensor of shape (..., in_features)
+            Output of the layer below.
+        target : Tensor of shape (...), any integer dtype
+            The class of each row.
 
         Returns
         -------
-        output, loss : Tensor
-            As for :meth:`HierarchicalSoftmax.forward`.
+        output : Tensor of shape (...)
+            log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for float64 input.
+        loss : Tensor of shape (), or (...) with ``reduction="none"``
+            Negative log-likelihood; NaN for the mean over no rows.
         """
         rows = check_input("FullSoftmax", input, self.in_features)
         shape = input.shape[:-1]
@@ -283,7 +294,12 @@ class FullSoftmax(SoftmaxLayer):
 
 
 class AdaptiveSoftmax(SoftmaxLayer):
-    """Predict a class, of classes from frequent to rare, by :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`."""
+    """Predict a class by a softmax over frequent classes and over clusters of rare classes.
+
+    :class:`torch.nn.AdaptiveLogSoftmaxWithLoss` with the methods of :class:`FullSoftmax`. The classes must be sorted by
+    descending frequency. By default clusters start at a fifth and at half of the classes. Classes within a cluster have
+    no biases: at first they are about equally probable.
+    """
 
     def __init__(
         self,

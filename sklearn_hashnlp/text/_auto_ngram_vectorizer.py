@@ -64,8 +64,8 @@ class AutoNgramVectorizer(TextVectorizer):
         without spaces between words; otherwise only words.
     character_weight_ : float
         Factor of the counts of characters: 0.5, or 0.25 if a linear support vector machine then predicts more labels
-        of left-out texts, by cross-validation on at most 5,000 of the texts. With 20,000 texts or more, without labels,
-        or with several per text it is 0.5.
+        of left-out texts, by cross-validation on at most 5,000 of the texts. It is 0.5 for fewer than 30 texts, for
+        20,000 or more, or 8 million characters; and without labels, with several per text, or with more than 256.
     unseen_share_ : float
         Share of the words in one half of a sample of the texts that do not occur in the other half.
 
@@ -124,7 +124,7 @@ class AutoNgramVectorizer(TextVectorizer):
         X : iterable of str of length n_texts
             The texts.
         y : array-like of shape (n_texts,), default=None
-            Labels, strings or integers, for the weight of n-grams of characters; other values are ignored.
+            Labels, strings, integers or bools, for the weight of n-grams of characters; other values are ignored.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class AutoNgramVectorizer(TextVectorizer):
         self.character_weight_ = DEFAULT_WEIGHT
         labels = encode_labels(y, len(texts)) if is_small and len(texts) >= MIN_TEXTS else None
         if labels is not None:
-            n_sampled = max(MIN_TEXTS, min(MAX_TEXTS, MAX_CHARACTERS * len(texts) // n_characters))
+            n_sampled = max(MIN_TEXTS, min(MAX_TEXTS, MAX_CHARACTERS * len(texts) // max(1, n_characters)))
             self.character_weight_ = self._choose_weight(texts, labels, n_sampled)
         return self
 
@@ -149,7 +149,12 @@ class AutoNgramVectorizer(TextVectorizer):
         chosen = np.random.default_rng(0).permutation(len(texts))[:n_sampled]
         words, characters = self._specs()
         specs = [words, replace(characters, weight=1.0)]
-        counts = count_ngrams([texts[i] for i in chosen], specs, self.n_jobs, caller=type(self).__name__)
+        caller = type(self).__name__
+        try:
+            counts = count_ngrams([texts[i] for i in chosen], specs, self.n_jobs, caller=caller)
+        except ValueError:
+            count_ngrams(texts, specs, self.n_jobs, caller=caller)  # raises the error with the position of the text
+            raise
         return choose_weight(counts, words.n_features, labels[chosen], 1 if self.n_jobs in (None, 1) else 2)
 
     def _specs(self) -> list[NgramSpec]:

@@ -15,7 +15,7 @@ from sklearn_hashnlp.kernels.linear._dual_solver import LinearProblem, minimized
 
 DEFAULT_WEIGHT, SMALLER_WEIGHT = 0.5, 0.25
 MIN_TEXTS, MAX_TEXTS, MAX_CHARACTERS = 30, 5000, 500_000  # of a sample
-_MAX_CLASSES = 256
+_MAX_CLASSES, _MAX_WEIGHTS = 256, 2**26  # of a problem; a larger one is not worth its memory
 _FOLDS, _EPOCHS = 5, 4
 _STRENGTH, _SHARE = 3.0, 0.03  # C, and the factor of the log-odds of naive Bayes
 _NOISE = 0.15  # correct predictions that the smaller weight must have more, times the root of their number
@@ -27,6 +27,8 @@ def encode_labels(y: Any, n_texts: int) -> NDArray[np.int64] | None:
         labels = np.asarray(y)
     except ValueError:  # lists of labels
         return None
+    if getattr(y, "shape", None) == (n_texts, 1):  # a column, which classifiers accept
+        labels = labels.ravel()
     if labels.shape != (n_texts,) or labels.dtype.kind not in "biuUSO":
         return None
     if labels.dtype.kind == "O" and not all(isinstance(label, str | int | np.generic) for label in labels):
@@ -46,9 +48,11 @@ def choose_weight(
 ) -> float:
     """Return the weight with more correct predictions of a linear support vector machine on left-out texts."""
     columns, indices, frequencies = np.unique(counts.indices, return_inverse=True, return_counts=True)
+    offsets, n_classes = counts.indptr.astype(np.int64), int(labels.max()) + 1
+    if len(columns) * n_classes > _MAX_WEIGHTS:
+        return DEFAULT_WEIGHT
     values = counts.data * smoothed_idf(frequencies, len(labels)).astype(np.float32)[indices]
     is_character = columns[indices] >= n_word_columns
-    offsets, n_classes = counts.indptr.astype(np.int64), int(labels.max()) + 1
     problems = []
     for weight in (DEFAULT_WEIGHT, SMALLER_WEIGHT):
         weighted = np.where(is_character, values * np.float32(weight), values)

@@ -12,6 +12,7 @@ from benchmarks.accuracy import (
     bench_calibration,
     bench_classifiers,
     bench_learning_on,
+    bench_left_out,
     bench_merge,
     bench_sgnn_accuracy,
 )
@@ -93,6 +94,37 @@ def test_calibration_is_scored_by_the_probability_of_the_predicted_label():
     scores = bench_calibration.scores(model, rows(a=2, b=2)._replace(labels=["a", "b", "b", "b"]))
     log_loss = -np.log([0.9, 0.1, 0.7, 0.7]).mean()
     assert scores == pytest.approx({"accuracy": 75, "ECE": (0.4 + 0.3) / 2, "log loss": log_loss})
+
+
+def test_a_change_of_defaults_is_chosen_on_the_other_sets(data, monkeypatch, capsys):
+    shutil.copytree(data / "trec", data / "atis")
+    shutil.copy(data / "atis" / "test.csv", data / "atis" / "valid.csv")
+    arguments = ["bench_left_out", data, "--sets", "trec", "atis", "--sizes", "20", "0", "--seeds", "2"]
+    result = run_script(*arguments, "--changes", "words 1-3", "--cache", str(data / "cache"))
+    assert list(result["changes"]) == ["defaults", "words 1-3"]
+    assert set(result["changes"]["words 1-3"]["trec"]) == {"20", "0"}
+    assert result["changes"]["defaults"]["trec"]["20"]["interval"] == [0, 0]
+    assert "| change | 20 rows | all rows |" in capsys.readouterr().out
+    monkeypatch.setattr(bench_left_out, "draw", None)
+    assert run_script(*arguments, "--changes", "words 1-3", "--cache", str(data / "cache")) == result
+    cells = {"20": {"gain": 0.0}}
+    worth = {"x": {"a": 3.0, "b": -1.0, "c": -1.0}, "y": {"a": 0.0, "b": 1.0, "c": 1.0}}
+    changes = {name: {one: {"20": {"gain": gain}} for one, gain in gains.items()} for name, gains in worth.items()}
+    chosen = bench_left_out.left_out({"defaults": dict.fromkeys("abc", cells)} | changes)
+    assert {name: one["change"] for name, one in chosen.items()} == {"a": "y", "b": "x", "c": "x"}
+
+
+def test_samples_of_a_large_set_are_drawn_from_its_halves(monkeypatch):
+    monkeypatch.setattr(bench_left_out, "MANY_ROWS", 100)
+    train, valid = rows(a=50, b=50), rows(a=5)
+    train = train._replace(texts=[f"text {i}" for i in range(100)])
+    drawn = [bench_left_out.draw((train, valid), 20, seed) for seed in range(4)]
+    texts = [{*chosen.texts, *others.texts} for chosen, others in drawn]
+    assert [len(one) for one in texts] == [50] * 4
+    assert texts[0] == texts[2]
+    assert texts[1] == texts[3]
+    assert not texts[0] & texts[1]
+    assert drawn[0][0].texts != drawn[2][0].texts
 
 
 def test_changed_labels_and_a_stream_of_nights_are_measured(data, monkeypatch, capsys):

@@ -51,6 +51,26 @@ def test_the_weight_stays_if_characters_decide():
     assert AutoNgramVectorizer().fit(texts, labels).character_weight_ == 0.5
 
 
+def test_texts_without_characters_have_the_default_weight():
+    assert AutoNgramVectorizer().fit([""] * 40, ["a", "b"] * 20).character_weight_ == 0.5
+
+
+def test_an_error_names_the_text():
+    texts, labels = texts_of_words(60)
+    texts[41] += " \ud800"
+    with pytest.raises(ValueError, match="document 41 holds the lone surrogate"):
+        AutoNgramVectorizer().fit(texts, labels)
+
+
+def test_texts_of_weight_zero_do_not_count():
+    texts, labels = texts_of_words(400)
+    weights = np.append(np.ones(300), np.zeros(100))
+    model = TextClassifier(random_state=0).fit(texts, labels, sample_weight=weights)
+    changed = np.append(labels[:300], 1 - labels[300:])
+    other = TextClassifier(random_state=0).fit(texts, changed, sample_weight=weights)
+    np.testing.assert_array_equal(model.predict_proba(texts), other.predict_proba(texts))
+
+
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_the_weight_does_not_depend_on_threads_or_names(n_classes):
     texts, labels = texts_of_words(200)
@@ -62,7 +82,16 @@ def test_the_weight_does_not_depend_on_threads_or_names(n_classes):
 
 
 @pytest.mark.parametrize(
-    "make", [list, tuple, np.array, pd.Series, lambda y: np.array(y, dtype=object), lambda y: ["bc"[i] for i in y]]
+    "make",
+    [
+        list,
+        tuple,
+        np.array,
+        pd.Series,
+        lambda y: np.array(y, dtype=object),
+        lambda y: ["bc"[i] for i in y],
+        lambda y: np.array(y)[:, np.newaxis],
+    ],
 )
 def test_labels_of_any_type(make):
     assert encode_labels(make([1, 0, 1]), 3).tolist() == [1, 0, 1]
