@@ -56,18 +56,18 @@ def test_texts_without_characters_have_the_default_weight():
 
 
 def test_an_error_names_the_text():
-    texts, labels = texts_of_words(60)
-    texts[41] += " \ud800"
-    with pytest.raises(ValueError, match="document 41 holds the lone surrogate"):
+    texts, labels = [f"a{i % 7} b{i % 5}" for i in range(5000)], np.arange(5000) % 2
+    texts[4001] += " \ud800"  # not in the evenly spaced sample for unseen words
+    with pytest.raises(ValueError, match="document 4001 holds the lone surrogate"):
         AutoNgramVectorizer().fit(texts, labels)
 
 
 def test_texts_of_weight_zero_do_not_count():
     texts, labels = texts_of_words(400)
-    weights = np.append(np.ones(300), np.zeros(100))
-    model = TextClassifier(random_state=0).fit(texts, labels, sample_weight=weights)
-    changed = np.append(labels[:300], 1 - labels[300:])
-    other = TextClassifier(random_state=0).fit(texts, changed, sample_weight=weights)
+    assert TextClassifier(random_state=0).fit(texts, labels).pipeline_[0].character_weight_ == 0.25
+    weights = np.append(np.ones(100), np.zeros(300))
+    changed = np.append(labels[:100], np.random.default_rng(1).integers(2, size=300))
+    model, other = (TextClassifier(random_state=0).fit(texts, y, sample_weight=weights) for y in (labels, changed))
     np.testing.assert_array_equal(model.predict_proba(texts), other.predict_proba(texts))
 
 
