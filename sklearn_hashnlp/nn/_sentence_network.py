@@ -26,7 +26,7 @@ class SentenceNetwork(nn.Module):
     # With p_i the projections of the words of a sentence and w_i their weights, the first part s is S sum_i w_i p_i,
     # normalized, where S is semi-orthogonal: the cosine similarity of two such parts is about that of weighted n-gram
     # counts. The second part t is the vector of the transformer. A sentence is (sqrt(1 - c) s', sqrt(c) t'): its cosine
-    # similarities are weighted means of those of the parts; c is ``context_weight``. s' is s without the common
+    # similarities are weighted means of the parts' similarities; c is ``context_weight``. s' is s without the common
     # components of all sentences (Mu & Viswanath 2018, Arora, Liang & Ma 2017); t' is t without a share of its own,
     # which grows with the number of words.
 
