@@ -1,86 +1,84 @@
-"""Calibration of the default classifier, and of TF-IDF + LogisticRegression, on three data sets.
+"""Calibration of the default classifier, and of TF-IDF + LogisticRegression, and how sure it is of foreign texts.
 
-Of TextClassifier, calibrated and not, with each seed, and of a linear model of words 1-2: accuracy, expected
-calibration error (of the probability of the predicted label, 15 bins of equal width) and log loss on the test rows. C
-of the linear model has the lowest log loss on a part of the training rows. Each result is written when it is measured
-and skipped the next time (unless --again is given).
+With each seed, which also draws the training rows if not all are used: accuracy, expected calibration error (of the
+probability of the predicted label, 15 bins of equal width) and log loss on the test rows; rows of labels that no
+training row has count for the accuracy only. The linear model has words 1-2, and the C with the lowest log loss on a
+part of the training rows.
+
+Of TextClassifier also the area under the ROC curve that separates 1,000 test texts from as many random bytes, lines of
+Python and sentences in other languages by its largest probability: 1 if all test texts have larger ones.
 
     python -m benchmarks run bench_calibration --data DIR
+    python -m benchmarks run bench_calibration --data DIR --sets trec sst2 --sizes 1000
     python -m benchmarks run bench_calibration --data DIR --plot docs/images/reliability.png   (draws sst2)
+
+Each result is written when it is measured and skipped the next time (unless --again is given).
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
-from benchmarks.common.data import SETS as DATA_SETS
-from benchmarks.common.data import TITLES, DataFolder, Rows, split
+from benchmarks.common.data import SETS, TITLES, DataFolder, Rows, sample, split
 from benchmarks.common.pages import number, table
+from benchmarks.common.samples import ALL, add_sample_options
 from sklearn_hashnlp import TextClassifier, make_text_classifier
 from sklearn_hashnlp.plotting import ReliabilityDisplay
 
 RESULT = "calibration.json"
 PAGE = "probabilities.md"
-SETS = ("ag_news", "sst2", "trec")
-MODELS = {
-    "calibrated": 'calibrate="auto"',
-    "not calibrated": "calibrate=False",
-    "linear": "TF-IDF + LogisticRegression",
-}
-COLUMNS = {"accuracy": 2, "ECE": 4, "log loss": 3, "temperature": 2}  # decimal places
+MODELS = {"calibrated": "TextClassifier", "linear": "TF-IDF + LogisticRegression"}
+FOREIGN = ("random bytes", "code", "another language")
+COLUMNS = {"accuracy": 2, "ECE": 3, "log loss": 3} | dict.fromkeys(FOREIGN, 2)  # decimal places
+SIZES = {"1000": "1,000 rows", "0": "all rows"}
+N_FOREIGN = 1000
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
-DRAWN = "sst2"
+DRAWN, LANGUAGES = "sst2", "languages79"
 CS = (1, 4, 16, 64)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_choices("--sets", SETS)
-    parser.add_argument("--seeds", type=int, default=5, help="trainings of the classifier (default: %(default)s)")
-    parser.add_again()
+    add_sample_options(parser, SETS)
     parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw the reliability diagram of sst2")
     options, data, path = parser.read(arguments)
     result = read_result(path)
     if options.sets:
         result = {"sets": result.get("sets", {})} | environment(*PACKAGES)
-    for name in options.sets:
-        models = result["sets"].setdefault(name, {})
-        for model in MODELS:
-            if model not in models or options.again:
-                models[model] = measure(name, model, data, options.seeds)
-                print(f"{name}, {model}: done", flush=True)
-                write_result(path, result)
+    for size in map(str, options.sizes):
+        for name in options.sets:
+            models = result["sets"].setdefault(name, {}).setdefault(size, {})
+            for model in MODELS:
+                if model not in models or options.again:
+                    models[model] = measure(name, int(size), model, data, options.seeds)
+                    print(f"{name}, {SIZES.get(size, size)}, {model}: done", flush=True)
+                    write_result(path, result)
     print(markdown(result))
     if options.plot is not None:
         draw(data, options.plot)
         print(f"Written: {options.plot}")
 
 
-def measure(name: str, model: str, data: DataFolder, seeds: int) -> dict[str, Any]:
+def measure(name: str, size: int, model: str, data: DataFolder, seeds: int) -> dict[str, Any]:
     """Train a model with each seed and test it."""
-    train, test = data.train(name), data.test(name)
-    if model == "linear":
-        C = best_regularization(train, DATA_SETS[name].validation_share)
-        return {"C": C, "runs": {"0": scores(linear_model(C).fit(*train), test)}}
-    runs = {}
-    for seed in range(seeds):
-        classifier = our_model(model, seed).fit(*train)
-        runs[str(seed)] = scores(classifier, test) | {"temperature": classifier.temperature_}
+    train, test, runs = data.train(name), data.test(name), {}
+    foreign = foreign_texts(name, data) if model == "calibrated" else {}
+    for seed in range(1 if model == "linear" and size == ALL else seeds):
+        rows = train.sample(size or None, seed)
+        fitted = TextClassifier(random_state=seed) if model == "calibrated" else linear_model(best_regularization(rows))
+        runs[str(seed)] = scores(fitted.fit(*rows), test) | confidence(fitted, test.texts, foreign)
     return {"runs": runs}
-
-
-def our_model(model: str, seed: int) -> TextClassifier:
-    classifier = make_text_classifier()["classifier"].set_params(calibrate="auto" if model == "calibrated" else False)
-    return TextClassifier(classifier=classifier, random_state=seed)
 
 
 def linear_model(C: float) -> Pipeline:
@@ -88,9 +86,9 @@ def linear_model(C: float) -> Pipeline:
     return make_pipeline(words, LogisticRegression(C=C, max_iter=300))
 
 
-def best_regularization(train: Rows, share: float) -> float:
-    """Return the C with the lowest log loss on a share of the training rows."""
-    rest, valid = split(train, share)
+def best_regularization(train: Rows) -> float:
+    """Return the C with the lowest log loss on a fifth of the training rows."""
+    rest, valid = split(train, 0.2)
     return min(CS, key=lambda C: scores(linear_model(C).fit(*rest), valid)["log loss"])
 
 
@@ -98,11 +96,37 @@ def scores(model: Any, rows: Rows) -> dict[str, float]:
     """Return accuracy in percent, expected calibration error and log loss of a fitted classifier."""
     probabilities, labels = model.predict_proba(rows.texts), np.asarray(rows.labels)
     correct = model.classes_[probabilities.argmax(axis=1)] == labels
+    own = probabilities[model.classes_ == labels[:, np.newaxis]]  # of rows with a known label
     return {
         "accuracy": 100 * float(correct.mean()),
         "ECE": ReliabilityDisplay(probabilities.max(axis=1), correct).ece,
-        "log loss": float(log_loss(labels, probabilities, labels=model.classes_)),
+        "log loss": float(-np.log(np.maximum(own, np.finfo(np.float64).tiny)).mean()),
     }
+
+
+def foreign_texts(name: str, data: DataFolder) -> dict[str, list[str]]:
+    """Return texts of no label: random bytes, lines of Python and, unless all are known, other languages."""
+    generator = np.random.default_rng(0)
+    lines = [line.strip() for line in inspect.getsource(sklearn.base).splitlines() if len(line.strip()) > 10]
+    texts = {
+        "random bytes": [generator.bytes(60).decode("latin-1") for _ in range(N_FOREIGN)],
+        "code": sample(lines, N_FOREIGN),
+    }
+    if name != LANGUAGES:
+        languages = data.test(LANGUAGES)
+        others = [text for text, label in zip(*languages, strict=True) if label != "en"]
+        texts["another language"] = sample(others, N_FOREIGN)
+    return texts
+
+
+def confidence(model: Any, known: list[str], foreign: dict[str, list[str]]) -> dict[str, float]:
+    """Return the areas under the ROC curve of the largest probability, test texts against each kind of foreign ones."""
+    own = model.predict_proba(sample(known, N_FOREIGN)).max(axis=1) if foreign else []
+    areas = {}
+    for kind, texts in foreign.items():
+        others = model.predict_proba(texts).max(axis=1)
+        areas[kind] = float(roc_auc_score(np.repeat([1, 0], [len(own), len(others)]), np.concatenate([own, others])))
+    return areas
 
 
 def draw(data: DataFolder, path: Path) -> None:
@@ -114,20 +138,26 @@ def draw(data: DataFolder, path: Path) -> None:
     figure = Figure(figsize=(5, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     ax = figure.subplots()
-    for model in ("calibrated", "not calibrated"):
-        classifier = our_model(model, seed=0).fit(*train)
-        ReliabilityDisplay.from_estimator(classifier, *test, name=MODELS[model], ax=ax)
+    for calibrate in ("auto", False):
+        classifier = make_text_classifier(random_state=0).set_params(classifier__calibrate=calibrate).fit(*train)
+        ReliabilityDisplay.from_estimator(classifier, *test, name=f"calibrate={calibrate!r}", ax=ax)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table: a row per data set and model, mean and spread over the seeds."""
+    """Return the table: a row per data set, number of training rows and model, mean and spread over the seeds."""
     return table(
-        ("", "", "accuracy %", "ECE", "log loss", "temperature"),
+        ("", "", "", "accuracy %", *list(COLUMNS)[1:]),
         (
-            (TITLES[name], MODELS[model], *(number(models[model]["runs"], *column) for column in COLUMNS.items()))
-            for name, models in result.get("sets", {}).items()
+            (
+                TITLES[name],
+                SIZES[size],
+                MODELS[model],
+                *(number(models[model]["runs"], *one) for one in COLUMNS.items()),
+            )
+            for name, sizes in result.get("sets", {}).items()
+            for size, models in sizes.items()
             for model in MODELS
             if model in models
         ),

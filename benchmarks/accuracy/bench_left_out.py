@@ -10,8 +10,8 @@ rows are not read: `bench_small_sets` compares the defaults with a tuned linear 
     python -m benchmarks run bench_left_out --data DIR --cache FOLDER
     python -m benchmarks run bench_left_out --data DIR --cache FOLDER --sizes 1000 --changes "C from 0.3 to 10"
 
---cache keeps which rows each model predicts correctly, so that an interrupted run continues; use another folder after
-a change of the package.
+--cache keeps which rows each model predicts correctly, so that an interrupted run continues; use another folder and
+another output after a change of the package.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from benchmarks.common.data import SETS, TITLES, Rows
 from benchmarks.common.pages import table
 from benchmarks.common.samples import ALL, add_sample_options, bootstrap
 from sklearn_hashnlp import TextClassifier
-from sklearn_hashnlp.classifiers.hash_embedding import _few_rows
+from sklearn_hashnlp.classifiers.hash_embedding import _automatic, _dual_fit
 from sklearn_hashnlp.text import _auto_ngram_vectorizer
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 
@@ -61,13 +61,20 @@ def characters(**values: Any) -> Callable[[Specs], Specs]:
     return lambda specs: (*specs[:-1], replace(specs[-1], **values)) if len(specs) > 1 else specs
 
 
+def _same_evidence(known: Any, rows: Any, divisor: float, enough: float, *left_out: Any) -> float:  # noqa: ARG001
+    return enough
+
+
 DEFAULTS = "defaults"
 CHANGES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     DEFAULTS: nullcontext,
-    "C from 0.3 to 10": lambda: constants(_few_rows, _STRENGTHS=(0.3, 1.0, 3.0, 10.0)),
-    "C from 1 to 30": lambda: constants(_few_rows, _STRENGTHS=(1.0, 3.0, 10.0, 30.0)),
-    "log-odds up to 0.25": lambda: constants(_few_rows, _SHARES=(0.0, 0.03, 0.06, 0.12, 0.25)),
-    "twice the epochs": lambda: constants(_few_rows, _EPOCHS=((5_000, 20), (20_000, 12))),
+    "C from 0.3 to 10": lambda: constants(_dual_fit, _STRENGTHS=(0.3, 1.0, 3.0, 10.0)),
+    "C from 1 to 30": lambda: constants(_dual_fit, _STRENGTHS=(1.0, 3.0, 10.0, 30.0)),
+    "log-odds up to 0.25": lambda: constants(_dual_fit, _SHARES=(0.0, 0.03, 0.06, 0.12, 0.25)),
+    "twice the epochs": lambda: constants(_dual_fit, _EPOCHS=((5_000, 20), (20_000, 12))),
+    "softmax from 20,000 rows on": lambda: constants(_automatic, _MAX_ROWS=20_000),
+    "evidence without left-out rows": lambda: constants(_dual_fit, evidence_of_left_out=_same_evidence),
+    "characters 2-5 with any letters": lambda: constants(_auto_ngram_vectorizer, _MANY_LETTERS=10**9),
     "characters at the fixed weight 0.5": lambda: constants(_auto_ngram_vectorizer, MIN_TEXTS=10**9),
     "weight of characters 0.35": lambda: specs(characters(weight=0.35)),
     "characters 1-5": lambda: specs(characters(ngram_range=(1, 5))),
@@ -103,9 +110,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     ]
         gains = [compare(cells[cell], trials[DEFAULTS][cell])["gain"] for cell in cells]
         print(f"{change:28}" + "".join(f"{gain:+7.2f}" for gain in gains) + f"{np.mean(gains):+8.3f}", flush=True)
-    changes = {name: compare_all(cells, trials[DEFAULTS]) for name, cells in trials.items()}
+    changes = read_result(path).get("changes", {})
+    for change, cells in trials.items():
+        for name, by_size in compare_all(cells, trials[DEFAULTS]).items():
+            changes.setdefault(change, {}).setdefault(name, {}).update(by_size)
     result = environment(*PACKAGES) | {"seeds": options.seeds, "changes": changes, "left out": left_out(changes)}
-    write_result(path, read_result(path) | result)
+    write_result(path, result)
     print(left_out_table(result), changes_table(result), sep="\n")
 
 

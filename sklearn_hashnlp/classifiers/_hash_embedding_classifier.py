@@ -41,8 +41,8 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     resolve_epochs,
     warn_of_printers,
 )
+from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import fit_dual
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import fit_dual
 from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
 from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
@@ -107,9 +107,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with fewer than 20,000 rows, or 30,000
-          of two classes, and at most 256 classes; else ``"softmax"``, also if the first call is ``partial_fit``.
-          Further training keeps the loss.
+        - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with at most 256 classes and fewer than
+          20,000 rows, or up to 200,000 if at most 2 % of them have another label than most of the rows equal to them;
+          else ``"softmax"``, also if the first call is ``partial_fit``. Further training keeps the loss.
         - ``"softmax"``: cross-entropy.
         - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
         - ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
@@ -118,11 +118,11 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     solver : {"auto", "dual", "sgd"}, default="auto"
         - ``"dual"``: dual coordinate descent [5]_ finds the optimum of the squared hinge loss with an l2 penalty.
           Cross-validation chooses the penalty and the weight of naive Bayes' log-odds, which are added to the weights,
-          and fits the temperature. It trains a linear model on the CPU (``n_hashes=1``, ``normalize="l2"``,
-          ``embedding_dim`` at least the number of classes, no hidden layers, initial importance not ``"zeros"``), and
-          raises an error if another parameter requires stochastic gradients.
+          with fewer than 20,000 rows, and left-out rows fit the temperature. It trains a linear model on the CPU
+          (``n_hashes=1``, ``normalize="l2"``, ``embedding_dim`` at least the number of classes, no hidden layers,
+          initial importance not ``"zeros"``), and raises an error if another parameter requires stochastic gradients.
         - ``"sgd"``: stochastic gradient descent on the same loss.
-        - ``"auto"``: ``"dual"`` for the squared hinge loss and as few rows as in ``loss="auto"``, unless a parameter
+        - ``"auto"``: ``"dual"`` for the squared hinge loss and at most 200,000 rows, unless a parameter
           requires stochastic gradients: another form of the model; ``device="cuda"``, ``warm_start``,
           ``early_stopping``, ``ngram_dropout``, frozen tables; a ``schedule``, ``optimizer``, ``learning_rate``,
           ``max_epochs`` or ``batch_size`` other than the default; or callbacks other than skorch's ``PrintLog`` and
@@ -359,12 +359,12 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         if resumes:
             self._labels.check_same(labels)
             check_architecture(self)
-        loss = self._choose_loss(labels, y.shape[0], resumes=resumes)
+        rows = self._dataset(X, y, weights, labels)
+        loss = self._choose_loss(labels, rows, resumes=resumes)
         solver: SolverName = "sgd"
         if not resumes:
             parameters, n_classes = self.get_params(deep=False), len(labels.classes)
-            solver = choose_solver(parameters, loss, y.shape[0], n_classes, device, caller=type(self).__name__)
-        rows = self._dataset(X, y, weights, labels)
+            solver = choose_solver(parameters, loss, len(rows), n_classes, device, caller=type(self).__name__)
         if solver == "dual":
             return self._solve(labels, rows, seeds, loss)
         net = self.net_ if resumes else new_net(self, len(labels.classes), y, seeds, device)
@@ -451,10 +451,10 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
         return SparseRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
-    def _choose_loss(self, labels: Labels, n_rows: int | None, *, resumes: bool) -> LossName:
+    def _choose_loss(self, labels: Labels, rows: SparseRows | None, *, resumes: bool) -> LossName:
         if self.loss != "auto":
             return self.loss
-        return self._loss.name if resumes else automatic_loss(n_rows, len(labels.classes), multilabel=labels.multilabel)
+        return self._loss.name if resumes else automatic_loss(rows, len(labels.classes), multilabel=labels.multilabel)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; those that are "auto" depend on the number of rows."""

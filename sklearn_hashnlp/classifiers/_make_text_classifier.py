@@ -82,8 +82,7 @@ def make_text_classifier(
     -----
     N-grams are hashed to ``2**30`` columns, words and characters together to ``2**29`` each.
 
-    The defaults were chosen on validation sets from the training rows of public data sets. With 20,000 rows and more
-    tune ``learning_rate``, ``batch_size`` and ``max_epochs`` first.
+    The defaults were chosen on validation sets from the training rows of public data sets.
 
     Examples
     --------

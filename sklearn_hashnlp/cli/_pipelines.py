@@ -79,15 +79,15 @@ def train_model(
 
 
 def _has_epochs(classifier: Any, labels: Any) -> bool:
-    """Return whether a classifier will be trained by epochs, with a progress to show."""
+    """Return whether a classifier may be trained by epochs, with a progress to show."""
     from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-    from sklearn_hashnlp.classifiers.hash_embedding._automatic import automatic_loss, choose_solver
+    from sklearn_hashnlp.classifiers.hash_embedding._automatic import choose_solver, has_few_rows, loss_of_few_rows
 
-    if not isinstance(classifier, HashEmbeddingClassifier):
-        return True
     multilabel, n_rows = isinstance(labels, list), len(labels)
+    if not isinstance(classifier, HashEmbeddingClassifier) or not has_few_rows(n_rows):
+        return True
     n_classes = 0 if multilabel else len(set(labels))
-    loss = automatic_loss(n_rows, n_classes, multilabel=multilabel) if classifier.loss == "auto" else classifier.loss
+    loss = loss_of_few_rows(n_classes, multilabel=multilabel) if classifier.loss == "auto" else classifier.loss
     parameters = classifier.get_params(deep=False)
     solver = choose_solver(parameters, loss, n_rows, n_classes, classifier.device, caller=type(classifier).__name__)
     return solver == "sgd"

@@ -32,6 +32,7 @@ _MANY_TEXTS = 20_000  # with more texts, word n-grams suffice
 _MANY_CHARACTERS = 8_000_000  # in all texts: character n-grams take ten times as long as word n-grams
 _SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000  # maximum size of the sample for the share of unseen words
 _MANY_UNSEEN = 0.25
+_RANGE, _MANY_LETTERS, _RANGE_OF_MANY_LETTERS = (2, 5), 120, (1, 4)  # n-grams of characters; letters in the sample
 
 _BEGIN, _END = "\x02 ", " \x03"  # control characters are separate tokens that do not occur in texts
 
@@ -66,6 +67,9 @@ class AutoNgramVectorizer(TextVectorizer):
         Factor of the counts of characters: 0.5, or 0.25 if a linear support vector machine then predicts more labels
         of left-out texts, by cross-validation on at most 5,000 of the texts. It is 0.5 for fewer than 30 texts, for
         20,000 or more, or 8 million characters; and without labels, with several per text, or with more than 256.
+    character_range_ : (int, int)
+        Minimum and maximum number of characters of their n-grams: (2, 5), or (1, 4) if a sample of the texts has 120
+        letters and more, as texts in several scripts or in Chinese have, where single characters are informative.
     unseen_share_ : float
         Share of the words in one half of a sample of the texts that do not occur in the other half.
 
@@ -77,7 +81,7 @@ class AutoNgramVectorizer(TextVectorizer):
     -----
     Words are tokens of the pattern ``\w+|[^\w\s]``, which keeps punctuation, plus a token at the start and at the end
     of the text, since the first and the last word are informative in questions and utterances. Characters are n-grams
-    of 2 to 5 characters within words, with a smaller weight. A count c has the value ``1 + log(c)`` (scikit-learn's
+    within words, with a smaller weight. A count c has the value ``1 + log(c)`` (scikit-learn's
     ``sublinear_tf``).
 
     Examples
@@ -93,6 +97,7 @@ class AutoNgramVectorizer(TextVectorizer):
 
     features_: ChosenFeatures
     character_weight_: float
+    character_range_: tuple[int, int]
     unseen_share_: float
     _requires_fit = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -132,10 +137,13 @@ class AutoNgramVectorizer(TextVectorizer):
         """
         texts = list(as_documents(X, caller=type(self).__name__))
         check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        plain_texts(texts, caller=type(self).__name__, decode=("utf-8", "ignore"))  # raises an error for other types
+        strings = plain_texts(texts, caller=type(self).__name__, decode=("utf-8", "ignore"))
         n_characters = sum(map(len, texts))
         n_sampled = min(_SAMPLE, _SAMPLE_CHARACTERS * len(texts) // max(1, n_characters))
-        self.unseen_share_ = self._unseen_share(texts[:: max(1, len(texts) // max(1, n_sampled))])
+        step = max(1, len(texts) // max(1, n_sampled))
+        self.unseen_share_ = self._unseen_share(texts[::step])
+        n_letters = sum(map(str.isalpha, set("".join(strings[::step]).lower())))
+        self.character_range_ = _RANGE if n_letters < _MANY_LETTERS else _RANGE_OF_MANY_LETTERS
         is_small = len(texts) < _MANY_TEXTS and n_characters <= _MANY_CHARACTERS
         self.features_ = "words+characters" if is_small or self.unseen_share_ >= _MANY_UNSEEN else "words"
         self.character_weight_ = DEFAULT_WEIGHT
@@ -160,7 +168,8 @@ class AutoNgramVectorizer(TextVectorizer):
     def _specs(self) -> list[NgramSpec]:
         ngram_range = check_ngram_range(self.ngram_range, caller=type(self).__name__)
         features, weight = getattr(self, "features_", "words"), getattr(self, "character_weight_", DEFAULT_WEIGHT)
-        return list(_specs(int(self.n_features), bool(self.lowercase), ngram_range, features, weight))
+        characters = getattr(self, "character_range_", _RANGE)
+        return list(_specs(int(self.n_features), bool(self.lowercase), ngram_range, features, weight, characters))
 
     def _unseen_share(self, sample: list[Any]) -> float:
         """Return the share of the words in every second text that occur in none of the other texts."""
@@ -176,8 +185,8 @@ class AutoNgramVectorizer(TextVectorizer):
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         if not hasattr(self, "features_"):
             return {}, {}
-        weight = {"character_weight": self.character_weight_}
-        return {"features": self.features_, "unseen_share": self.unseen_share_} | weight, {}
+        characters = {"character_weight": self.character_weight_, "character_range": list(self.character_range_)}
+        return {"features": self.features_, "unseen_share": self.unseen_share_} | characters, {}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         if "features" not in values:
@@ -186,13 +195,22 @@ class AutoNgramVectorizer(TextVectorizer):
             raise ValueError(f"An AutoNgramVectorizer cannot have the features {values['features']!r}.")
         if values["character_weight"] not in (DEFAULT_WEIGHT, SMALLER_WEIGHT):
             raise ValueError(f"An AutoNgramVectorizer cannot have the weight {values['character_weight']!r}.")
+        character_range = tuple(values["character_range"])
+        if character_range not in (_RANGE, _RANGE_OF_MANY_LETTERS):
+            raise ValueError(f"An AutoNgramVectorizer cannot have n-grams of {character_range!r:.60} characters.")
+        self.character_range_ = character_range
         self.features_, self.unseen_share_ = values["features"], float(values["unseen_share"])
         self.character_weight_ = float(values["character_weight"])
 
 
 @lru_cache(maxsize=16)
 def _specs(
-    n_features: int, lowercase: bool, ngram_range: tuple[int, int], features: str, weight: float
+    n_features: int,
+    lowercase: bool,
+    ngram_range: tuple[int, int],
+    features: str,
+    weight: float,
+    character_range: tuple[int, int],
 ) -> tuple[NgramSpec, ...]:
     words = NgramSpec(
         name="words",
@@ -207,5 +225,5 @@ def _specs(
     if features == "words":
         return (words,)
     changes: dict[str, Any] = {"name": "characters", "analyzer": "char_wb", "token_pattern": None, "around": ("", "")}
-    changes |= {"padding": n_features % 2, "ngram_range": (2, 5), "weight": weight}
+    changes |= {"padding": n_features % 2, "ngram_range": character_range, "weight": weight}
     return replace(words, padding=0), replace(words, **changes)

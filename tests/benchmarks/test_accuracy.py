@@ -15,6 +15,7 @@ from benchmarks.accuracy import (
     bench_left_out,
     bench_merge,
     bench_sgnn_accuracy,
+    bench_short_texts,
 )
 from benchmarks.common import classifier_accuracy, robustness_models, sgnn_recipes
 from benchmarks.common.data import DataFolder
@@ -70,22 +71,25 @@ def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
     assert [one["accuracy"] for one in tried] == [80, 82, 87, 86, 87]  # a default is not evaluated twice
 
 
-def test_calibration_is_measured_on_test_rows_and_the_linear_model_chosen_on_validation_rows(data, monkeypatch, capsys):
+def test_calibration_is_measured_on_test_rows_and_the_linear_model_chosen_on_training_rows(data, monkeypatch, capsys):
+    shutil.copytree(data / "trec", data / "languages79")
     monkeypatch.setattr(bench_calibration, "DRAWN", "trec")
     seen, scores = [], bench_calibration.scores
     monkeypatch.setattr(bench_calibration, "scores", lambda model, rows: seen.append(rows.texts) or scores(model, rows))
-    arguments = ["bench_calibration", data, *TREC, "--seeds", "1"]
-    models = run_script(*arguments, "--plot", str(data / "plot.png"))["sets"]["trec"]
-    assert list(models) == ["calibrated", "not calibrated", "linear"]
+    arguments = ["bench_calibration", data, *TREC, "--seeds", "1", "--sizes", "0"]
+    models = run_script(*arguments, "--plot", str(data / "plot.png"))["sets"]["trec"]["0"]
+    assert list(models) == ["calibrated", "linear"]
     assert all(run["accuracy"] == 100 for one in models.values() for run in one["runs"].values())
-    assert models["linear"]["C"] == max(bench_calibration.CS)  # the labels are so clear that the largest is best
+    areas = models["calibrated"]["runs"]["0"]
+    assert areas["random bytes"] == areas["code"] == 1
+    assert 0.4 < areas["another language"] < 0.6  # here the test rows again
     assert (data / "plot.png").stat().st_size > 10_000
     train, test = (set(read_texts(data / "trec" / file)) for file in ("train.csv", "test.csv"))
-    assert [set(texts) == test for texts in seen] == [True] * 2 + [False] * len(bench_calibration.CS) + [True]
-    assert all(set(texts) < train for texts in seen[2:-1])
+    assert [set(texts) == test for texts in seen] == [True] + [False] * len(bench_calibration.CS) + [True]
+    assert all(set(texts) < train for texts in seen[1:-1])
     monkeypatch.setattr(bench_calibration, "measure", None)
     run_script(*arguments)
-    assert "| TREC | calibrate=False | 100.00 |" in capsys.readouterr().out
+    assert "| TREC | all rows | TF-IDF + LogisticRegression | 100.00 |" in capsys.readouterr().out
 
 
 def test_calibration_is_scored_by_the_probability_of_the_predicted_label():
@@ -94,6 +98,25 @@ def test_calibration_is_scored_by_the_probability_of_the_predicted_label():
     scores = bench_calibration.scores(model, rows(a=2, b=2)._replace(labels=["a", "b", "b", "b"]))
     log_loss = -np.log([0.9, 0.1, 0.7, 0.7]).mean()
     assert scores == pytest.approx({"accuracy": 75, "ECE": (0.4 + 0.3) / 2, "log loss": log_loss})
+    scores = bench_calibration.scores(model, rows(a=2, b=2)._replace(labels=["a", "b", "b", "unknown"]))
+    assert scores["log loss"] == pytest.approx(-np.log([0.9, 0.1, 0.7]).mean())
+    assert scores["accuracy"] == 50
+
+
+def test_short_texts_are_the_beginnings_of_test_texts(data, monkeypatch, capsys):
+    shutil.copytree(data / "trec", data / "languages79")
+    lengths, fit_linear = [], bench_short_texts.fit_linear
+
+    def fit(rows, seed):
+        predict = fit_linear(rows, seed)
+        return lambda texts: lengths.append(max(map(len, texts))) or predict(texts)
+
+    monkeypatch.setitem(bench_short_texts.MODELS, "LinearSVC", fit)
+    cells = run_script("bench_short_texts", data, "--sizes", "0", "20", "--seeds", "2")["sizes"]
+    assert [cells[size]["LinearSVC"]["seeds"] for size in ("0", "20")] == [1, 2]
+    assert cells["0"]["TextClassifier"]["accuracy"][-1] == 100
+    assert lengths[:2] == [5, 10]
+    assert capsys.readouterr().out.count(" / ") == 10
 
 
 def test_a_change_of_defaults_is_chosen_on_the_other_sets(data, monkeypatch, capsys):

@@ -108,3 +108,14 @@ def test_a_frequent_word_that_is_a_text_of_its_own_is_predicted_as_it_was_learne
     for options in ({}, {"features": "words"}, {"loss": "softmax"}):
         model = text_classifier(random_state=0, **options).fit(texts, labels)
         assert model.predict(["no"]).tolist() == ["reject"], options
+
+
+def test_short_texts_that_others_predict_keep_their_scores():
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{number}" for number in range(400)])
+    long = [" ".join([*rng.permutation(["what", "is", "on"])[:2], *rng.choice(words, 9)]) for _ in range(950)]
+    short = [f"what is {first}{second}" for first in "abcdefgh" for second in "nopqrst"][:50]
+    texts, labels = [*long, *short[:20]], ["flight"] * 950 + ["abbreviation"] * 20
+    model = text_classifier(random_state=0, features="words").fit(texts, labels)
+    assert set(model.predict(short[20:])) == {"abbreviation"}
+    assert model.predict([" ", "zzqx"]).tolist() == ["flight", "flight"]

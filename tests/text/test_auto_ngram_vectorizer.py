@@ -55,3 +55,13 @@ def test_columns_do_not_depend_on_the_decision():
 def test_fit_checks_the_range_of_ngrams():
     with pytest.raises(ValueError, match="ngram_range"):
         AutoNgramVectorizer(ngram_range=(2, 1)).fit(TEXTS)
+
+
+def test_texts_with_many_letters_have_single_characters():
+    latin = ["".join(map(chr, range(97, 123))), "warm und schön"]
+    many = ["".join(map(chr, range(0x4E00, 0x4E00 + 120))), "中文"]
+    assert AutoNgramVectorizer().fit(latin).character_range_ == (2, 5)
+    assert AutoNgramVectorizer().fit(["".join(map(chr, range(0x2600, 0x2700)))]).character_range_ == (2, 5)  # symbols
+    vectorizer = AutoNgramVectorizer().fit(many)
+    assert vectorizer.character_range_ == (1, 4)
+    assert vectorizer.ngram_specs()[-1].ngram_range == (1, 4)

@@ -12,12 +12,14 @@ import numpy as np
 from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.classifiers._losses import LossName, SquaredHingeLoss
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 
 SolverName: TypeAlias = Literal["dual", "sgd"]
 SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
 
-_MANY_ROWS, _MANY_ROWS_OF_TWO_CLASSES = 20_000, 30_000  # cross-entropy is as accurate then, and faster
+_FEW_ROWS, _MAX_ROWS = 20_000, 200_000  # of the dual solver: the first with any labels
 _MAX_CLASSES = 256
+_CONTRADICTIONS = 0.02  # share of rows with another label than most equal rows: probabilities matter then
 _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their defaults
     "warm_start": False,
     "early_stopping": False,
@@ -30,11 +32,38 @@ _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their de
 }
 
 
-def automatic_loss(n_rows: int | None, n_classes: int, *, multilabel: bool) -> LossName:
-    """Return the loss for ``loss="auto"``; ``n_rows`` is None for a stream."""
-    if multilabel:
-        return "ova"
-    return "hinge" if _are_few(n_rows, n_classes) else "softmax"
+def automatic_loss(rows: SparseRows | None, n_classes: int, *, multilabel: bool) -> LossName:
+    """Return the loss for ``loss="auto"``; ``rows`` is None for a stream."""
+    if rows is None:
+        return "ova" if multilabel else "softmax"
+    loss = loss_of_few_rows(n_classes, multilabel=multilabel)
+    if loss != "hinge" or has_few_rows(len(rows)):
+        return loss
+    return loss if len(rows) <= _MAX_ROWS and contradictory_share(rows) <= _CONTRADICTIONS else "softmax"
+
+
+def loss_of_few_rows(n_classes: int, *, multilabel: bool) -> LossName:
+    """Return the loss for ``loss="auto"`` of few rows."""
+    return "ova" if multilabel else "hinge" if n_classes <= _MAX_CLASSES else "softmax"
+
+
+def has_few_rows(n_rows: int) -> bool:
+    """Return whether the loss for ``loss="auto"`` depends on the number of classes alone."""
+    return n_rows < _FEW_ROWS
+
+
+def contradictory_share(rows: SparseRows) -> float:
+    """Return the share of rows whose label is not the most frequent one of all equal rows."""
+    # Sums of hashes of the values tell rows apart; differences of cumulated sums wrap around.
+    hashes = (rows.indices.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    hashes ^= hashes >> np.uint64(29)
+    hashes *= rows.data.astype(np.float32).view(np.uint32).astype(np.uint64) | np.uint64(1)
+    sums = np.concatenate(([np.uint64(0)], np.cumsum(hashes)))[rows.indptr]
+    _, group = np.unique(sums[1:] - sums[:-1], return_inverse=True)
+    n_labels = int(rows.targets.max()) + 1
+    pairs, counts = np.unique(group * n_labels + rows.targets, return_counts=True)
+    most = np.maximum.reduceat(counts, np.flatnonzero(np.diff(pairs // n_labels, prepend=-1)))
+    return 1 - float(most.sum()) / len(rows)
 
 
 def choose_solver(
@@ -51,7 +80,7 @@ def choose_solver(
             f"{caller}(solver='dual') does not work with {name}={parameters[name]!r}: {reason}. Change {name!r}, or "
             "set solver='auto' or 'sgd'."
         )
-    return "dual" if obstacle is None and (wanted == "dual" or _are_few(n_rows, n_classes)) else "sgd"
+    return "dual" if obstacle is None and (wanted == "dual" or _may_be_dual(n_rows, n_classes)) else "sgd"
 
 
 def warn_of_printers(callbacks: Iterable[Any] | None, caller: str) -> None:
@@ -64,9 +93,8 @@ def warn_of_printers(callbacks: Iterable[Any] | None, caller: str) -> None:
         )
 
 
-def _are_few(n_rows: int | None, n_classes: int) -> bool:
-    limit = _MANY_ROWS_OF_TWO_CLASSES if n_classes == 2 else _MANY_ROWS
-    return n_rows is not None and n_rows < limit and n_classes <= _MAX_CLASSES
+def _may_be_dual(n_rows: int, n_classes: int) -> bool:
+    return n_rows <= _MAX_ROWS and n_classes <= _MAX_CLASSES
 
 
 def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, device: str) -> Iterator[tuple[str, str]]:

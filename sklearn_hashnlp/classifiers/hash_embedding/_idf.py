@@ -65,6 +65,8 @@ _UNMARKED = 0.3  # factor of enough evidence if texts have no boundary tokens
 _MAX_ROWS = 10_000  # for a quantile
 _MIN_UNMARKED = 200  # rows without boundary tokens, for a reliable quantile
 _REPEATED, _OTHER_SHARE = 5, 0.15  # minimum number of rows of a repeated text, and difference of a label's share
+_SIGNIFICANT = 1.64  # standard deviations of a sign test
+_LOW = 0.1  # quantile of the evidence of rows whose scores are right
 _LEAST = 0.05  # minimum, relative to the quantile with n-grams of single rows: few rows may share none
 
 
@@ -119,12 +121,20 @@ def enough_evidence(known: KnownColumns, rows: SparseRows, divisor: float, n_row
     are_counts = is_marked or (len(rows) >= _MIN_UNMARKED and rows.data.min(initial=1.0) >= 0.5)
     if known.spec.normalize is None or not are_counts:
         return 0.0
-    common, once = least_importance(divisor), (np.log((1 + n_rows) / 2) + 1) / divisor
     alone, whole = (
-        float(np.quantile(np.maximum(known.evidence(rows, common=common, rare=rare), 0.0), _QUANTILE))
-        for rare in (once * (1 - 1e-4), np.inf)
+        float(np.quantile(np.maximum(evidence, 0.0), _QUANTILE))
+        for evidence in (
+            _evidence_of_others(known, rows, divisor, n_rows),
+            known.evidence(rows, common=least_importance(divisor)),
+        )
     )
     return max(alone, _LEAST * whole) * (1.0 if is_marked else _UNMARKED)
+
+
+def _evidence_of_others(known: KnownColumns, rows: SparseRows, divisor: float, n_rows: int) -> NDArray[np.float64]:
+    """Return the evidence of training rows by the columns that other training rows have, too."""
+    once = (np.log((1 + n_rows) / 2) + 1) / divisor
+    return known.evidence(rows, common=least_importance(divisor), rare=once * (1 - 1e-4))
 
 
 def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float | None, enough: float) -> float:
@@ -146,6 +156,26 @@ def evidence_of_training(known: KnownColumns, rows: SparseRows, divisor: float |
     shares = _dense(members @ labels) / counts[repeated, np.newaxis]
     differ = np.abs(shares - np.asarray(labels.mean(axis=0)).ravel()).max(axis=1) > _OTHER_SHARE
     return min(enough, float(values[repeated][differ].min(initial=np.inf)))
+
+
+def evidence_of_left_out(
+    known: KnownColumns,
+    rows: SparseRows,
+    divisor: float,
+    enough: float,
+    left_out: NDArray[np.int64],  # (n,)
+    scores: NDArray[np.float64],  # (n, n_classes): of models that were not trained on these rows
+) -> float:
+    """Lower the evidence that is enough where the scores of left-out rows are right more often than the prior."""
+    prior = int(np.bincount(rows.targets).argmax())
+    some = rows.select(left_out)
+    evidence = _evidence_of_others(known, some, divisor, len(rows))
+    has_less, is_right, is_prior = evidence < enough, scores.argmax(axis=1) == some.targets, some.targets == prior
+    better, worse = has_less & is_right & ~is_prior, has_less & is_prior & ~is_right
+    n_better, n_worse = np.count_nonzero(better), np.count_nonzero(worse)
+    if n_better - n_worse <= _SIGNIFICANT * np.sqrt(n_better + n_worse):
+        return enough
+    return max(float(np.quantile(evidence[better], _LOW)), 0.0)
 
 
 def _sample(rows: SparseRows) -> SparseRows:

@@ -233,7 +233,7 @@ def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
     net = classifier.net_
     if classifier.solver_ == "dual":
         raise ValueError(
-            f"merge_classifiers cannot merge model {index}: it was trained on few rows, by dual coordinate descent, "
+            f"merge_classifiers cannot merge model {index}: it was trained by dual coordinate descent, "
             "without accumulated squares of gradients. Train on all of these rows together, or set solver='sgd'."
         )
     if not net.has_training_state:

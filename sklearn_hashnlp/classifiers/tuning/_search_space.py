@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 
 from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS
 
@@ -18,8 +18,6 @@ _SPACE: dict[str, Any] = {
     "n_buckets": IntDistribution(2**10, 2**20, log=True),
     "n_embeddings": IntDistribution(2**12, 2**20, log=True),
 }
-_MANY_TEXTS = 20_000  # from here on stochastic gradients train
-_SPACE_OF_MANY_TEXTS = _SPACE | {"learning_rate": FloatDistribution(0.05, 0.8, log=True), "max_epochs": [1, 2, 3]}
 # Tried after the default parameters, since they are fast and often good.
 _FIRST: list[dict[str, Any]] = [{"features": "words"}, {"features": "words", "lowercase": False}, {"lowercase": False}]
 
@@ -27,12 +25,10 @@ _FIRST: list[dict[str, Any]] = [{"features": "words"}, {"features": "words", "lo
 class SearchSpace:
     """Distributions of optuna, and the parameters of a classifier that are encoded by their values."""
 
-    def __init__(
-        self, space: Mapping[str, Any] | None, defaults: Mapping[str, Any], n_texts: int, *, caller: str
-    ) -> None:
+    def __init__(self, space: Mapping[str, Any] | None, defaults: Mapping[str, Any], *, caller: str) -> None:
         first = _FIRST if space is None else []
         if space is None:
-            space = _SPACE if n_texts < _MANY_TEXTS else _SPACE_OF_MANY_TEXTS
+            space = _SPACE
             if defaults["classifier"] is not None:
                 space = {_name_in_classifier(name): values for name, values in space.items()}
         for name in space:

@@ -75,9 +75,8 @@ def tune_text_classifier(
         the search's.
     param_distributions : dict or None, default=None
         Lists of values, or distributions of ``optuna.distributions``, by the names of parameters. None: n-grams of
-        words or characters, their lengths, lowercase, sizes of the tables, and from 20,000 texts on the learning rate
-        and the number of epochs; words alone and case are tried first. If the estimator has ``classifier=``, the
-        parameters of the model are named ``classifier__n_buckets`` and so on.
+        words or characters, their lengths, lowercase, and sizes of the tables; words alone and case are tried first.
+        If the estimator has ``classifier=``, the parameters of the model are named ``classifier__n_buckets`` and so on.
     max_time : float or None, default=60.0
         Seconds, with the time that ``fit_best`` will take. A trial that would take longer, judging by the slowest fold
         so far, is not started. The first trial always ends. None: no limit.
@@ -171,7 +170,7 @@ def tune_text_classifier(
         texts = texts + more_texts
         labels = labels + more_labels if isinstance(labels, list) else np.concatenate([labels, more_labels])
     scorer = _precision_at_1 if scoring is None and isinstance(labels, list) else check_scoring(estimator, scoring)
-    space = SearchSpace(param_distributions, estimator.get_params(), n_train, caller=_CALLER)
+    space = SearchSpace(param_distributions, estimator.get_params(), caller=_CALLER)
     with open_journal(trials_file, [texts, labels, n_train, seed, estimator, scoring, space.distributions]) as journal:
         study = make_study()
         if journal is not None:

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._intrinsics import prefetch_row
 
 _INDEX = np.uint64  # a signed index costs a test for negative ones
+_FEW_OUTPUTS = _INDEX(7)
 _AHEAD = 16  # values between the prefetch of a row and its use
 
 
@@ -35,20 +35,22 @@ def normalize_rows(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> N
 
 def squared_norms(rows: LinearRows, n_columns: int) -> NDArray[np.float32]:  # (n_rows,)
     """Return the squared Euclidean norms of rows and a bias of 1; values of one column in one row are summed first."""
-    offsets, columns, values, labels = rows
-    # Values sorted by column, then by row: those of one column in one row are neighbors, in their order.
-    by_column = csr_array((np.arange(len(values)), columns, offsets), shape=(len(labels), n_columns)).tocsc()
-    order, row_of = by_column.data, by_column.indices
-    is_first = np.ones(len(values), dtype=np.bool_)
-    is_first[1:] = (np.diff(row_of) != 0) | (np.diff(columns[order]) != 0)
-    cell_of = np.cumsum(is_first) - 1
-    sums = np.zeros(np.count_nonzero(is_first), dtype=np.float32)
-    np.add.at(sums, cell_of, values[order])
-    products = np.empty_like(values)
-    products[order] = values[order] * sums[cell_of]
-    squares = np.ones(len(labels), dtype=np.float32)
-    np.add.at(squares, np.repeat(np.arange(len(labels)), np.diff(offsets)), products)
+    squares = np.ones(len(rows.labels), dtype=np.float32)
+    _add_squares(rows, np.zeros(n_columns, dtype=np.float32), squares)
     return squares
+
+
+@compiled
+def _add_squares(rows: LinearRows, sums: NDArray[np.float32], squares: NDArray[np.float32]) -> None:
+    offsets, columns, values, _ = rows
+    for row in range(_INDEX(len(squares))):
+        start, stop = _INDEX(offsets[row]), _INDEX(offsets[row + _INDEX(1)])
+        for at in range(start, stop):
+            sums[_INDEX(columns[at])] += values[at]
+        for at in range(start, stop):
+            squares[row] += values[at] * sums[_INDEX(columns[at])]
+        for at in range(start, stop):
+            sums[_INDEX(columns[at])] = 0
 
 
 def descend(
@@ -87,12 +89,15 @@ def _descend(
         start, stop = _INDEX(offsets[row]), _INDEX(offsets[row + _INDEX(1)])
         for output in range(n_outputs):
             scores[output] = bias[output]
-        for at in range(start, stop):
-            ahead = at + _INDEX(_AHEAD)
-            prefetch_row(weights, _INDEX(columns[ahead if ahead < last else last]))
-            value, column = values[at], _INDEX(columns[at])
-            for output in range(n_outputs):
-                scores[output] += value * weights[column, output]
+        if n_outputs <= _FEW_OUTPUTS:
+            _add_few_scores(columns, values, weights, start, stop, scores)
+        else:
+            for at in range(start, stop):
+                ahead = at + _INDEX(_AHEAD)
+                prefetch_row(weights, _INDEX(columns[ahead if ahead < last else last]))
+                value, column = values[at], _INDEX(columns[at])
+                for output in range(n_outputs):
+                    scores[output] += value * weights[column, output]
         diagonal = one / (costs[row] + costs[row])
         changed = False
         for output in range(n_outputs):
@@ -113,6 +118,35 @@ def _descend(
                     weights[column, output] += value * steps[output]
 
 
+@inner
+def _add_few_scores(
+    columns: NDArray[np.int32],
+    values: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    start: Number,
+    stop: Number,
+    scores: NDArray[np.float32],
+) -> None:
+    # Four sums at a time stay in registers: each of a loop over outputs would wait for its last value in memory.
+    n_outputs, last = _INDEX(len(scores)), _INDEX(len(columns) - 1)
+    first = _INDEX(0)
+    while first < n_outputs:
+        # The other sums of the last outputs are those of the first one again.
+        a, b, c, d = first, first + _INDEX(1), first + _INDEX(2), first + _INDEX(3)
+        b, c, d = b if b < n_outputs else a, c if c < n_outputs else a, d if d < n_outputs else a
+        of_a, of_b, of_c, of_d = scores[a], scores[b], scores[c], scores[d]
+        for at in range(start, stop):
+            ahead = at + _INDEX(_AHEAD)
+            prefetch_row(weights, _INDEX(columns[ahead if ahead < last else last]))
+            value, column = values[at], _INDEX(columns[at])
+            of_a += value * weights[column, a]
+            of_b += value * weights[column, b]
+            of_c += value * weights[column, c]
+            of_d += value * weights[column, d]
+        scores[d], scores[c], scores[b], scores[a] = of_d, of_c, of_b, of_a
+        first += _INDEX(4)
+
+
 def naive_bayes_log_odds(
     rows: LinearRows,
     costs: NDArray[np.float32],  # (n_rows,): weight of each row
@@ -122,37 +156,39 @@ def naive_bayes_log_odds(
 ) -> NDArray[np.float32]:  # (n_columns, n_outputs)
     """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes)."""
     # They are zero for a column with a negative value, which is no count.
-    own, total = _sum_by_label(rows, costs, n_columns, n_outputs)
-    is_count = np.isfinite(total)
-    own[~is_count], total[~is_count] = 0, 0
-    n_smoothed = smoothing * n_columns
-    sums = own.sum(axis=0, dtype=np.float64)
-    shift = np.log(sums + n_smoothed) - np.log(total.sum(dtype=np.float64) - sums + n_smoothed)
-    _to_log_odds(own, total, np.float32(smoothing), shift.astype(np.float32))
-    own[~is_count] = 0
+    own, total = np.zeros((n_columns, n_outputs), dtype=np.float32), np.zeros(n_columns, dtype=np.float32)
+    _log_odds(rows, costs, np.float32(smoothing), own, total, np.full(n_outputs, smoothing * n_columns))
     return own
 
 
-def _sum_by_label(
-    rows: LinearRows, costs: NDArray[np.float32], n_columns: int, n_outputs: int
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:  # (n_columns, n_outputs), (n_columns,)
-    """Return the sums of each column over the rows of an output, and over all rows: infinite with a negative value."""
-    offsets, columns, values, labels = rows
-    own, total = np.zeros(n_columns * n_outputs, dtype=np.float32), np.zeros(n_columns, dtype=np.float32)
-    lengths = np.diff(offsets)
-    values = values * np.repeat(costs, lengths)
-    np.add.at(total, columns, np.where(values >= 0, values, np.float32(-np.inf)))
-    output_of = np.repeat(labels, lengths)
-    is_own = output_of >= 0
-    np.add.at(own, (columns * np.int64(n_outputs) + output_of)[is_own], values[is_own])
-    return own.reshape(n_columns, n_outputs), total
-
-
 @compiled
-def _to_log_odds(
-    own: NDArray[np.float32], total: NDArray[np.float32], smoothing: Number, shift: NDArray[np.float32]
+def _log_odds(
+    rows: LinearRows,
+    costs: NDArray[np.float32],
+    smoothing: Number,
+    own: NDArray[np.float32],  # (n_columns, n_outputs): zeros, the result
+    total: NDArray[np.float32],  # (n_columns,): zeros; memory
+    sums: NDArray[np.float64],  # (n_outputs,): smoothed sums of no values; memory
 ) -> None:
+    offsets, columns, values, labels = rows
+    n_outputs, zero = len(sums), np.float32(0)
+    for row in range(len(labels)):
+        label = labels[row]
+        for at in range(offsets[row], offsets[row + 1]):
+            column, value = columns[at], costs[row] * values[at]
+            total[column] += value if values[at] >= zero else -np.float32(np.inf)
+            if label >= 0:
+                own[column, label] += value
+    everything = 2 * sums[0]
     for column in range(len(total)):
-        for output in range(own.shape[1]):
-            other = max(total[column] - own[column, output], np.float32(0))  # the difference may round below zero
-            own[column, output] = np.log((own[column, output] + smoothing) / (other + smoothing)) - shift[output]
+        if total[column] >= zero:
+            everything += total[column]
+            for output in range(n_outputs):
+                sums[output] += own[column, output]
+    for output in range(n_outputs):
+        sums[output] = np.log(sums[output]) - np.log(everything - sums[output])
+    for column in range(len(total)):
+        for output in range(n_outputs):
+            other = max(total[column] - own[column, output], zero)  # the difference may round below zero
+            odds = np.log((own[column, output] + smoothing) / (other + smoothing)) - np.float32(sums[output])
+            own[column, output] = odds if total[column] >= zero else zero

@@ -91,15 +91,19 @@ class DualSolver:
         self._sums = np.zeros_like(self._weights), np.zeros_like(self._bias)
         self._n_epochs = self._n_summed = 0
 
-    def epoch(self) -> None:
-        """Take a step for every row, in random order."""
-        order = self._generator.permutation(len(self._dual))
+    def epoch(self, rows: NDArray[np.int64] | None = None) -> None:
+        """Take a step for every row, or for each of ``rows``, in random order."""
+        order = self._generator.permutation(len(self._dual) if rows is None else rows)
         descend(self.problem.rows, self.problem.squares, self._costs, order, self._weights, self._bias, self._dual)
         self._n_epochs += 1
         if self._n_epochs > self._n_not_averaged:
             self._n_summed += 1
             for total, part in zip(self._sums, (self._weights, self._bias), strict=True):
                 total += part
+
+    def current(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return copies of weights and bias after the last epoch."""
+        return self._weights.copy(), self._bias.copy()
 
     def objective(self) -> tuple[float, float]:
         """Return the objective of the current weights, and the relative duality gap."""
@@ -114,11 +118,12 @@ class DualSolver:
         return primal, (primal - lowest) / primal
 
     def result(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return weights and bias, averaged over the last epochs if there are enough."""
+        """Return weights and bias, averaged over the last epochs if there are enough; the solver is used up."""
         if not self._n_summed:
             return self._weights, self._bias
-        weights, bias = (total / np.float32(self._n_summed) for total in self._sums)
-        return weights, bias
+        for total in self._sums:
+            total /= np.float32(self._n_summed)
+        return self._sums
 
 
 def minimized(

@@ -233,7 +233,7 @@ def test_models_without_accumulated_squares_are_refused(tmp_path):
     with pytest.raises(ValueError, match="model 0: it was trained with optimizer='adam'"):
         merge_classifiers([adam])
     few = TextClassifier(**SMALL_TEXT).fit(TEXTS, KINDS)
-    with pytest.raises(ValueError, match="on few rows, by dual coordinate descent"):
+    with pytest.raises(ValueError, match="was trained by dual coordinate descent"):
         merge_classifiers([few])
     with pytest.raises(ValueError, match="part of its training was by dual coordinate descent"):
         merge_classifiers([few.partial_fit(TEXTS, KINDS)])

@@ -1,11 +1,15 @@
-"""``loss="auto"`` with few rows: a support vector machine with settings chosen by cross-validation."""
+"""``loss="auto"`` and the dual solver: a support vector machine with settings chosen by cross-validation."""
 
 import pickle
 import signal
+from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -13,8 +17,9 @@ from skorch.callbacks import Callback, PrintLog, ProgressBar
 
 from sklearn_hashnlp import HashEmbeddingClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding import _automatic, _few_rows
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import (
+from sklearn_hashnlp.classifiers.hash_embedding import _automatic, _dual_fit
+from sklearn_hashnlp.classifiers.hash_embedding._automatic import contradictory_share
+from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
     Located,
     Settings,
     choose_settings,
@@ -22,6 +27,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._few_rows import (
     problem_of,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
 from sklearn_hashnlp.kernels.linear._dual_solver import DualSolver, LinearProblem
 from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit
@@ -44,9 +50,9 @@ def classifier(**options):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 40])
 def test_scores_equal_liblinear_without_the_log_odds(n_classes, monkeypatch):
-    monkeypatch.setattr(_few_rows, "_STRENGTHS", (1.0,))
-    monkeypatch.setattr(_few_rows, "_SHARES", (0.0,))
-    monkeypatch.setattr(_few_rows, "_EPOCHS", ((1000, 200),))
+    monkeypatch.setattr(_dual_fit, "_STRENGTHS", (1.0,))
+    monkeypatch.setattr(_dual_fit, "_SHARES", (0.0,))
+    monkeypatch.setattr(_dual_fit, "_EPOCHS", ((1000, 200),))
     X, y = counts(n_classes=n_classes)
     model = classifier().fit(X, y)
     rows = TfidfTransformer().fit_transform(X)
@@ -99,15 +105,39 @@ def test_the_loss_depends_on_rows_and_classes(monkeypatch):
     assert classifier(loss="hinge").fit(X, y).solver_ == "dual"
     assert classifier().partial_fit(X, y, classes=[0, 1, 2]).loss_ == "softmax"
     assert classifier().fit(X, np.eye(3, dtype=int)[y]).loss_ == "ova"
-    monkeypatch.setattr(_automatic, "_MANY_ROWS", 120)
-    model = classifier().fit(X, y)
-    assert (model.loss_, model.solver_) == ("softmax", "sgd")
-    with pytest.raises(ValueError, match="the loss of these rows is 'softmax'"):
-        classifier(solver="dual").fit(X, y)
-    assert classifier(loss="hinge", solver="dual").fit(X, y).solver_ == "dual"
+    assert classifier().fit(X, np.arange(len(y)) % 3).loss_ == "hinge"
+    monkeypatch.setattr(_automatic, "_MAX_CLASSES", 2)
+    assert classifier().fit(X, y).loss_ == "softmax"
     assert classifier().fit(X, y > 0).loss_ == "hinge"
-    monkeypatch.setattr(_automatic, "_MANY_ROWS_OF_TWO_CLASSES", 120)
-    assert classifier().fit(X, y > 0).loss_ == "softmax"
+
+
+def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monkeypatch):
+    X, y = counts()
+    twice = csr_matrix(np.concatenate([X.toarray(), X[:6].toarray()]))
+    same, other = np.append(y, y[:6]), np.append(y, (y[:6] + 1) % 3)
+    assert classifier().fit(twice, other).loss_ == "hinge"
+    monkeypatch.setattr(_automatic, "_FEW_ROWS", 120)
+    for labels, loss in ((same, "hinge"), (other, "softmax")):
+        model = classifier().fit(twice, labels)
+        assert (model.loss_, model.solver_) == (loss, "dual" if loss == "hinge" else "sgd")
+    with pytest.raises(ValueError, match="the loss of these rows is 'softmax'"):
+        classifier(solver="dual").fit(twice, other)
+    assert classifier(loss="hinge").fit(twice, other).solver_ == "dual"
+    monkeypatch.setattr(_automatic, "_MAX_ROWS", 125)
+    assert classifier().fit(twice, same).loss_ == "softmax"
+
+
+@given(st.data())
+def test_the_share_of_rows_whose_label_is_not_that_of_most_equal_rows(data):
+    n_rows = data.draw(st.integers(1, 12))
+    dense = data.draw(arrays(np.float32, (n_rows, 2), elements=st.sampled_from([0, 1, 2, -1])))
+    labels = data.draw(arrays(np.int64, n_rows, elements=st.integers(0, 2)))
+    groups = {}
+    for row, label in zip(dense.tolist(), labels.tolist(), strict=True):
+        groups.setdefault(tuple(row), Counter())[label] += 1
+    n_others = sum(count.total() - max(count.values()) for count in groups.values())
+    rows = SparseRows(csr_array(dense), labels)
+    assert contradictory_share(rows) == pytest.approx(n_others / n_rows)
 
 
 def test_callbacks_that_print_epochs_are_ignored_with_one_warning(capsys):
@@ -166,8 +196,8 @@ def test_few_rows_have_default_settings_and_more_are_cross_validated():
     assert choose_settings(problem(X, y, 3), 0) == (Settings(), None)
     X, y = counts(n_rows=90)
     settings, left_out = choose_settings(problem(X, y, 3), 0)
-    assert settings.strength in _few_rows._STRENGTHS
-    assert settings.share in _few_rows._SHARES
+    assert settings.strength in _dual_fit._STRENGTHS
+    assert settings.share in _dual_fit._SHARES
     assert sorted(left_out.rows) == list(range(90))
     assert left_out.scores.shape == (90, 3)
     assert (left_out.scores.argmax(axis=1) == y[left_out.rows]).mean() > 0.5
@@ -175,13 +205,13 @@ def test_few_rows_have_default_settings_and_more_are_cross_validated():
 
 def test_growth_of_scores():
     scores = np.random.default_rng(0).normal(size=(20, 3))
-    growths = [_few_rows._growth(scores, factor * scores, n) for factor, n in ((1, 1.0), (2**0.5, 1.0), (8, 4.0))]
+    growths = [_dual_fit._growth(scores, factor * scores, n) for factor, n in ((1, 1.0), (2**0.5, 1.0), (8, 4.0))]
     assert growths == pytest.approx([1, 1.5**0.5, 6])  # at most as the number of rows
-    assert _few_rows._growth(0 * scores, scores, 1.0) == 1.0
+    assert _dual_fit._growth(0 * scores, scores, 1.0) == 1.0
 
 
 def test_a_tiny_weight_is_nearly_none(monkeypatch):
-    monkeypatch.setattr(_few_rows, "_SHARES", (20.0,))  # the log-odds decide
+    monkeypatch.setattr(_dual_fit, "_SHARES", (20.0,))  # the log-odds decide
     X, y = counts()
     wrong = [(y + 1) % 3] * 3
     rows, weights = csr_matrix(np.vstack([X.toarray()] * 4)), np.repeat([1.0, 1e-6], [len(y), 3 * len(y)])
@@ -209,25 +239,23 @@ def test_epochs_by_the_number_of_rows(n_rows, n_epochs):
     assert n_dual_epochs(n_rows) == n_epochs
 
 
-def test_many_rows_have_one_strength_and_calibrated_probabilities(monkeypatch):
+def test_probabilities_of_many_rows_are_calibrated_with_rows_left_out_of_the_first_epochs(monkeypatch):
     rng = np.random.default_rng(1)
-    X = csr_matrix(rng.poisson(0.2, size=(6_000, 300)).astype(np.float64))
+    X = csr_matrix(rng.poisson(0.1, size=(24_000, 300)).astype(np.float64))
     logits = X @ rng.normal(size=300)
-    y = rng.random(6_000) < 1 / (1 + np.exp(-(logits - np.median(logits))))
-    monkeypatch.setattr(_few_rows, "_MANY_ROWS", 4_000)
-    monkeypatch.setattr(_few_rows, "_EPOCHS", ())
-    model = classifier().fit(X[:4_000], y[:4_000])
-    assert model._loss.name == "hinge"
-    probabilities = model.predict_proba(X[4_000:])[:, 1]
+    y = rng.random(24_000) < 1 / (1 + np.exp(-(logits - np.median(logits))))
+    model = classifier().fit(X[:20_000], y[:20_000])
+    assert (model.loss_, model.solver_) == ("hinge", "dual")
+    probabilities = model.predict_proba(X[20_000:])[:, 1]
     factor = (
         LogisticRegression(C=1e6, fit_intercept=False)
-        .fit(np.log(probabilities / (1 - probabilities))[:, np.newaxis], y[4_000:])
+        .fit(np.log(probabilities / (1 - probabilities))[:, np.newaxis], y[20_000:])
         .coef_[0, 0]
     )
-    assert factor == pytest.approx(1, abs=0.25)
-    monkeypatch.setattr(_few_rows, "_THREADS", 1)
-    again = classifier().fit(X[:4_000], y[:4_000])
-    np.testing.assert_array_equal(again.predict_proba(X[4_000:])[:, 1], probabilities)
+    assert factor == pytest.approx(1, abs=0.3)
+    monkeypatch.setattr(_dual_fit, "_THREADS", 1)
+    again = classifier().fit(X[:20_000], y[:20_000])
+    np.testing.assert_array_equal(again.predict_proba(X[20_000:])[:, 1], probabilities)
 
 
 def test_another_device_changes_the_solver_and_not_the_loss():
@@ -253,7 +281,7 @@ def test_ctrl_c_during_the_cross_validation_leaves_the_model_as_it_was(monkeypat
         reached.append(True)
         return choose_settings(problem, seed)
 
-    monkeypatch.setattr(_few_rows, "choose_settings", interrupted)
+    monkeypatch.setattr(_dual_fit, "choose_settings", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.net_ is net

@@ -1,7 +1,8 @@
-"""Training on few rows: a linear support vector machine with settings chosen by cross-validation.
+"""Training without gradients: a linear support vector machine, by dual coordinate descent.
 
-Dual coordinate descent finds the optimum of a penalized loss in four to ten epochs. The log-odds of naive Bayes are
-added to the weights, with a factor chosen by cross-validation: the fewer rows, the more they help.
+It comes near the optimum of a penalized loss in four to ten epochs. The log-odds of naive Bayes are added to the
+weights. With few rows cross-validation chooses the penalty and the factor of the log-odds; left-out rows fit the
+temperature.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import smoothed_idf
-from sklearn_hashnlp._threads import map_in_order
+from sklearn_hashnlp._threads import map_in_order, run_in_background
 from sklearn_hashnlp.classifiers._losses import Loss
 from sklearn_hashnlp.classifiers._temperature import inverse_temperature, update_temperature
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
 from sklearn_hashnlp.classifiers.hash_embedding._idf import (
     KnownColumns,
     enough_evidence,
+    evidence_of_left_out,
     evidence_of_training,
     mean_idf,
 )
@@ -67,14 +69,27 @@ class Settings(NamedTuple):
 class Located(NamedTuple):
     """The rows of both tables that the values of rows belong to, with one hash function."""
 
-    rows: NDArray[np.int32]  # (n_values,): of the importance table
-    slots: NDArray[np.int32]  # (n_values,): of the pool
+    table_rows: NDArray[np.int64]  # (n_table_rows,): rows of the importance table
+    rows: NDArray[np.int32]  # (n_values,): positions in them
+    slots: NDArray[np.int64]  # (n_columns,): rows of the pool
+    columns: NDArray[np.int32]  # (n_values,): positions in them
 
     @classmethod
     def of(cls, model: LinearModel, rows: SparseRows) -> Located:
         """Hash the columns of rows."""
         sizes = len(model.known), len(model.pool)
-        return cls(*locate_columns(rows.indices, model.constants, *sizes, model.spec.layout.variant))
+        table_rows, slots = locate_columns(rows.indices, model.constants, *sizes, model.spec.layout.variant)
+        return cls(*distinct(table_rows, sizes[0]), *distinct(slots, sizes[1]))
+
+
+def distinct(ids: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the distinct ids below ``size``, in order, and the position of each id in them."""
+    is_used = np.zeros(size, dtype=np.bool_)
+    is_used[ids] = True
+    found = np.flatnonzero(is_used)
+    position_of = np.empty(size, dtype=np.int32)
+    position_of[found] = np.arange(len(found), dtype=np.int32)
+    return found, position_of[ids]
 
 
 def problem_of(model: LinearModel, dataset: SparseRows, located: Located) -> LinearProblem:
@@ -82,28 +97,20 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located) -> Lin
     n_classes, offsets = len(model.bias), dataset.indptr
     values = dataset.data.astype(np.float32)
     if model.importance is not None:
-        values *= model.importance[located.rows, 0]
-    used = np.zeros(len(model.pool), dtype=np.bool_)
-    used[located.slots] = True
-    column_of = np.cumsum(used, dtype=np.int32) - np.int32(1)
+        values *= model.importance[located.table_rows, 0][located.rows]
     normalize_rows(values, offsets)
     labels = dataset.targets.astype(np.int64)
     costs = dataset.row_weights
     return LinearProblem(
-        LinearRows(
-            offsets,
-            column_of[located.slots],
-            values,
-            labels - 1 if n_classes == 2 else labels,
-        ),
+        LinearRows(offsets, located.columns, values, labels - 1 if n_classes == 2 else labels),
         np.ones(len(labels), dtype=np.float32) if costs is None else costs.astype(np.float32),
-        np.flatnonzero(used),
+        located.slots,
         n_classes,
     )
 
 
 class LeftOut(NamedTuple):
-    """Rows with their cross-validated scores, rescaled to training on all rows."""
+    """Rows with their scores by models that were not trained on them, as large as by training on all rows."""
 
     rows: NDArray[np.int64]  # (n,)
     scores: NDArray[np.float64]  # (n, n_classes)
@@ -114,10 +121,8 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
     n_rows = len(problem.rows.labels)
     if n_rows < _MIN_FOLD_ROWS:
         return Settings(), None
-    n_epochs, strengths = n_dual_epochs(n_rows), _STRENGTHS if n_rows < _MANY_ROWS else (Settings().strength,)
-    rows = np.random.default_rng(seed).permutation(n_rows)
-    if n_rows < _MANY_ROWS:  # with more, one strength is tried, and all rows fit the temperature
-        rows = rows[:_MAX_FOLD_ROWS]
+    n_epochs, strengths = n_dual_epochs(n_rows), _STRENGTHS
+    rows = np.random.default_rng(seed).permutation(n_rows)[:_MAX_FOLD_ROWS]
     fold_of = np.arange(len(rows)) % _FOLDS
     margins = {strength: np.empty((len(rows), problem.n_classes)) for strength in strengths}
     odds = np.empty((len(rows), problem.n_classes))
@@ -156,29 +161,54 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
     return float((more * _FOLDS / (_FOLDS - 1)) ** power)
 
 
+def score_left_out(
+    problem: LinearProblem,
+    solution: tuple[NDArray[np.float32], NDArray[np.float32]],  # weights and bias, trained on ``trained``
+    share: float,
+    trained: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> LeftOut:
+    """Return the scores of rows that a model was not trained on."""
+    train = problem.take(trained)
+    valid = problem.take(rows).known_from(train)
+    return LeftOut(rows, valid.scores(*solution) + share * valid.scores(train.log_odds()))
+
+
 class Minimum(NamedTuple):
     """The minimum of the loss of a linear problem."""
 
     weights: NDArray[np.float32]  # (n_columns, n_classes), with the log-odds
     bias: NDArray[np.float32]  # (n_classes,)
-    left_out: LeftOut | None  # of the cross-validation
+    left_out: LeftOut | None
     objective: float  # loss and penalty that were minimized, of the last epoch's weights
     duality_gap: float  # upper bound of the relative distance from the optimum
 
 
 def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt) -> Minimum:
     """Choose the settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
-    settings, left_out = choose_settings(problem, seed)
+    n_rows = len(problem.rows.labels)
+    n_epochs, n_partial = n_dual_epochs(n_rows), 0  # epochs that leave out rows
+    if n_rows < _MANY_ROWS:
+        settings, left_out = choose_settings(problem, seed)
+    else:
+        settings, left_out, n_partial = Settings(), None, n_epochs // 2
+    log_odds, waiting = run_in_background(problem.log_odds), None
+    rows = np.random.default_rng(seed).permutation(n_rows)
+    some, others = np.split(rows, [min(_MAX_FOLD_ROWS, n_rows // 4)])
     interrupt.deferred = True
-    n_epochs = n_dual_epochs(len(problem.rows.labels))
     solver = DualSolver(problem, settings.strength, seed, n_epochs)
-    for _ in range(n_epochs):
-        solver.epoch()
+    for epoch in range(n_epochs):
+        if 0 < epoch == n_partial:
+            solution = solver.current()
+            waiting = run_in_background(score_left_out, problem, solution, settings.share, others, some)
+        solver.epoch(others if epoch < n_partial else None)
         if interrupt.pending:
             break
     objective, gap = solver.objective()
     weights, bias = solver.result()
-    weights = weights + np.float32(settings.share) * problem.log_odds()
+    weights += np.float32(settings.share) * log_odds.result()
+    if waiting is not None:
+        left_out = waiting.result()
     if problem.n_classes == 2:
         weights, bias = np.concatenate([-weights, weights], axis=1), np.concatenate([-bias, bias])
     return Minimum(weights, bias, left_out, objective, gap)
@@ -207,21 +237,22 @@ def solve_dual(
 ) -> DualSolution:
     """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are for further training."""
     model = LinearModel.zeros(spec, n_classes, float(importance_init == "ones"))
-    known, divisor, enough = KnownColumns(spec, model.known), None, 0.0
+    known, divisor, waiting = KnownColumns(spec, model.known), None, None
     located = Located.of(model, rows)
     if model.importance is not None and importance_init == "idf":
-        table_rows, counts = np.unique(located.rows, return_counts=True)
-        weights = smoothed_idf(counts, len(rows))
+        weights = smoothed_idf(np.bincount(located.rows), len(rows))
         divisor = mean_idf(weights)
-        model.importance[table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
-        enough = enough_evidence(known, rows, divisor, len(rows))
+        model.importance[located.table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
+        waiting = run_in_background(enough_evidence, known, rows, divisor, len(rows))
     problem = problem_of(model, rows, located)
     minimum = minimize(problem, seed, interrupt)
     # Each class is a column of the pool, below an identity matrix.
     model.weight[:, :n_classes] = np.eye(n_classes, dtype=np.float32)
     model.bias[:] = minimum.bias
     model.pool[problem.slots, :n_classes] = minimum.weights
-    enough = evidence_of_training(known, rows, divisor, enough)
+    enough = 0.0 if waiting is None else evidence_of_training(known, rows, divisor, waiting.result())
+    if divisor is not None and enough and minimum.left_out is not None:
+        enough = evidence_of_left_out(known, rows, divisor, enough, *minimum.left_out)
     optimizer = curvature_state(model, problem, rows, located, learning_rate, rows_per_step)
     return DualSolution(model, optimizer, minimum, divisor, enough)
 
@@ -249,9 +280,8 @@ def curvature_state(
     sums = {"bag.pool": lazy_table((len(model.pool),))}
     sums["bag.pool"][problem.slots] = accumulated(np.bincount(columns, squares, len(problem.slots)))
     if model.importance is not None:
-        distinct, inverse = np.unique(located.rows, return_inverse=True)
         sums["bag.importance"] = lazy_table((len(model.importance),))
-        sums["bag.importance"][distinct] = accumulated(np.bincount(inverse, squares))
+        sums["bag.importance"][located.table_rows] = accumulated(np.bincount(located.rows, squares))
     vectors = document_vectors(model, rows)
     by_column = (np.square(vectors) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
     sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()
