@@ -8,9 +8,9 @@ classification the encoder is fitted on Wikipedia, for search on the texts that 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -34,9 +34,9 @@ C = 10.0
 class Change(NamedTuple):
     """Parameters and private constants that replace the defaults."""
 
-    settings: dict[str, Any] = {}
+    settings: Mapping[str, Any] = MappingProxyType({})
     module: ModuleType | None = None
-    constants: dict[str, Any] = {}
+    constants: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def refits(self) -> bool:
@@ -69,7 +69,7 @@ def measure(name: str, data: DataFolder, paragraphs: list[str], seed: int) -> It
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore", UserWarning)  # of texts of one sentence, and of long ones
             if encoder is None or CHANGES[change].refits:
-                encoder = make_encoder(settings | {"random_state": seed}).fit(texts)
+                encoder = make_encoder({**settings, "random_state": seed}).fit(texts)
             yield change, {task: figure(encoder, task, data, seed) for task in FITTED_ON[name]}
 
 
