@@ -232,14 +232,14 @@ def defaults(bench: Bench) -> None:
     """Measure the changes of the defaults with each seed."""
     for seed in range(bench.options.seeds):
         for one, tasks in sentence_left_out.FITTED_ON.items():
-            changes = sentence_left_out.CHANGES
-            if all(bench.is_known("defaults", change, seed, task) for change in changes for task in tasks):
-                continue
-            for change, figures in sentence_left_out.measure(one, bench.data, bench.paragraphs, seed):
+            changes = [
+                change
+                for change in sentence_left_out.CHANGES
+                if not all(bench.is_known("defaults", change, seed, task) for task in tasks)
+            ]
+            for change, figures in sentence_left_out.measure(one, bench.data, bench.paragraphs, seed, changes):
                 print(
-                    f"{change}, {seed}:",
-                    ", ".join(f"{task} {value:.2f}" for task, value in figures.items()),
-                    flush=True,
+                    f"{change}, {seed}:", ", ".join(f"{key} {value:.2f}" for key, value in figures.items()), flush=True
                 )
                 bench.record("defaults", change, seed, figures)
 
