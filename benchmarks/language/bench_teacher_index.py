@@ -67,8 +67,8 @@ class Bench:
         limits = {kind: getattr(options, kind) if data.rows is None else data.rows for kind in LEARNED}
         self.vectors = sentence_teacher.TeacherVectors(folder, data, options.package, limits)
         self.texts, self.targets = self.vectors.training(tuple(LEARNED))
-        n_sentences = len(self.vectors.training(("sentences",))[0])
-        self.index = slice(0, min(options.index, n_sentences))
+        self.learned = {kind: len(self.vectors.training((kind,))[0]) for kind in LEARNED}
+        self.index = slice(0, min(options.index, self.learned["sentences"]))
         self.queries = {kind: self.vectors.read(kind)[0] for kind in QUERIES}
         searched = self.targets[self.index].T
         self.wanted = {of: nearest(lambda q: q @ searched, self.vectors.read(of)[1]) for of in (SENTENCES, SHORT)}
@@ -81,7 +81,7 @@ class Bench:
         """Write results to the JSON."""
         print(f"{name}:", measured, flush=True)
         self.result |= environment(*PACKAGES)
-        texts = {"texts": len(self.texts), "index": self.index.stop}
+        texts = {"texts": len(self.texts), "learned": self.learned, "index": self.index.stop}
         self.result |= texts | {"queries": {kind: len(texts) for kind, texts in self.queries.items()}}
         self.result.setdefault("models", {})[name] = measured
         write_result(self.path, self.result)
@@ -137,7 +137,8 @@ def measure_teacher(bench: Bench) -> dict[str, Any]:
     """Search with the teacher's vectors of queries with errors."""
     searched = bench.targets[bench.index].T
     kinds = [kind for kinds in MISSPELLED for kind in kinds]
-    return {TEACHER: {kind: bench.shares(lambda q: q @ searched, kind, bench.vectors.read(kind)[1]) for kind in kinds}}
+    shares = {kind: bench.shares(lambda q: q @ searched, kind, bench.vectors.read(kind)[1]) for kind in kinds}
+    return {"package": sentence_teacher.PEER.distribution, "licenses": sentence_teacher.LICENSES, TEACHER: shares}
 
 
 def measure_tfidf(bench: Bench) -> dict[str, Any]:
