@@ -14,6 +14,8 @@ retrieval       Search in 5,000 texts that the encoder was fitted on: ag_news, s
 speed           Sentences per second of the small encoder on two threads, and without deduplication of words.
 ablation        The small encoder, with earlier defaults and one setting changed at a time, each trained for the same
                 seconds.
+defaults        Changes of the defaults: for each of three tasks the change is chosen by the other two; see
+                sentence_left_out.py. No test rows are read.
 report          The full network of the reference implementation; only on request. It needs a GPU.
 
     python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER
@@ -36,7 +38,7 @@ from typing import Any
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, read_text
-from benchmarks.language import sentence_search, sentence_tasks
+from benchmarks.language import sentence_left_out, sentence_search, sentence_tasks
 from benchmarks.language.sentence_models import ABLATIONS, BASELINES, EARLIER, ENCODERS, SMALL, train_encoder
 from benchmarks.language.sentence_tables import TABLES
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
@@ -47,7 +49,7 @@ RESULT = "sentence_encoder.json"
 CONTENT = "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv"
 PAGE = "sentence_encoder.md"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
-PARTS = ("training", "similarity", "classification", "retrieval", "speed", "ablation")
+PARTS = ("training", "similarity", "classification", "retrieval", "speed", "ablation", "defaults")
 MODELS = (*BASELINES, *ENCODERS)
 SEARCH_MODELS = (sentence_search.BASELINE, *sentence_search.MODELS)
 TRAINED = "trained encoder"
@@ -226,5 +228,21 @@ def ablations_by_seed(bench: Bench) -> Iterator[tuple[int, str]]:
     return ((seed, name) for seed in range(bench.options.ablation_seeds) for name in bench.options.ablations)
 
 
+def defaults(bench: Bench) -> None:
+    """Measure the changes of the defaults with each seed."""
+    for seed in range(bench.options.seeds):
+        for one, tasks in sentence_left_out.FITTED_ON.items():
+            changes = [
+                change
+                for change in sentence_left_out.CHANGES
+                if not all(bench.is_known("defaults", change, seed, task) for task in tasks)
+            ]
+            for change, figures in sentence_left_out.measure(one, bench.data, bench.paragraphs, seed, changes):
+                print(
+                    f"{change}, {seed}:", ", ".join(f"{key} {value:.2f}" for key, value in figures.items()), flush=True
+                )
+                bench.record("defaults", change, seed, figures)
+
+
 PER_MODEL = {"training": training, "similarity": similarity, "classification": classification}
-RUN = {"retrieval": retrieval, "speed": speed, "ablation": ablation}
+RUN = {"retrieval": retrieval, "speed": speed, "ablation": ablation, "defaults": defaults}

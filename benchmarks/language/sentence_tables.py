@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.common.pages import cell, number, table
-from benchmarks.language import sentence_search
+from benchmarks.language import sentence_left_out, sentence_search
 from benchmarks.language.sentence_models import ABLATIONS, BASELINES, EARLIER_ABLATIONS, ENCODERS
 
 ORDER = (*BASELINES, *ENCODERS, *ABLATIONS, *EARLIER_ABLATIONS)
@@ -104,4 +104,5 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "training": training,
     "speed": speed,
     "ablation": ablation,
+    "defaults": lambda result: sentence_left_out.tables(result["defaults"]),
 }

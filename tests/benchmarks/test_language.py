@@ -15,7 +15,9 @@ from benchmarks.common.data import DataFolder
 from benchmarks.language import (
     bench_sentence_encoder,
     bench_sentence_teacher,
+    bench_teacher_index,
     bench_word_vectors,
+    sentence_left_out,
     sentence_models,
     sentence_tasks,
     sentence_teacher,
@@ -23,6 +25,8 @@ from benchmarks.language import (
     word_vector_tasks,
 )
 from sklearn_hashnlp import HashingNgramVectorizer
+from sklearn_hashnlp.nn import _sentence_network
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder, _reader
 from tests.benchmarks.labeled_rows import run_script
 
 SENTENCES = [
@@ -140,6 +144,95 @@ def test_students_are_compared_with_the_source_model_once(folder, encoded, monke
     assert (folder / "results.png").stat().st_size > 1000
     assert "| vectors alone | 26 |" in capsys.readouterr().out
     assert run_script(*arguments)["models"] == results
+
+
+def test_the_share_of_neighbors_ignores_their_order_and_counts_the_first_k(monkeypatch):
+    monkeypatch.setattr(bench_teacher_index, "KS", (1, 2, 4))
+    found, wanted = np.array([[3, 1, 7, 9], [0, 1, 2, 3]]), np.array([[1, 3, 9, 8], [0, 5, 6, 7]])
+    assert bench_teacher_index.share(found, wanted) == {"1": 50.0, "2": 75.0, "4": 50.0}
+
+
+def test_the_nearest_texts_of_many_queries_are_those_of_a_sort(monkeypatch):
+    monkeypatch.setattr(bench_teacher_index, "KS", (1, 40))
+    rng = np.random.default_rng(0)
+    queries, index = rng.normal(size=(450, 4)), rng.normal(size=(5000, 4))
+    results = bench_teacher_index.nearest(lambda some: some @ index.T, queries)
+    np.testing.assert_array_equal(results, np.argsort(-(queries @ index.T), axis=1)[:, :40])
+
+
+def test_an_index_of_the_source_model_is_searched_by_students(folder, encoded, monkeypatch, capsys):
+    monkeypatch.setattr(bench_teacher_index, "KS", (1, 10, 20))
+    monkeypatch.setattr(bench_teacher_index, "AUGMENTED_FEATURES", 64)
+    learned = []
+
+    def fit(self, texts, vectors):
+        learned.append(texts)
+        return original(self, texts, vectors)
+
+    original = DistilledSentenceEncoder.fit
+    monkeypatch.setattr(DistilledSentenceEncoder, "fit", fit)
+    arguments = ["bench_teacher_index", folder, "--n-features", "64", "1024", "--index", "32"]
+    arguments += ["--teacher-vectors", str(folder / "vectors")]
+    result = run_script(*arguments)
+    models = result["models"]
+    assert result["index"] == 32
+    assert list(models) == ["teacher", "TF-IDF, characters", "64", "1024", "augmented"]
+    assert models["64"]["int8"]["bytes"] < models["64"]["float32"]["bytes"] < models["1024"]["float32"]["bytes"]
+    assert models["1024"]["float32"]["student"]["queries"]["10"] > 50
+    assert "queries" not in models["teacher"]["teacher"]
+    plain, n_texts = learned[0], len(learned[0])
+    assert [len(texts) for texts in learned] == [n_texts, n_texts, 2 * n_texts]
+    assert learned[2][:n_texts] == plain
+    assert sum(copy == text for copy, text in zip(learned[2][n_texts:], plain, strict=True)) < n_texts / 2
+    assert "| both, 1,024 n-grams |" in capsys.readouterr().out
+    assert (folder / "results.png").stat().st_size > 1000
+    n_encoded = len(encoded)
+    assert run_script(*arguments) == result
+    assert len(encoded) == n_encoded
+
+
+def test_queries_and_their_words_are_in_no_training_text(folder, encoded):
+    vectors = sentence_teacher.TeacherVectors(folder / "vectors", DataFolder(folder), None, {"sentences": 20})
+    queries = vectors.read("queries")[0]
+    assert queries == vectors._make("sentences")[-2:]
+    assert not set(queries) & set(vectors.training()[0])
+    assert all(any(short in query for query in queries) for short in vectors.read("short queries")[0])
+    misspelled = vectors.read("queries, 10% errors")[0]
+    assert len(misspelled) == len(queries)
+    assert not set(misspelled) & set(queries)
+
+
+def test_the_default_of_a_task_is_chosen_by_the_other_tasks():
+    figures = {"stsb": 80.0, "ag_news": 70.0, "imdb": 70.0, "swda": 70.0, "trec": 75.0, "sst2": 75.0}
+    models = {
+        "defaults": {"0": figures, "1": figures},
+        "good for search": {"0": figures | {"ag_news": 76.0}, "1": figures | {"imdb": 79.0, "swda": 67.0}},
+        "good for classification": {"0": figures | {"trec": 80.0, "stsb": 79.0}},
+        "bad": {"0": {name: value - 1 for name, value in figures.items()}},
+    }
+    gains = sentence_left_out.gains({"models": models})
+    assert gains["good for search"] == {"similarity": 0.0, "search": 2.0, "classification": 0.0}
+    assert sentence_left_out.left_out(gains) == {
+        "similarity": ("good for classification", 1.25, -1.0),
+        "search": ("good for classification", 0.75, 0.0),
+        "classification": ("good for search", 1.0, 0.0),
+    }
+    equal = dict.fromkeys(models, gains["defaults"])
+    assert sentence_left_out.left_out(equal)["search"] == ("defaults", 0.0, 0.0)
+    assert "| search | good for classification | +0.75 | +0.00 |" in sentence_left_out.tables({"models": models})
+
+
+def test_changes_of_the_defaults_change_the_encoder_and_end(folder, monkeypatch):
+    names = ("defaults", "equal parts at 30 words", "idf to the power 1", "no training on paragraphs")
+    monkeypatch.setattr(sentence_left_out, "CHANGES", {name: sentence_left_out.CHANGES[name] for name in names})
+    monkeypatch.setattr(sentence_left_out, "FITTED_ON", {"wikipedia": ("stsb", "trec"), "sst2": ("sst2",)})
+    monkeypatch.setattr(sentence_left_out, "TASKS", {"similarity": ("stsb",), "search": ("sst2",), "rest": ("trec",)})
+    constants = _sentence_network._EQUAL_PARTS_WORDS, _reader._IDF_POWER
+    models = run_script("bench_sentence_encoder", folder, "--part", "defaults", "--seeds", "1")["defaults"]["models"]
+    assert list(models) == list(names)
+    assert {name for name in names if models[name]["0"]["stsb"] != models["defaults"]["0"]["stsb"]} >= set(names[1:3])
+    assert set(models["defaults"]["0"]) == {"stsb", "trec", "sst2"}
+    assert constants == (_sentence_network._EQUAL_PARTS_WORDS, _reader._IDF_POWER)
 
 
 def test_analogies_are_right_if_the_relation_is_a_direction(monkeypatch):
