@@ -17,8 +17,9 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 SolverName: TypeAlias = Literal["dual", "sgd"]
 SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
 
-_FEW_ROWS, _MAX_ROWS = 20_000, 200_000  # of the dual solver: the first with any labels
-_MAX_CLASSES = 256
+_FEW_ROWS, _FEW_ROWS_OF_TWO_CLASSES = 20_000, 30_000  # with more, cross-entropy of few classes is as accurate
+_MAX_ROWS = 200_000  # of the dual solver
+_MANY_CLASSES, _MAX_CLASSES = 16, 256
 _CONTRADICTIONS = 0.02  # share of rows with another label than most equal rows: probabilities matter then
 _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their defaults
     "warm_start": False,
@@ -37,9 +38,10 @@ def automatic_loss(rows: SparseRows | None, n_classes: int, *, multilabel: bool)
     if rows is None:
         return "ova" if multilabel else "softmax"
     loss = loss_of_few_rows(n_classes, multilabel=multilabel)
-    if loss != "hinge" or has_few_rows(len(rows)):
+    if loss != "hinge" or len(rows) < (_FEW_ROWS_OF_TWO_CLASSES if n_classes == 2 else _FEW_ROWS):
         return loss
-    return loss if len(rows) <= _MAX_ROWS and contradictory_share(rows) <= _CONTRADICTIONS else "softmax"
+    is_dual = n_classes >= _MANY_CLASSES and len(rows) <= _MAX_ROWS and contradictory_share(rows) <= _CONTRADICTIONS
+    return "hinge" if is_dual else "softmax"
 
 
 def loss_of_few_rows(n_classes: int, *, multilabel: bool) -> LossName:
@@ -48,7 +50,7 @@ def loss_of_few_rows(n_classes: int, *, multilabel: bool) -> LossName:
 
 
 def has_few_rows(n_rows: int) -> bool:
-    """Return whether the loss for ``loss="auto"`` depends on the number of classes alone."""
+    """Return whether the loss for ``loss="auto"`` does not depend on the labels of rows."""
     return n_rows < _FEW_ROWS
 
 

@@ -28,7 +28,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._idf import (
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
-from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_columns
+from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_columns, locate_ids
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows, normalize_rows
 from sklearn_hashnlp.kernels.linear._dual_solver import DualSolver, LinearProblem, minimized
@@ -43,6 +43,7 @@ _MIN_EPOCHS = 4
 _STRENGTHS = (1.0, 3.0, 10.0)  # C
 _SHARES = (0.0, 0.03, 0.06, 0.12)  # factors of the log-odds
 _DEFAULT_SHARE = 0.03
+_SHARE_OF_SOFTMAX = 0.1  # of another solver: logits are larger than margins
 _NEW_STEP = 0.5  # step of an unused row of the pool, relative to the exact fit of one row
 # Factor of the curvature, for C = 20; chosen on validation rows, as is _NEW_STEP. It does not depend on the chosen
 # penalty, since further training has none.
@@ -66,6 +67,9 @@ class Settings(NamedTuple):
     share: float = _DEFAULT_SHARE  # factor of the log-odds
 
 
+_SETTINGS_OF_MANY_ROWS = Settings(share=0.06)
+
+
 class Located(NamedTuple):
     """The rows of both tables that the values of rows belong to, with one hash function."""
 
@@ -77,8 +81,12 @@ class Located(NamedTuple):
     @classmethod
     def of(cls, model: LinearModel, rows: SparseRows) -> Located:
         """Hash the columns of rows."""
-        sizes = len(model.known), len(model.pool)
-        table_rows, slots = locate_columns(rows.indices, model.constants, *sizes, model.spec.layout.variant)
+        sizes, variant = (len(model.known), len(model.pool)), model.spec.layout.variant
+        if len(rows) < _MANY_ROWS:
+            table_rows, slots = locate_columns(rows.indices, model.constants, *sizes, variant)
+        else:  # compiling is worth it
+            table_rows, slots = locate_ids(rows.indices.astype(np.int64), model.constants, *sizes, variant)
+            slots = slots.reshape(-1)
         return cls(*distinct(table_rows, sizes[0]), *distinct(slots, sizes[1]))
 
 
@@ -94,19 +102,33 @@ def distinct(ids: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDAr
 
 def problem_of(model: LinearModel, dataset: SparseRows, located: Located) -> LinearProblem:
     """Return the problem of rows whose columns are located in the tables of a model."""
-    n_classes, offsets = len(model.bias), dataset.indptr
     values = dataset.data.astype(np.float32)
     if model.importance is not None:
         values *= model.importance[located.table_rows, 0][located.rows]
-    normalize_rows(values, offsets)
-    labels = dataset.targets.astype(np.int64)
-    costs = dataset.row_weights
+    normalize_rows(values, dataset.indptr)
+    n_classes, labels, costs = len(model.bias), dataset.targets.astype(np.int64), dataset.row_weights
     return LinearProblem(
-        LinearRows(offsets, located.columns, values, labels - 1 if n_classes == 2 else labels),
+        LinearRows(dataset.indptr, located.columns, values, labels - 1 if n_classes == 2 else labels),
         np.ones(len(labels), dtype=np.float32) if costs is None else costs.astype(np.float32),
         located.slots,
         n_classes,
     )
+
+
+def add_log_odds(model: LinearModel | None, rows: SparseRows) -> None:
+    """Add a share of the log-odds of naive Bayes to the scores of a model that another solver trained.
+
+    It has one hash function; not if it is on a GPU, or has fewer dimensions than classes.
+    """
+    if model is None or model.pool.shape[1] < len(model.bias):
+        return
+    problem = problem_of(model, rows, Located.of(model, rows))
+    odds = problem.log_odds()
+    if problem.n_classes == 2:
+        odds = np.concatenate([-odds, odds], axis=1)
+    odds -= odds.mean(axis=1, keepdims=True)  # the probabilities are the same
+    heads = np.linalg.pinv(model.weight[:, : model.pool.shape[1]].T.astype(np.float64))  # (n_classes, d)
+    model.pool[problem.slots] += odds @ (_SHARE_OF_SOFTMAX * heads).astype(np.float32)
 
 
 class LeftOut(NamedTuple):
@@ -161,17 +183,14 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
     return float((more * _FOLDS / (_FOLDS - 1)) ** power)
 
 
-def score_left_out(
-    problem: LinearProblem,
-    solution: tuple[NDArray[np.float32], NDArray[np.float32]],  # weights and bias, trained on ``trained``
-    share: float,
-    trained: NDArray[np.int64],
-    rows: NDArray[np.int64],
-) -> LeftOut:
-    """Return the scores of rows that a model was not trained on."""
-    train = problem.take(trained)
-    valid = problem.take(rows).known_from(train)
-    return LeftOut(rows, valid.scores(*solution) + share * valid.scores(train.log_odds()))
+def hold_out(problem: LinearProblem, settings: Settings, seed: int) -> LeftOut:
+    """Train on all rows but some, and return the scores of those."""
+    rows = np.random.default_rng(seed).permutation(len(problem.rows.labels))
+    some, others = np.split(rows, [min(_MAX_FOLD_ROWS, len(rows) // 4)])
+    train = problem.take(np.sort(others))
+    valid = problem.take(some).known_from(train)
+    margins = valid.scores(*minimized(train, settings.strength, seed, n_dual_epochs(len(rows))))
+    return LeftOut(some, margins + settings.share * valid.scores(train.log_odds()))
 
 
 class Minimum(NamedTuple):
@@ -186,27 +205,22 @@ class Minimum(NamedTuple):
 
 def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt) -> Minimum:
     """Choose the settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
-    n_rows = len(problem.rows.labels)
-    n_epochs, n_partial = n_dual_epochs(n_rows), 0  # epochs that leave out rows
+    n_rows, waiting = len(problem.rows.labels), None
+    n_epochs = n_dual_epochs(n_rows)
     if n_rows < _MANY_ROWS:
         settings, left_out = choose_settings(problem, seed)
     else:
-        settings, left_out, n_partial = Settings(), None, n_epochs // 2
-    log_odds, waiting = run_in_background(problem.log_odds), None
-    rows = np.random.default_rng(seed).permutation(n_rows)
-    some, others = np.split(rows, [min(_MAX_FOLD_ROWS, n_rows // 4)])
+        settings, left_out = _SETTINGS_OF_MANY_ROWS, None
+        waiting = run_in_background(hold_out, problem, settings, seed)
     interrupt.deferred = True
     solver = DualSolver(problem, settings.strength, seed, n_epochs)
-    for epoch in range(n_epochs):
-        if 0 < epoch == n_partial:
-            solution = solver.current()
-            waiting = run_in_background(score_left_out, problem, solution, settings.share, others, some)
-        solver.epoch(others if epoch < n_partial else None)
+    for _ in range(n_epochs):
+        solver.epoch()
         if interrupt.pending:
             break
     objective, gap = solver.objective()
     weights, bias = solver.result()
-    weights += np.float32(settings.share) * log_odds.result()
+    weights += np.float32(settings.share) * problem.log_odds()
     if waiting is not None:
         left_out = waiting.result()
     if problem.n_classes == 2:

@@ -91,19 +91,15 @@ class DualSolver:
         self._sums = np.zeros_like(self._weights), np.zeros_like(self._bias)
         self._n_epochs = self._n_summed = 0
 
-    def epoch(self, rows: NDArray[np.int64] | None = None) -> None:
-        """Take a step for every row, or for each of ``rows``, in random order."""
-        order = self._generator.permutation(len(self._dual) if rows is None else rows)
+    def epoch(self) -> None:
+        """Take a step for every row, in random order."""
+        order = self._generator.permutation(len(self._dual))
         descend(self.problem.rows, self.problem.squares, self._costs, order, self._weights, self._bias, self._dual)
         self._n_epochs += 1
         if self._n_epochs > self._n_not_averaged:
             self._n_summed += 1
             for total, part in zip(self._sums, (self._weights, self._bias), strict=True):
                 total += part
-
-    def current(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return copies of weights and bias after the last epoch."""
-        return self._weights.copy(), self._bias.copy()
 
     def objective(self) -> tuple[float, float]:
         """Return the objective of the current weights, and the relative duality gap."""

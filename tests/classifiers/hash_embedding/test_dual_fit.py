@@ -117,6 +117,8 @@ def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monk
     same, other = np.append(y, y[:6]), np.append(y, (y[:6] + 1) % 3)
     assert classifier().fit(twice, other).loss_ == "hinge"
     monkeypatch.setattr(_automatic, "_FEW_ROWS", 120)
+    assert classifier().fit(twice, same).loss_ == "softmax"
+    monkeypatch.setattr(_automatic, "_MANY_CLASSES", 3)
     for labels, loss in ((same, "hinge"), (other, "softmax")):
         model = classifier().fit(twice, labels)
         assert (model.loss_, model.solver_) == (loss, "dual" if loss == "hinge" else "sgd")
@@ -125,6 +127,30 @@ def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monk
     assert classifier(loss="hinge").fit(twice, other).solver_ == "dual"
     monkeypatch.setattr(_automatic, "_MAX_ROWS", 125)
     assert classifier().fit(twice, same).loss_ == "softmax"
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_share_of_the_log_odds_is_added_to_the_softmax(n_classes, monkeypatch):
+    X, y = counts(n_classes=n_classes)
+    monkeypatch.setattr(_automatic, "_FEW_ROWS", 120)
+    monkeypatch.setattr(_automatic, "_FEW_ROWS_OF_TWO_CLASSES", 120)
+    frozen = EmbeddingTables(train_importance=False)
+    scores = []
+    for share in (0.0, 0.1):
+        monkeypatch.setattr(_dual_fit, "_SHARE_OF_SOFTMAX", share)
+        model = classifier(embedding=frozen, max_epochs=3).fit(X, y)
+        assert (model.loss_, model.solver_) == ("softmax", "sgd")
+        scores.append(model._scores(X))
+    rows = TfidfTransformer().fit_transform(X)
+    odds = np.empty((len(y), n_classes))
+    for label in range(n_classes):
+        own, other = (rows[part].sum(axis=0).A1 + 0.03 for part in (y == label, y != label))
+        odds[:, label] = rows @ (np.log(own / own.sum()) - np.log(other / other.sum()))
+    centered = [one - one.mean(axis=1, keepdims=True) for one in (scores[1] - scores[0], 0.1 * odds)]
+    np.testing.assert_allclose(*centered, atol=1e-4)
+    monkeypatch.setattr(_dual_fit, "_SHARE_OF_SOFTMAX", 0.1)
+    plain = classifier(embedding=frozen, max_epochs=3, loss="softmax").fit(X, y)
+    np.testing.assert_array_equal(plain._scores(X), scores[0])
 
 
 @given(st.data())
@@ -239,12 +265,12 @@ def test_epochs_by_the_number_of_rows(n_rows, n_epochs):
     assert n_dual_epochs(n_rows) == n_epochs
 
 
-def test_probabilities_of_many_rows_are_calibrated_with_rows_left_out_of_the_first_epochs(monkeypatch):
+def test_probabilities_of_many_rows_are_calibrated_with_held_out_rows(monkeypatch):
     rng = np.random.default_rng(1)
     X = csr_matrix(rng.poisson(0.1, size=(24_000, 300)).astype(np.float64))
     logits = X @ rng.normal(size=300)
     y = rng.random(24_000) < 1 / (1 + np.exp(-(logits - np.median(logits))))
-    model = classifier().fit(X[:20_000], y[:20_000])
+    model = classifier().fit(X[:20_000], y[:20_000])  # of two classes
     assert (model.loss_, model.solver_) == ("hinge", "dual")
     probabilities = model.predict_proba(X[20_000:])[:, 1]
     factor = (
