@@ -32,6 +32,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     prepare_tables,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
+    MAX_DUAL_ROWS,
     SolverChoice,
     SolverName,
     automatic_loss,
@@ -110,8 +111,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with at most 256 classes and fewer than
           20,000 rows, or 30,000 of two classes, or 200,000 of at least 16 classes if at most 2 % of them have another
           label than most of the rows equal to them; else ``"softmax"``, also if the first call is ``partial_fit``. A
-          tenth of naive Bayes' log-odds is added to a linear model that ``fit`` trains with this softmax on the CPU.
-          Further training keeps the loss.
+          tenth of naive Bayes' log-odds is added to a linear model that ``fit`` trains with this softmax on the CPU, up
+          to 200,000 rows. Further training keeps the loss.
         - ``"softmax"``: cross-entropy.
         - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
         - ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
@@ -458,9 +459,10 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             return self.loss
         return self._loss.name if resumes else automatic_loss(rows, len(labels.classes), multilabel=labels.multilabel)
 
-    def _adds_log_odds(self, loss: LossName) -> bool:
+    def _adds_log_odds(self, loss: LossName, n_rows: int) -> bool:
         is_linear = self.n_hashes == 1 and not self.hidden_layer_sizes and self.normalize == "l2"
-        return self.loss == "auto" and loss == "softmax" and is_linear and bool(self._tables().train_pool)
+        is_softmax = self.loss == "auto" and loss == "softmax" and n_rows <= MAX_DUAL_ROWS
+        return is_softmax and is_linear and bool(self._tables().train_pool)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; those that are "auto" depend on the number of rows."""
@@ -518,7 +520,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
                 },
                 first_callbacks=[] if scores is None else [scores],
             )
-            if self._adds_log_odds(loss) and valid is None and not (resumes or is_batch):
+            if self._adds_log_odds(loss, len(rows)) and valid is None and not (resumes or is_batch):
                 add_log_odds(net.module_.linear_model(), rows)
             if net.rows_per_step is None:
                 smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1

@@ -18,7 +18,7 @@ SolverName: TypeAlias = Literal["dual", "sgd"]
 SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
 
 _FEW_ROWS, _FEW_ROWS_OF_TWO_CLASSES = 20_000, 30_000  # with more, cross-entropy of few classes is as accurate
-_MAX_ROWS = 200_000  # of the dual solver
+MAX_DUAL_ROWS = 200_000  # more take much memory
 _MANY_CLASSES, _MAX_CLASSES = 16, 256
 _CONTRADICTIONS = 0.02  # share of rows with another label than most equal rows: probabilities matter then
 _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their defaults
@@ -40,7 +40,7 @@ def automatic_loss(rows: SparseRows | None, n_classes: int, *, multilabel: bool)
     loss = loss_of_few_rows(n_classes, multilabel=multilabel)
     if loss != "hinge" or len(rows) < (_FEW_ROWS_OF_TWO_CLASSES if n_classes == 2 else _FEW_ROWS):
         return loss
-    is_dual = n_classes >= _MANY_CLASSES and len(rows) <= _MAX_ROWS and contradictory_share(rows) <= _CONTRADICTIONS
+    is_dual = n_classes >= _MANY_CLASSES and len(rows) <= MAX_DUAL_ROWS and contradictory_share(rows) <= _CONTRADICTIONS
     return "hinge" if is_dual else "softmax"
 
 
@@ -96,7 +96,7 @@ def warn_of_printers(callbacks: Iterable[Any] | None, caller: str) -> None:
 
 
 def _may_be_dual(n_rows: int, n_classes: int) -> bool:
-    return n_rows <= _MAX_ROWS and n_classes <= _MAX_CLASSES
+    return n_rows <= MAX_DUAL_ROWS and n_classes <= _MAX_CLASSES
 
 
 def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, device: str) -> Iterator[tuple[str, str]]:

@@ -125,7 +125,7 @@ def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monk
     with pytest.raises(ValueError, match="the loss of these rows is 'softmax'"):
         classifier(solver="dual").fit(twice, other)
     assert classifier(loss="hinge").fit(twice, other).solver_ == "dual"
-    monkeypatch.setattr(_automatic, "_MAX_ROWS", 125)
+    monkeypatch.setattr(_automatic, "MAX_DUAL_ROWS", 125)
     assert classifier().fit(twice, same).loss_ == "softmax"
 
 
