@@ -109,10 +109,11 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         keep all. The reference implementation has (4, 99).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
         - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with at most 256 classes and fewer than
-          20,000 rows, or 30,000 of two classes, or 200,000 of at least 16 classes if at most 2 % of them have another
-          label than most of the rows equal to them; else ``"softmax"``, also if the first call is ``partial_fit``. A
-          tenth of naive Bayes' log-odds is added to a linear model that ``fit`` trains with this softmax on the CPU, up
-          to 200,000 rows. Further training keeps the loss.
+          20,000 rows, or 30,000 of two classes, or up to 200,000 of 16 to 100 classes if at most 2 % of them have
+          another label than most of the rows equal to them; else ``"softmax"``, also if the first call is
+          ``partial_fit``. To a linear model with ``n_hashes=1`` and at least as many dimensions as classes, which
+          ``fit`` trains with this softmax on the CPU, without ``early_stopping``, a tenth of naive Bayes' log-odds is
+          added up to 200,000 rows. Further training keeps the loss.
         - ``"softmax"``: cross-entropy.
         - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
         - ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
@@ -125,7 +126,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
           (``n_hashes=1``, ``normalize="l2"``, ``embedding_dim`` at least the number of classes, no hidden layers,
           initial importance not ``"zeros"``), and raises an error if another parameter requires stochastic gradients.
         - ``"sgd"``: stochastic gradient descent on the same loss.
-        - ``"auto"``: ``"dual"`` for the squared hinge loss and at most 200,000 rows, unless a parameter
+        - ``"auto"``: ``"dual"`` for the squared hinge loss, at most 200,000 rows and 256 classes, unless a parameter
           requires stochastic gradients: another form of the model; ``device="cuda"``, ``warm_start``,
           ``early_stopping``, ``ngram_dropout``, frozen tables; a ``schedule``, ``optimizer``, ``learning_rate``,
           ``max_epochs`` or ``batch_size`` other than the default; or callbacks other than skorch's ``PrintLog`` and
@@ -460,7 +461,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         return self._loss.name if resumes else automatic_loss(rows, len(labels.classes), multilabel=labels.multilabel)
 
     def _adds_log_odds(self, loss: LossName, n_rows: int) -> bool:
-        is_linear = self.n_hashes == 1 and not self.hidden_layer_sizes and self.normalize == "l2"
+        has_one_hash = self.n_hashes == 1 or self.variant == "standard"
+        is_linear = has_one_hash and not self.hidden_layer_sizes and self.normalize == "l2"
         is_softmax = self.loss == "auto" and loss == "softmax" and n_rows <= MAX_DUAL_ROWS
         return is_softmax and is_linear and bool(self._tables().train_pool)
 

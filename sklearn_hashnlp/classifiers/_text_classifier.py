@@ -84,11 +84,11 @@ class TextClassifier(ScoringClassifier, HasBundles):
         Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for
         multi-label classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
         ``"hsigmoid"``: hierarchical softmax, which is faster with many thousands of classes. ``"auto"``: ``"ova"`` in
-        multi-label classification, else the squared hinge loss with few texts and cross-entropy with many, see
+        multi-label classification, else the squared hinge loss with few texts or many labels, else cross-entropy, see
         :class:`HashEmbeddingClassifier`.
     solver : {"auto", "dual", "sgd"}, default="auto"
         How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients. ``"auto"`` is
-        ``"dual"`` if texts are few and no other parameter requires stochastic gradients, see
+        ``"dual"`` for the squared hinge loss if no parameter requires stochastic gradients, see
         :class:`HashEmbeddingClassifier`; the loss is the same.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, 1 for labels that are not in the dict; see :class:`HashEmbeddingClassifier`.

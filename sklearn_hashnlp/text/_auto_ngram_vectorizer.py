@@ -195,10 +195,11 @@ class AutoNgramVectorizer(TextVectorizer):
             raise ValueError(f"An AutoNgramVectorizer cannot have the features {values['features']!r}.")
         if values["character_weight"] not in (DEFAULT_WEIGHT, SMALLER_WEIGHT):
             raise ValueError(f"An AutoNgramVectorizer cannot have the weight {values['character_weight']!r}.")
-        character_range = tuple(values["character_range"])
-        if character_range not in (_RANGE, _RANGE_OF_MANY_LETTERS):
-            raise ValueError(f"An AutoNgramVectorizer cannot have n-grams of {character_range!r:.60} characters.")
-        self.character_range_ = character_range
+        ranges = {str(list(one)): one for one in (_RANGE, _RANGE_OF_MANY_LETTERS)}
+        if str(values["character_range"]) not in ranges:
+            wanted = values["character_range"]
+            raise ValueError(f"An AutoNgramVectorizer cannot have n-grams of {wanted!r:.60} characters.")
+        self.character_range_ = ranges[str(values["character_range"])]
         self.features_, self.unseen_share_ = values["features"], float(values["unseen_share"])
         self.character_weight_ = float(values["character_weight"])
 

@@ -19,7 +19,8 @@ SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
 
 _FEW_ROWS, _FEW_ROWS_OF_TWO_CLASSES = 20_000, 30_000  # with more, cross-entropy of few classes is as accurate
 MAX_DUAL_ROWS = 200_000  # more take much memory
-_MANY_CLASSES, _MAX_CLASSES = 16, 256
+_MAX_CLASSES = 256
+_MANY_CLASSES = (16, 100)  # of many rows; more take much memory
 _CONTRADICTIONS = 0.02  # share of rows with another label than most equal rows: probabilities matter then
 _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their defaults
     "warm_start": False,
@@ -40,8 +41,8 @@ def automatic_loss(rows: SparseRows | None, n_classes: int, *, multilabel: bool)
     loss = loss_of_few_rows(n_classes, multilabel=multilabel)
     if loss != "hinge" or len(rows) < (_FEW_ROWS_OF_TWO_CLASSES if n_classes == 2 else _FEW_ROWS):
         return loss
-    is_dual = n_classes >= _MANY_CLASSES and len(rows) <= MAX_DUAL_ROWS and contradictory_share(rows) <= _CONTRADICTIONS
-    return "hinge" if is_dual else "softmax"
+    is_dual = len(rows) <= MAX_DUAL_ROWS and _MANY_CLASSES[0] <= n_classes <= _MANY_CLASSES[1]
+    return "hinge" if is_dual and contradictory_share(rows) <= _CONTRADICTIONS else "softmax"
 
 
 def loss_of_few_rows(n_classes: int, *, multilabel: bool) -> LossName:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import smoothed_idf
-from sklearn_hashnlp._threads import map_in_order, run_in_background
+from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._losses import Loss
 from sklearn_hashnlp.classifiers._temperature import inverse_temperature, update_temperature
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
@@ -43,6 +43,8 @@ _MIN_EPOCHS = 4
 _STRENGTHS = (1.0, 3.0, 10.0)  # C
 _SHARES = (0.0, 0.03, 0.06, 0.12)  # factors of the log-odds
 _DEFAULT_SHARE = 0.03
+_STRENGTHS_OF_MANY_ROWS, _SHARE_OF_MANY_ROWS = (0.1, 0.3, 1.0, 3.0), 0.06
+_NOISE = 0.15  # correct predictions that a smaller C must have more, times the root of their number
 _SHARE_OF_SOFTMAX = 0.1  # of another solver: logits are larger than margins
 _NEW_STEP = 0.5  # step of an unused row of the pool, relative to the exact fit of one row
 # Factor of the curvature, for C = 20; chosen on validation rows, as is _NEW_STEP. It does not depend on the chosen
@@ -65,9 +67,6 @@ class Settings(NamedTuple):
 
     strength: float = 3.0  # C: the inverse of the penalty
     share: float = _DEFAULT_SHARE  # factor of the log-odds
-
-
-_SETTINGS_OF_MANY_ROWS = Settings(share=0.06)
 
 
 class Located(NamedTuple):
@@ -183,14 +182,24 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
     return float((more * _FOLDS / (_FOLDS - 1)) ** power)
 
 
-def hold_out(problem: LinearProblem, settings: Settings, seed: int) -> LeftOut:
-    """Train on all rows but some, and return the scores of those."""
+def choose_strength(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOut]:
+    """Choose the penalty for many rows on a sample, and train on all rows but some, whose scores are returned."""
     rows = np.random.default_rng(seed).permutation(len(problem.rows.labels))
+    n_epochs = n_dual_epochs(len(rows))
     some, others = np.split(rows, [min(_MAX_FOLD_ROWS, len(rows) // 4)])
-    train = problem.take(np.sort(others))
-    valid = problem.take(some).known_from(train)
-    margins = valid.scores(*minimized(train, settings.strength, seed, n_dual_epochs(len(rows))))
-    return LeftOut(some, margins + settings.share * valid.scores(train.log_odds()))
+
+    def score(strength: float, train: LinearProblem) -> NDArray[np.float64]:
+        valid = problem.take(some).known_from(train)
+        margins = valid.scores(*minimized(train, strength, seed, n_epochs))
+        return margins + _SHARE_OF_MANY_ROWS * valid.scores(train.log_odds())
+
+    targets, costs = problem.targets()[some], problem.costs[some].astype(np.float64)
+    sample = problem.take(others[: 2 * len(some)])
+    scores = map_in_order(partial(score, train=sample), _STRENGTHS_OF_MANY_ROWS, _THREADS)
+    correct = np.array([float(costs[one.argmax(axis=1) == targets].sum()) for one in scores])
+    good = np.flatnonzero(correct >= correct.max() - _NOISE * np.sqrt(np.square(costs).sum()))
+    settings = Settings(_STRENGTHS_OF_MANY_ROWS[good[-1]], _SHARE_OF_MANY_ROWS)  # the largest
+    return settings, LeftOut(some, score(settings.strength, problem.take(np.sort(others))))
 
 
 class Minimum(NamedTuple):
@@ -205,14 +214,9 @@ class Minimum(NamedTuple):
 
 def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt) -> Minimum:
     """Choose the settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
-    n_rows, waiting = len(problem.rows.labels), None
-    n_epochs = n_dual_epochs(n_rows)
-    if n_rows < _MANY_ROWS:
-        settings, left_out = choose_settings(problem, seed)
-    else:
-        settings, left_out = _SETTINGS_OF_MANY_ROWS, None
-        waiting = run_in_background(hold_out, problem, settings, seed)
-    interrupt.deferred = True
+    n_rows = len(problem.rows.labels)
+    settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(problem, seed)
+    n_epochs, interrupt.deferred = n_dual_epochs(n_rows), True
     solver = DualSolver(problem, settings.strength, seed, n_epochs)
     for _ in range(n_epochs):
         solver.epoch()
@@ -221,8 +225,6 @@ def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt) -> Minimum
     objective, gap = solver.objective()
     weights, bias = solver.result()
     weights += np.float32(settings.share) * problem.log_odds()
-    if waiting is not None:
-        left_out = waiting.result()
     if problem.n_classes == 2:
         weights, bias = np.concatenate([-weights, weights], axis=1), np.concatenate([-bias, bias])
     return Minimum(weights, bias, left_out, objective, gap)
@@ -251,20 +253,20 @@ def solve_dual(
 ) -> DualSolution:
     """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are for further training."""
     model = LinearModel.zeros(spec, n_classes, float(importance_init == "ones"))
-    known, divisor, waiting = KnownColumns(spec, model.known), None, None
+    known, divisor, enough = KnownColumns(spec, model.known), None, 0.0
     located = Located.of(model, rows)
     if model.importance is not None and importance_init == "idf":
         weights = smoothed_idf(np.bincount(located.rows), len(rows))
         divisor = mean_idf(weights)
         model.importance[located.table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
-        waiting = run_in_background(enough_evidence, known, rows, divisor, len(rows))
+        enough = enough_evidence(known, rows, divisor, len(rows))
     problem = problem_of(model, rows, located)
     minimum = minimize(problem, seed, interrupt)
     # Each class is a column of the pool, below an identity matrix.
     model.weight[:, :n_classes] = np.eye(n_classes, dtype=np.float32)
     model.bias[:] = minimum.bias
     model.pool[problem.slots, :n_classes] = minimum.weights
-    enough = 0.0 if waiting is None else evidence_of_training(known, rows, divisor, waiting.result())
+    enough = evidence_of_training(known, rows, divisor, enough)
     if divisor is not None and enough and minimum.left_out is not None:
         enough = evidence_of_left_out(known, rows, divisor, enough, *minimum.left_out)
     optimizer = curvature_state(model, problem, rows, located, learning_rate, rows_per_step)

@@ -167,7 +167,7 @@ def evidence_of_left_out(
     scores: NDArray[np.float64],  # (n, n_classes): of models that were not trained on these rows
 ) -> float:
     """Lower the evidence that is enough where the scores of left-out rows are right more often than the prior."""
-    prior = int(np.bincount(rows.targets).argmax())
+    prior = int(np.bincount(rows.targets, rows.row_weights).argmax())
     some = rows.select(left_out)
     evidence = _evidence_of_others(known, some, divisor, len(rows))
     has_less, is_right, is_prior = evidence < enough, scores.argmax(axis=1) == some.targets, some.targets == prior

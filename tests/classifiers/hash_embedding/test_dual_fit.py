@@ -118,7 +118,7 @@ def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monk
     assert classifier().fit(twice, other).loss_ == "hinge"
     monkeypatch.setattr(_automatic, "_FEW_ROWS", 120)
     assert classifier().fit(twice, same).loss_ == "softmax"
-    monkeypatch.setattr(_automatic, "_MANY_CLASSES", 3)
+    monkeypatch.setattr(_automatic, "_MANY_CLASSES", (3, 9))
     for labels, loss in ((same, "hinge"), (other, "softmax")):
         model = classifier().fit(twice, labels)
         assert (model.loss_, model.solver_) == (loss, "dual" if loss == "hinge" else "sgd")
@@ -151,6 +151,28 @@ def test_a_share_of_the_log_odds_is_added_to_the_softmax(n_classes, monkeypatch)
     monkeypatch.setattr(_dual_fit, "_SHARE_OF_SOFTMAX", 0.1)
     plain = classifier(embedding=frozen, max_epochs=3, loss="softmax").fit(X, y)
     np.testing.assert_array_equal(plain._scores(X), scores[0])
+    smaller = {"embedding": frozen, "max_epochs": 3, "embedding_dim": n_classes - 1}  # than the number of classes
+    unchanged = [classifier(loss=loss, **smaller).fit(X, y)._scores(X) for loss in ("auto", "softmax")]
+    np.testing.assert_array_equal(*unchanged)
+    tables = [classifier(variant="standard", n_hashes=n_hashes).fit(X, y)._scores(X) for n_hashes in (1, 2)]
+    np.testing.assert_array_equal(*tables)
+
+
+def test_wrong_labels_of_many_rows_have_a_larger_penalty(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 16, 3000)
+    columns = np.where(rng.random((3000, 12)) < 0.4, 150 * labels[:, None], 2400) + rng.integers(0, 150, (3000, 12))
+    X = csr_matrix((np.ones(columns.size), columns.ravel(), np.arange(0, columns.size + 1, 12)), shape=(3000, 2550))
+    noisy = np.where(rng.random(3000) < 0.5, rng.integers(0, 16, 3000), labels)
+    chosen, choose = [], _dual_fit.choose_strength
+    monkeypatch.setattr(_dual_fit, "choose_strength", lambda *problem: chosen.append(choose(*problem)) or chosen[-1])
+    monkeypatch.setattr(_dual_fit, "_MANY_ROWS", 3000)
+    for y in (labels, noisy):
+        classifier().fit(X, y)
+    (clean, left_out), (strong, _) = chosen
+    assert clean.strength > strong.strength
+    assert left_out.scores.shape == (750, 16)
+    assert (left_out.scores.argmax(axis=1) == labels[left_out.rows]).mean() > 0.9
 
 
 @given(st.data())
