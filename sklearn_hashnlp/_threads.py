@@ -66,6 +66,15 @@ def run_in_background(work: Callable[..., Result], *arguments: Any) -> Future[Re
     return submit(_Background.pool, work, *arguments)
 
 
+def run_beside(work: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    """Start a call on a thread of its own."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="hashnlp-beside")
+    try:
+        return submit(pool, work, *arguments)
+    finally:
+        pool.shutdown(wait=False)
+
+
 def prefetch(items: Iterable[Item]) -> Iterator[Item]:
     """Compute each item on the background thread while the one before is in use."""
     iterator = iter(items)

@@ -42,7 +42,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     resolve_epochs,
     warn_of_printers,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import add_log_odds, fit_dual
+from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import fit_dual, sum_by_label
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
 from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
@@ -509,6 +509,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         evidence = (self._idf_divisor, self._enough_evidence) if resumes else (None, 0.0)
         with plain_torch(net.device_type):
             divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
+            adds = self._adds_log_odds(loss, len(rows)) and valid is None and not (resumes or is_batch)
+            sums = sum_by_label(net.module_.linear_model(), rows) if adds else None
             fit_net(
                 net,
                 rows,
@@ -522,8 +524,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
                 },
                 first_callbacks=[] if scores is None else [scores],
             )
-            if self._adds_log_odds(loss, len(rows)) and valid is None and not (resumes or is_batch):
-                add_log_odds(net.module_.linear_model(), rows)
+            if sums is not None:
+                sums.result().add_log_odds(net.module_.linear_model())
             if net.rows_per_step is None:
                 smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
                 net.rows_per_step = max(settings.batch_size, smallest)

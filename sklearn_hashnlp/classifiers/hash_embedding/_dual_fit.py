@@ -7,6 +7,7 @@ temperature.
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import smoothed_idf
-from sklearn_hashnlp._threads import map_in_order
+from sklearn_hashnlp._threads import map_in_order, run_beside
 from sklearn_hashnlp.classifiers._losses import Loss
 from sklearn_hashnlp.classifiers._temperature import inverse_temperature, update_temperature
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
@@ -30,8 +31,13 @@ from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_columns, locate_ids
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
-from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows, normalize_rows
-from sklearn_hashnlp.kernels.linear._dual_solver import DualSolver, LinearProblem, minimized
+from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
+    LinearRows,
+    add_by_label,
+    normalize_rows,
+    to_log_odds,
+)
+from sklearn_hashnlp.kernels.linear._dual_solver import SMOOTHING, DualSolver, LinearProblem, minimized
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
@@ -46,6 +52,7 @@ _DEFAULT_SHARE = 0.03
 _STRENGTHS_OF_MANY_ROWS, _SHARE_OF_MANY_ROWS = (0.1, 0.3, 1.0, 3.0), 0.06
 _NOISE = 0.15  # correct predictions that a smaller C must have more, times the root of their number
 _SHARE_OF_SOFTMAX = 0.1  # of another solver: logits are larger than margins
+_BLOCK_ROWS = 4096
 _NEW_STEP = 0.5  # step of an unused row of the pool, relative to the exact fit of one row
 # Factor of the curvature, for C = 20; chosen on validation rows, as is _NEW_STEP. It does not depend on the chosen
 # penalty, since further training has none.
@@ -80,12 +87,8 @@ class Located(NamedTuple):
     @classmethod
     def of(cls, model: LinearModel, rows: SparseRows) -> Located:
         """Hash the columns of rows."""
-        sizes, variant = (len(model.known), len(model.pool)), model.spec.layout.variant
-        if len(rows) < _MANY_ROWS:
-            table_rows, slots = locate_columns(rows.indices, model.constants, *sizes, variant)
-        else:  # compiling is worth it
-            table_rows, slots = locate_ids(rows.indices.astype(np.int64), model.constants, *sizes, variant)
-            slots = slots.reshape(-1)
+        sizes = len(model.known), len(model.pool)
+        table_rows, slots = locate_columns(rows.indices, model.constants, *sizes, model.spec.layout.variant)
         return cls(*distinct(table_rows, sizes[0]), *distinct(slots, sizes[1]))
 
 
@@ -114,20 +117,47 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located) -> Lin
     )
 
 
-def add_log_odds(model: LinearModel | None, rows: SparseRows) -> None:
-    """Add a share of the log-odds of naive Bayes to the scores of a model that another solver trained.
+class LabelSums(NamedTuple):
+    """Sums of the normalized values of rows, with inverse document frequencies."""
 
-    It has one hash function; not if it is on a GPU, or has fewer dimensions than classes.
-    """
+    own: NDArray[np.float32]  # (n_buckets, n_classes): by rows of the pool, over the rows of each class
+    total: NDArray[np.float32]  # (n_buckets,): over all rows
+
+    @classmethod
+    def of(cls, model: LinearModel, importance: NDArray[np.float32] | None, rows: SparseRows) -> LabelSums:
+        """Compute the sums, with initial importance weights; the model has one hash function."""
+        sizes = len(model.known), len(model.pool)
+        own, total = lazy_table((sizes[1], len(model.bias))), lazy_table((sizes[1],))
+        for start in range(0, len(rows), _BLOCK_ROWS):  # few values at a time take little memory
+            part = rows.select(np.arange(start, min(start + _BLOCK_ROWS, len(rows))))
+            ids = part.indices.astype(np.int64)
+            table_rows, slots = locate_ids(ids, model.constants, *sizes, model.spec.layout.variant)
+            values = part.data.astype(np.float32)
+            if importance is not None:
+                values *= importance[table_rows, 0]
+            normalize_rows(values, part.indptr)
+            ones = np.ones(len(part), dtype=np.float32)
+            costs = ones if part.row_weights is None else part.row_weights.astype(np.float32)
+            columns, labels = slots.reshape(-1), part.targets.astype(np.int64)
+            add_by_label(LinearRows(part.indptr, columns, values, labels), costs, own, total)
+        return cls(own, total)
+
+    def add_log_odds(self, model: LinearModel) -> None:
+        """Add a share of the log-odds of naive Bayes to the scores of a model that another solver trained."""
+        used = np.flatnonzero(self.total)
+        odds = self.own[used]
+        to_log_odds(odds, self.total[used], SMOOTHING)
+        odds -= odds.mean(axis=1, keepdims=True)  # the probabilities are the same
+        heads = np.linalg.pinv(model.weight[:, : model.pool.shape[1]].T.astype(np.float64))  # (n_classes, d)
+        model.pool[used] += odds @ (_SHARE_OF_SOFTMAX * heads).astype(np.float32)
+
+
+def sum_by_label(model: LinearModel | None, rows: SparseRows) -> Future[LabelSums] | None:
+    """Start to compute the sums of rows; None if the model is on a GPU, or has fewer dimensions than classes."""
     if model is None or model.pool.shape[1] < len(model.bias):
-        return
-    problem = problem_of(model, rows, Located.of(model, rows))
-    odds = problem.log_odds()
-    if problem.n_classes == 2:
-        odds = np.concatenate([-odds, odds], axis=1)
-    odds -= odds.mean(axis=1, keepdims=True)  # the probabilities are the same
-    heads = np.linalg.pinv(model.weight[:, : model.pool.shape[1]].T.astype(np.float64))  # (n_classes, d)
-    model.pool[problem.slots] += odds @ (_SHARE_OF_SOFTMAX * heads).astype(np.float32)
+        return None
+    importance = None if model.importance is None else model.importance.copy()  # it is trained meanwhile
+    return run_beside(LabelSums.of, model, importance, rows)
 
 
 class LeftOut(NamedTuple):

@@ -155,23 +155,22 @@ def naive_bayes_log_odds(
     smoothing: float,
 ) -> NDArray[np.float32]:  # (n_columns, n_outputs)
     """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes)."""
-    # They are zero for a column with a negative value, which is no count.
     own, total = np.zeros((n_columns, n_outputs), dtype=np.float32), np.zeros(n_columns, dtype=np.float32)
-    _log_odds(rows, costs, np.float32(smoothing), own, total, np.full(n_outputs, smoothing * n_columns))
+    add_by_label(rows, costs, own, total)
+    to_log_odds(own, total, smoothing)
     return own
 
 
 @compiled
-def _log_odds(
+def add_by_label(
     rows: LinearRows,
-    costs: NDArray[np.float32],
-    smoothing: Number,
-    own: NDArray[np.float32],  # (n_columns, n_outputs): zeros, the result
-    total: NDArray[np.float32],  # (n_columns,): zeros; memory
-    sums: NDArray[np.float64],  # (n_outputs,): smoothed sums of no values; memory
+    costs: NDArray[np.float32],  # (n_rows,): weight of each row
+    own: NDArray[np.float32],  # (n_columns, n_outputs): sums over the rows of an output
+    total: NDArray[np.float32],  # (n_columns,): sums over all rows; minus infinity with a negative value
 ) -> None:
+    """Add the values of rows to the sums of their columns."""
     offsets, columns, values, labels = rows
-    n_outputs, zero = len(sums), np.float32(0)
+    zero = np.float32(0)
     for row in range(len(labels)):
         label = labels[row]
         for at in range(offsets[row], offsets[row + 1]):
@@ -179,6 +178,21 @@ def _log_odds(
             total[column] += value if values[at] >= zero else -np.float32(np.inf)
             if label >= 0:
                 own[column, label] += value
+
+
+def to_log_odds(own: NDArray[np.float32], total: NDArray[np.float32], smoothing: float) -> None:
+    """Convert the sums of :func:`add_by_label` to log-odds, in ``own``: zero for a column with a negative value."""
+    _to_log_odds(own, total, np.float32(smoothing), np.full(own.shape[1], smoothing * len(total)))
+
+
+@compiled
+def _to_log_odds(
+    own: NDArray[np.float32],
+    total: NDArray[np.float32],
+    smoothing: Number,
+    sums: NDArray[np.float64],  # (n_outputs,): smoothed sums of no values; memory
+) -> None:
+    n_outputs, zero = len(sums), np.float32(0)
     everything = 2 * sums[0]
     for column in range(len(total)):
         if total[column] >= zero:

@@ -19,7 +19,7 @@ from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
 )
 
 _AVERAGED = 0.6  # share of the epochs, the last ones: the bias oscillates
-_SMOOTHING = 0.03  # added to sums of normalized values, which are below one per row
+SMOOTHING = 0.03  # added to sums of normalized values, which are below one per row
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class LinearProblem:
 
     def log_odds(self) -> NDArray[np.float32]:
         """Return the log-odds of naive Bayes for each column and output."""
-        return naive_bayes_log_odds(self.rows, self.costs, len(self.slots), self.n_outputs, _SMOOTHING)
+        return naive_bayes_log_odds(self.rows, self.costs, len(self.slots), self.n_outputs, SMOOTHING)
 
     def targets(self) -> NDArray[np.int64]:
         """Return the encoded label of each row."""
