@@ -65,3 +65,7 @@ def test_texts_with_many_letters_have_single_characters():
     vectorizer = AutoNgramVectorizer().fit(many)
     assert vectorizer.character_range_ == (1, 4)
     assert vectorizer.ngram_specs()[-1].ngram_range == (1, 4)
+    values, arrays = vectorizer._get_model_state()
+    for damaged in ([2.0, 5.0], [True, 4], [1, 5], "(1, 4)"):
+        with pytest.raises(ValueError, match="cannot have n-grams of"):
+            AutoNgramVectorizer()._set_model_state(values | {"character_range": damaged}, arrays)

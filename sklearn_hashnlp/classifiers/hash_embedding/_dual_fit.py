@@ -108,13 +108,18 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located) -> Lin
     if model.importance is not None:
         values *= model.importance[located.table_rows, 0][located.rows]
     normalize_rows(values, dataset.indptr)
-    n_classes, labels, costs = len(model.bias), dataset.targets.astype(np.int64), dataset.row_weights
+    n_classes, labels = len(model.bias), dataset.targets.astype(np.int64)
     return LinearProblem(
         LinearRows(dataset.indptr, located.columns, values, labels - 1 if n_classes == 2 else labels),
-        np.ones(len(labels), dtype=np.float32) if costs is None else costs.astype(np.float32),
+        costs_of(dataset),
         located.slots,
         n_classes,
     )
+
+
+def costs_of(rows: SparseRows) -> NDArray[np.float32]:
+    """Return the weight of each row in the loss."""
+    return np.ones(len(rows), dtype=np.float32) if rows.row_weights is None else rows.row_weights.astype(np.float32)
 
 
 class LabelSums(NamedTuple):
@@ -136,10 +141,8 @@ class LabelSums(NamedTuple):
             if importance is not None:
                 values *= importance[table_rows, 0]
             normalize_rows(values, part.indptr)
-            ones = np.ones(len(part), dtype=np.float32)
-            costs = ones if part.row_weights is None else part.row_weights.astype(np.float32)
             columns, labels = slots.reshape(-1), part.targets.astype(np.int64)
-            add_by_label(LinearRows(part.indptr, columns, values, labels), costs, own, total)
+            add_by_label(LinearRows(part.indptr, columns, values, labels), costs_of(part), own, total)
         return cls(own, total)
 
     def add_log_odds(self, model: LinearModel) -> None:
