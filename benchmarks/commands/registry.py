@@ -9,6 +9,7 @@ from benchmarks.recipes.compare_embeddings import COMPARE_EMBEDDINGS
 from benchmarks.recipes.fewer_parameters import FEWER_PARAMETERS
 from benchmarks.recipes.hash_embeddings import HASH_EMBEDDING_RECIPES
 from benchmarks.recipes.hsigmoid_ptb import HSIGMOID_PTB
+from benchmarks.recipes.ngram_memory.recipe import NGRAM_MEMORY
 from benchmarks.recipes.nplm import NPLM
 from benchmarks.recipes.ptb_table import PTB_TABLE
 from benchmarks.recipes.reversal import REVERSAL, REVERSAL_SGD
@@ -27,6 +28,7 @@ RECIPES: dict[str, Recipe] = {
         REVERSAL,
         REVERSAL_SGD,
         HSIGMOID_PTB,
+        *NGRAM_MEMORY,
         NPLM,
         PTB_TABLE,
         BROWN,

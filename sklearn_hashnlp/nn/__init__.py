@@ -10,6 +10,8 @@ from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
 from sklearn_hashnlp.nn._softmax_layers import FullSoftmax
 from sklearn_hashnlp.nn._word_batch import WordBatch
 from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
+from sklearn_hashnlp.nn.ngrams._ngram_hash_embedding import NgramHashEmbedding
+from sklearn_hashnlp.nn.ngrams._ngram_memory import NgramMemory
 
 __all__ = [
     "NPLM",
@@ -21,6 +23,8 @@ __all__ = [
     "HierarchicalSoftmax",
     "InfoNCELoss",
     "LSHEmbedding",
+    "NgramHashEmbedding",
+    "NgramMemory",
     "SGNNProjection",
     "SGNNTransformer",
     "SimilarityBXENT",

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from sklearn_hashnlp._threads import run_in_background
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout, bag_gradients, embed_bags, group_bags
-from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.nn._hashing import INTEGERS
 from sklearn_hashnlp.nn._tensors import kernels_apply, row_gradient
 
@@ -19,7 +18,7 @@ _MIN_BACKGROUND = 2**11  # minimum number of values for another thread
 
 
 class CompiledBag(torch.autograd.Function):
-    """Sums of hash embeddings, with coalesced sparse gradients of both tables."""
+    """Sums of hash embeddings; the gradients of both tables are coalesced and sparse, or dense."""
 
     # torch's own backward pass creates a gradient row for each value of each document, sorts and sums them. Here the
     # gradient of each row of a table is summed once.
@@ -29,17 +28,16 @@ class CompiledBag(torch.autograd.Function):
         ctx: Any,
         pool: Tensor,  # (n_buckets, d)
         importance: Tensor | None,  # (n_embeddings, k)
-        ids: Tensor,  # (n_values,)
-        offsets: Tensor,  # (n_documents + 1,)
         counts: Tensor,  # (n_values,)
-        constants: NDArray[np.uint64],  # (k + 1, 3)
+        rows: NDArray[np.int32],  # (n_values,): of the importance table
+        slots: NDArray[np.int32],  # (n_values, k): of the pool
+        indptr: NDArray[np.int64],  # (n_documents + 1,)
         layout: BagLayout,
-        needs_backward: bool,
+        options: tuple[bool, bool],  # whether gradients are sparse, and whether they are needed
     ) -> Tensor:  # (n_documents, output_dim)
         """Embed documents."""
+        ctx.sparse, needs_backward = options
         n_slots, n_rows = len(pool), len(pool if importance is None else importance)
-        rows, slots = locate_ids(ids.contiguous().numpy(), constants, n_rows, n_slots, layout.variant)
-        indptr = offsets.contiguous().numpy()
         grouping = (group_bags, rows, slots, indptr, n_rows, n_slots)
         # Only the backward pass needs the values in groups: they are grouped during the forward pass.
         groups = run_in_background(*grouping) if needs_backward and slots.size > _MIN_BACKGROUND else None
@@ -65,8 +63,8 @@ class CompiledBag(torch.autograd.Function):
         """Compute the gradients of both tables."""
         if torch.is_grad_enabled():  # torch's once_differentiable does not raise if `gradient` is a constant
             raise RuntimeError(
-                "HashEmbeddingBag with sparse=True has first derivatives only, but create_graph=True needs more. "
-                "Set create_graph=False, or sparse=False."
+                "Compiled hash embeddings have first derivatives only, but create_graph=True needs more. Set "
+                "create_graph=False; HashEmbeddingBag has more with sparse=False."
             )
         pool, importance, counts = ctx.saved_tensors
         d_pool, d_importance = bag_gradients(
@@ -80,8 +78,10 @@ class CompiledBag(torch.autograd.Function):
         )
         needed = ctx.needs_input_grad
         return (
-            row_gradient(*d_pool, pool.shape) if needed[0] else None,
-            row_gradient(*d_importance, importance.shape) if needed[1] and d_importance is not None else None,
+            row_gradient(*d_pool, pool.shape, sparse=ctx.sparse) if needed[0] else None,
+            row_gradient(*d_importance, importance.shape, sparse=ctx.sparse)
+            if needed[1] and d_importance is not None
+            else None,
             *[None] * 6,
         )
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout
+from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag, check_bags, runs_compiled
 from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, HashTables, segment_sum
@@ -241,9 +241,12 @@ class HashEmbeddingBag(HashTables):
             and runs_compiled(self.pool, ids, per_sample_weights)
         ):
             self.check_rows(ids)
-            ids, constants = ids.to(torch.int64), np.array(self._constants, dtype=np.uint64)
-            arguments = (self.pool, self.importance, ids, offsets, per_sample_weights, constants, self.layout)
-            return CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-any-return, no-untyped-call]
+            array = ids.to(torch.int64).contiguous().numpy()
+            sizes = len(self.pool if self.importance is None else self.importance), len(self.pool)
+            located = locate_ids(array, self.spec.constant_array, *sizes, self.layout.variant)
+            arguments = (self.pool, self.importance, per_sample_weights, *located, offsets.contiguous().numpy())
+            options = True, torch.is_grad_enabled()
+            return CompiledBag.apply(*arguments, self.layout, options)  # type: ignore[no-any-return, no-untyped-call]
         rows, slots = self.locate(ids)  # (values,), (values, k)
         importance = self.weights_of(rows)  # (values, k)
         counts = per_sample_weights.unsqueeze(-1)  # (values, 1)

@@ -15,6 +15,7 @@ NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM = 0, 1, 2
 
 _INDEX = np.uint64  # a signed index costs a test for negative ones
 _AHEAD = 16  # values between the prefetch of a row and its use
+_FEW_VALUES = 8  # of a document that are added row by row; the sums are the same
 
 
 class BagLayout(NamedTuple):
@@ -100,7 +101,9 @@ def _embed(
     flat_slots, flat_weights = slots.reshape(slots.size), weights.reshape(weights.size)
     for document in range(len(norms)):
         if standard:
-            weights[offsets[document] : offsets[document + 1], 0] = counts[offsets[document] : offsets[document + 1]]
+            for j in range(offsets[document], offsets[document + 1]):
+                prefetch_row(pool, _INDEX(slots[min(j + _AHEAD, len(counts) - 1), 0]))
+                weights[j, 0] = counts[j]
         else:
             _compute_weights(offsets[document], offsets[document + 1], counts, importance, pool, bags)
         vector = documents[document]
@@ -122,6 +125,16 @@ def _embed(
         norms[document] = total
         for column in range(len(vector) - n_hashes * append_weight, len(vector)):
             vector[column] /= total
+        if step == 1 and stop - start <= _FEW_VALUES:
+            for column in range(width):
+                vector[column] = zero
+            for at in range(start, stop):
+                weight, slot = flat_weights[_INDEX(at)], _INDEX(flat_slots[_INDEX(at)])
+                for column in range(width):
+                    vector[_INDEX(column)] += weight * pool[slot, _INDEX(column)]
+            for column in range(width):
+                vector[_INDEX(column)] /= total
+            continue
         for i in range(step):
             for column in range(0, whole, 4):  # four at a time are one instruction
                 sum_0 = sum_1 = sum_2 = sum_3 = zero
@@ -190,7 +203,9 @@ def bag_gradients(
     products = np.empty_like(bags.weights)
     n_hashes = bags.weights.shape[1] if layout.concat else 1
     owners, weights, flat_products = (array.reshape(array.size) for array in (groups.owners, bags.weights, products))
-    pool_gradients = _pool_gradients(groups.pool, n_hashes, owners, weights, gradients, pool, flat_products)
+    pool_gradients = _pool_gradients(
+        groups.pool, n_hashes, owners, weights, gradients, pool, flat_products[: 0 if importance is None else None]
+    )
     if importance is None:
         return pool_gradients, None
     return pool_gradients, _importance_gradients(
@@ -221,12 +236,19 @@ def _pool_gradients(
     pool: NDArray[Any],
     products: NDArray[Any],
 ) -> RowGradients:
-    # Owners, weights and products are flattened here; n_hashes is 1 unless components are concatenated.
+    # Owners, weights and products are flattened here; n_hashes is 1 unless components are concatenated. Products are
+    # for importance weights: without these there are none, and the pool is not read.
     order, starts, rows = groups
     width = pool.shape[1]
     values = in_huge_pages(np.empty((len(rows), width), pool.dtype))
     values[:] = 0
     for group in range(len(rows)):
+        if len(products) == 0:
+            for at in range(starts[group], starts[group + 1]):
+                owner, weight = _INDEX(owners[order[at]]), weights[order[at]]
+                for column in range(width):
+                    values[_INDEX(group), _INDEX(column)] += weight * gradients[owner, _INDEX(column)]
+            continue
         prefetch_row(pool, _INDEX(rows[min(group + _AHEAD, len(rows) - 1)]))
         row = _INDEX(rows[group])
         for at in range(starts[group], starts[group + 1]):

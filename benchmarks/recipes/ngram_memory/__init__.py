@@ -1,0 +1,1 @@
+"""A small transformer with and without hashed n-grams."""

@@ -1,0 +1,115 @@
+"""The recipes ``ngram-memory-bytes`` and ``ngram-memory-words``: what hashed n-grams add to a small transformer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from benchmarks.runner.recipe import Recipe, Result, Run
+from benchmarks.runner.settings import setting
+
+_DESCRIPTION = """\
+A causal transformer of three blocks and 256 columns (2.4 million parameters without its embedding) is trained on
+Wikipedia for the same processor time of one thread: without a memory of n-grams, with one, and with as many dense
+parameters instead; then one thing is changed at a time. Bits per byte of unseen articles: of the validation text, on
+which learning rates were chosen, and of the test text.
+
+It needs paragraphs.txt: pass its folder by --set data=FOLDER, or name it wikipedia/ in the folder that the environment
+variable HASHNLP_DATA names. Five minutes per variant and seed; run it with --seeds 3 --processes 2, and the comparison
+of plain, hash and dense once more with --set seconds=900 --set variants=plain,hash,dense and one process."""
+
+_VARIANTS: dict[str, dict[str, Any]] = {
+    "plain": {"memory": "none"},
+    "hash": {},
+    "dense": {"memory": "none", "dim": 640, "n_blocks": 5},  # as many parameters as hash
+    "dictionary": {"memory": "dictionary"},
+    "gate": {"gate": True},
+    "2**20 rows": {"rows": 2**20},
+    "2**14 rows": {"rows": 2**14},
+    "2**11 rows": {"rows": 2**11},
+    "2**11 rows, signs": {"rows": 2**11, "signs": True},
+    "4 heads": {"heads": 4, "rows": 2**15},
+    "importance": {"hashes": 2, "importance": True},
+    "after block 1": {"place": 1},
+    "full state": {"full_state": True, "table_lr": 0.1},
+    "xor, powers of two": {"scheme": "multiplicative_xor"},
+    "xor, primes": {"scheme": "multiplicative_xor", "primes": True},
+}
+"""The variants: what differs from ``hash``, which has a table of 2**17 rows of 64 columns for each order."""
+
+VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "bytes": {name: {"orders": (2, 3, 4)} | changes for name, changes in _VARIANTS.items()}
+    | {"orders 2 to 6": {"orders": (2, 3, 4, 5, 6)}},
+    "words": {
+        name: {"orders": (2, 3)} | _VARIANTS[name]
+        for name in ("plain", "hash", "dense", "dictionary", "gate", "2**20 rows", "2**14 rows")
+    }
+    | {"dense": {"memory": "none", "dim": 640, "n_blocks": 3}},
+}
+
+
+@dataclass(frozen=True)
+class NgramMemorySettings:
+    """Settings of the experiment; the metadata of each field describe it."""
+
+    unit: Literal["bytes", "words"] = setting("bytes", "bytes or words")
+    data: str = setting("", "folder with paragraphs.txt; empty: wikipedia in the folder HASHNLP_DATA", recorded=False)
+    variants: tuple[str, ...] = setting((), "names of variants; none: all")
+    seconds: int = setting(300, "processor seconds of training")
+    batch: int = setting(4, "sequences per step")
+    context: int = setting(128, "tokens of a sequence")
+    learning_rate: float = setting(0.001, "learning rate of AdamW for a network of 256 columns")
+    table_lr: float = setting(0.0, "learning rate of the tables; 0: that of the variant")
+    vocabulary_size: int = setting(8192, "words; others are one unknown word")
+    n_eval: int = setting(2**17, "tokens of the validation and of the test text")
+    n_characters: int = setting(0, "characters of the text; 0: all")
+
+
+def variants_of(settings: NgramMemorySettings) -> list[str]:
+    """Return the names of the variants of a run."""
+    return list(settings.variants or VARIANTS[settings.unit])
+
+
+def _n_results(settings: NgramMemorySettings) -> int:
+    return len(variants_of(settings))
+
+
+def _run(settings: NgramMemorySettings, run: Run) -> Iterator[Result]:
+    from benchmarks.recipes.ngram_memory.networks import Variant
+    from benchmarks.recipes.ngram_memory.training import Budget, read_corpus, train_variant
+
+    path = Path(settings.data or Path(os.environ.get("HASHNLP_DATA", ""), "wikipedia"), "paragraphs.txt")
+    corpus = read_corpus(path, settings.unit, settings.vocabulary_size, settings.n_characters)
+    budget = Budget(settings.seconds, settings.batch, settings.context, settings.learning_rate, settings.n_eval)
+    names = variants_of(settings)
+    for index, name in enumerate(names[len(run.previous) :], len(run.previous)):
+        run.log(f"{settings.unit}: {name}")
+        changes = VARIANTS[settings.unit][name] | ({"table_lr": settings.table_lr} if settings.table_lr else {})
+
+        def progress(share: float, done: int = index) -> None:
+            run.progress(round(1000 * (done + share)), 1000 * len(names))
+
+        measured = train_variant(
+            Variant(**changes), corpus, budget, seed=run.seed, folder=run.folder, log=run.log, progress=progress
+        )
+        yield {"part": "test", "unit": settings.unit, "variant": name, "unknown": corpus.unknown, **measured}
+
+
+def _recipe(unit: Literal["bytes", "words"]) -> Recipe:
+    quick = {"seconds": 1, "n_eval": 2048, "n_characters": 200_000, "variants": ("plain", "hash")}
+    return Recipe(
+        name=f"ngram-memory-{unit}",
+        summary=f"A small transformer on {unit} with and without hashed n-grams, at equal processor time",
+        description=_DESCRIPTION,
+        settings=NgramMemorySettings(unit=unit),
+        quick=NgramMemorySettings(unit=unit, **quick),  # type: ignore[arg-type]
+        run=_run,
+        n_results=_n_results,
+        packages=("sklearn-hashnlp", "numpy", "numba", "torch"),
+    )
+
+
+NGRAM_MEMORY: Sequence[Recipe] = (_recipe("bytes"), _recipe("words"))

@@ -1,0 +1,1 @@
+from tests.one_torch_thread import _one_thread  # noqa: F401 (a fixture)
