@@ -82,6 +82,16 @@ def call_after_fork(function: Callable[[], None]) -> None:
         os.register_at_fork(after_in_child=function)
 
 
+def map_file(path: Path) -> mmap.mmap:
+    """Map a file into memory, to read few bytes of many pages."""
+    with path.open("rb") as file:
+        pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    advice = getattr(mmap, "MADV_RANDOM", None)
+    if advice is not None:  # else the system reads many pages around each one
+        pages.madvise(advice)
+    return pages
+
+
 def zero_pages(n_bytes: int) -> mmap.mmap | None:
     """Return zeros whose memory is committed where they are written; ``None`` where the system has no such mappings."""
     if not hasattr(mmap, "MAP_ANONYMOUS"):

@@ -36,4 +36,5 @@ def update() -> None:
     for path, text in filled_pages().items():
         path.write_text(text, encoding="utf-8")
     readme_picture.update_picture()
-    save_plots(DOCS / "images", read_results(FOLDER / "experiments.jsonl"), RECIPES, dpi=80)
+    for name in ("experiments", "ngram-memory"):
+        save_plots(DOCS / "images", read_results(FOLDER / f"{name}.jsonl"), RECIPES, dpi=80)

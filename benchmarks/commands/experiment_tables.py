@@ -15,6 +15,7 @@ FILES = {  # of results, by page
     "coming_from_tensorflow.md": ["nplm"],
     "mixtures.md": ["ptb-table", "brown"],
     "reversal.md": ["reversal", "reversal-sgd"],
+    "ngram_memory.md": ["ngram-memory"],
 }
 BLOCK = re.compile(r"(<!-- tables: ([a-z -]+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
 LONG = 24  # rows

@@ -250,6 +250,39 @@ def hash_embedding() -> Drawing:
     return d
 
 
+def ngram_memory() -> Drawing:
+    """Draw the n-grams that end at a token, their rows, and the sum with the token's embedding."""
+    d = Drawing(640, 420, "The last n-grams of a sequence are hashed to rows that are added to the token embedding")
+    tokens = ("the", "cat", "sat", "on", "the")
+    for i, token in enumerate(tokens):
+        d.box(40 + 88 * i, 14, 78, 36, token, color=INK if i < 2 else ORANGE, mono=True)
+    d.text(560, 32, "tokens", size=14, color=GRAY)
+    d.line(304, 62, 470, 62, color=BLUE, width=3)
+    d.line(216, 74, 470, 74, color=GREEN, width=3)
+    rows = [("(sat, on, the)", 150, GREEN, 1), ("(on, the)", 360, BLUE, 3)]
+    for words, x, color, chosen in rows:
+        d.arrow(387 if color == BLUE else 260, 62 if color == BLUE else 74, x, 108, color=color)
+        d.text(x, 122, words, mono=True, size=15, color=color, bold=True)
+        for i in range(5):
+            for k in range(5):
+                fill = PALE[color] if i == chosen else "#ffffff"
+                d.box(x - 70 + 28 * k, 144 + 24 * i, 28, 24, color=color, fill=fill, radius=0)
+        d.text(x, 280, "row = hash(n-gram)", size=14, color=GRAY)
+        d.arrow(x, 292, x, 326, color=color)
+    d.arrow(431, 50, 540, 108, color=INK)
+    d.text(540, 122, "the", mono=True, size=15, bold=True)
+    for k in range(5):
+        d.box(470 + 28 * k, 192, 28, 24, color=INK, fill=PALE[GRAY], radius=0)
+    d.text(540, 234, "token embedding", size=14, color=GRAY)
+    d.arrow(540, 250, 540, 326)
+    for x, words in ((150, "row"), (360, "row"), (540, "vector")):
+        d.box(x - 52, 326, 104, 34, words, size=15)
+    for x in (255, 450):
+        d.text(x, 343, "+", size=22)
+    d.text(320, 396, "input of the first layer", size=16, bold=True)
+    return d
+
+
 def tree() -> Drawing:
     """Draw a binary tree of words, and the path of one of them."""
     d = Drawing(640, 330, "The probability of a word is the product of the decisions on its path")
@@ -439,6 +472,7 @@ DIAGRAMS = (
     character_ngrams,
     projections,
     hash_embedding,
+    ngram_memory,
     tree,
     language_model,
     which_estimator,

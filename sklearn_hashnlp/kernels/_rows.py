@@ -228,6 +228,20 @@ def _copy_rows(
 
 
 @compiled
+def take_rows(
+    table: NDArray[Any],  # (n_rows, n_columns)
+    rows: NDArray[np.int64],  # (n,)
+    copies: NDArray[Any],  # (n, n_columns)
+) -> None:
+    """Copy some rows; other threads can run while the rows of a mapped file are read."""
+    for i in range(len(rows)):
+        prefetch_row(table, rows[min(i + _AHEAD, len(rows) - 1)])
+        row, index = _INDEX(rows[i]), _INDEX(i)
+        for column in range(table.shape[1]):
+            copies[index, _INDEX(column)] = table[row, _INDEX(column)]
+
+
+@compiled
 def gather_windows(
     inputs: NDArray[Any],  # (n_words,)
     targets: NDArray[Any],  # (n_words,)

@@ -14,7 +14,7 @@ from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, splitmix64
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFICATION, Hyperplanes, coefficients
-from sklearn_hashnlp.nn import HashEmbedding
+from sklearn_hashnlp.nn import HashEmbedding, NgramHashEmbedding
 from sklearn_hashnlp.nn._hashing import history_hashes, mix_tensor
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
 
@@ -104,3 +104,13 @@ def test_64_bits_of_ngrams():
         n = len(words.split())
         vectorizer = FrequentNgramVectorizer(max_features=1, ngram_range=(n, n)).fit([words])
         assert vectorizer.fingerprints_.tolist() == [int(fingerprint, 16)]
+
+
+def test_rows_of_ngrams_of_token_ids():
+    rows = rows_of("tokens")
+    assert len(rows) >= 5
+    for tokens, *expected in rows:
+        ids = torch.tensor([list(map(int, tokens.split(", ")))])
+        for scheme, row in zip(("multiply_shift", "multiplicative_xor", ("polynomial", 2**31)), expected, strict=True):
+            spec = NgramHashEmbedding(10**6, 1, orders=(ids.shape[1],), scheme=scheme).spec
+            assert spec.locate(ids, None, ids.shape[1] - 1)[0].item() == int(row)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.recipes.ngram_memory.report import plot, report
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
 
@@ -108,6 +109,8 @@ def _recipe(unit: Literal["bytes", "words"]) -> Recipe:
         quick=NgramMemorySettings(unit=unit, **quick),  # type: ignore[arg-type]
         run=_run,
         n_results=_n_results,
+        report=report,
+        plot=plot,
         packages=("sklearn-hashnlp", "numpy", "numba", "torch"),
     )
 

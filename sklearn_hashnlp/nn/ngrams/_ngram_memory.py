@@ -150,14 +150,15 @@ class NgramMemory(nn.Module):
         values: Tensor = self.value(vectors)
         if self.key is None or self.hidden_norm is None or self.key_norm is None:
             return values
-        product = (self.hidden_norm(hidden) * self.key_norm(self.key(vectors))).sum(dim=-1, keepdim=True)
+        products = _normalize(hidden, self.hidden_norm) * _normalize(self.key(vectors), self.key_norm)
+        product = products.sum(dim=-1, keepdim=True)
         return values * torch.sigmoid(product / math.sqrt(self.hidden_dim))
 
     def _convolve(self, values: Tensor, starts: Tensor) -> Tensor:
         """Add the convolution of values to them; a tap does not reach over a start."""
         if self.conv is None or self.conv_norm is None:
             return values
-        normed = self.conv_norm(values)
+        normed = _normalize(values, self.conv_norm)
         segments = starts.cumsum(dim=1).unsqueeze(-1)
         total = normed * self.conv[0]
         for tap in range(1, len(self.conv)):
@@ -170,3 +171,9 @@ class NgramMemory(nn.Module):
         """Describe the module in ``repr``."""
         taps = 0 if self.conv is None else len(self.conv)
         return f"{self.hidden_dim}, gate={self.key is not None}, kernel_size={taps}, dilation={self.dilation}"
+
+
+def _normalize(values: Tensor, norm: nn.RMSNorm) -> Tensor:
+    """Apply a norm in the dtype of its weight, also where autocast computed the values in another one."""
+    normalized: Tensor = norm(values.to(norm.weight.dtype))
+    return normalized

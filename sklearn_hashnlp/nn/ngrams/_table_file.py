@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp.kernels._rows import group_rows
+from sklearn_hashnlp._posix import flush_to_disk, map_file
+from sklearn_hashnlp._threads import map_blocks
+from sklearn_hashnlp.kernels._rows import group_rows, take_rows
 
 _KEY = "sklearn-hashnlp n-gram table"  # a single key, since safetensors writes keys in random order
 _BLOCK_BYTES = 2**24  # of rows that are converted and written together
@@ -24,6 +26,7 @@ _TYPES: Final = {"float32": ("F32", "<f4"), "float16": ("F16", "<f2"), "int8": (
 _DTYPES: Final = {code: np.dtype(dtype) for code, dtype in _TYPES.values()}
 _SCALE_BYTES = 4  # of the float32 number at the start of an int8 row
 _MAX_HEADER = 2**26
+_N_READERS, _MIN_ROWS = 16, 256  # threads that wait for the disk, and rows that are worth one
 
 
 class TableRows(NamedTuple):
@@ -70,9 +73,10 @@ class TableFile:
                 self.others[name] = array.reshape(item["shape"]).copy()
 
     @cached_property
-    def rows(self) -> NDArray[Any]:
-        """The rows as they are stored, mapped into memory when they are first read."""
-        return np.memmap(self.path, dtype=self._dtype, mode="r", offset=self._start, shape=self._shape)
+    def rows(self) -> NDArray[np.uint8]:
+        """The bytes of the rows, mapped into memory when they are first read, of shape (n_rows, n_bytes)."""
+        shape = self._shape[0], self._shape[1] * self._dtype.itemsize
+        return np.frombuffer(map_file(self.path), np.uint8, math.prod(shape), self._start).reshape(shape)
 
     def read(
         self,
@@ -85,17 +89,23 @@ class TableFile:
         order, starts, distinct = group_rows(slots.reshape(-1), self._shape[0])
         local = np.empty(slots.size, dtype=np.int32)
         local[order] = np.repeat(np.arange(len(distinct), dtype=np.int32), np.diff(starts))
-        return TableRows(to_float32(self.rows[distinct]), signs, rows, local.reshape(slots.shape), offsets)
+        stored, table = np.empty((len(distinct), self.rows.shape[1]), dtype=np.uint8), self.rows
+
+        def take(block: slice) -> None:
+            take_rows(table, distinct[block], stored[block])
+
+        map_blocks(take, len(distinct), _N_READERS, min_rows=_MIN_ROWS)
+        return TableRows(_to_float32(stored.view(self._dtype)), signs, rows, local.reshape(slots.shape), offsets)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the mapped rows: another process maps them itself."""
         return {name: value for name, value in self.__dict__.items() if name != "rows"}
 
 
-def to_float32(rows: NDArray[Any]) -> NDArray[np.float32]:
+def _to_float32(rows: NDArray[Any]) -> NDArray[np.float32]:
     """Return stored rows as numbers."""
     if rows.dtype != np.uint8:
-        return np.asarray(rows).astype(np.float32, copy=False)
+        return rows.astype(np.float32, copy=False)
     scales: NDArray[np.float32] = np.ascontiguousarray(rows[:, :_SCALE_BYTES]).view("<f4")
     numbers: NDArray[np.float32] = rows[:, _SCALE_BYTES:].view(np.int8) * scales
     return numbers
@@ -139,8 +149,7 @@ def write_table(
                 file.write(_to_stored(block, dtype).data)
             for tensor in others.values():
                 file.write(np.ascontiguousarray(tensor.numpy(), dtype="<f4").data)
-            file.flush()
-            os.fsync(file.fileno())
+        flush_to_disk(unfinished)
         unfinished.replace(path)
     except OSError as error:
         raise OSError(error.errno, f"the table cannot be written ({error.strerror})", str(path)) from error

@@ -157,3 +157,12 @@ def test_wrong_inputs_are_named():
     with pytest.raises(ValueError, match="NgramMemory: dilation must be 1 or more, got 0"):
         NgramMemory(make(), 4, dilation=0)
     assert "gate=True, kernel_size=4, dilation=4" in repr(memory)
+
+
+def test_autocast():
+    memory = NgramMemory(make(dtype=torch.float32), 8)
+    ids, starts = sequences()
+    hidden = torch.randn(*ids.shape, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        outputs = memory(hidden, ids, starts)
+    torch.testing.assert_close(outputs.float(), memory(hidden, ids, starts), rtol=0.05, atol=0.05)
