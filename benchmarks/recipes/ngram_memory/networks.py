@@ -31,7 +31,8 @@ class Variant:
     signs: bool = False
     scheme: Literal["multiply_shift", "multiplicative_xor"] = "multiply_shift"
     primes: bool = False  # whether tables have the prime numbers of rows from ``rows`` on
-    gate: bool = False  # and a short convolution
+    gate: bool = False
+    convolution: bool = False
     place: int = 0  # blocks before the memory
     full_state: bool = False  # Adam, with two numbers for each element of a table
     table_lr: float = 0.3
@@ -64,12 +65,14 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """A causal transformer; a memory, if any, is added to the hidden states before one of its blocks."""
 
-    def __init__(self, n_ids: int, context: int, variant: Variant, memory: NgramMemory | None) -> None:
+    memory: NgramMemory | None = None
+
+    def __init__(self, n_ids: int, context: int, variant: Variant) -> None:
         super().__init__()
         self.tokens, self.positions = nn.Embedding(n_ids, variant.dim), nn.Embedding(context, variant.dim)
         self.blocks = nn.ModuleList([Block(variant.dim) for _ in range(variant.n_blocks)])
         self.norm, self.head = nn.RMSNorm(variant.dim), nn.Linear(variant.dim, n_ids, bias=False)
-        self.place, self.memory = variant.place, memory
+        self.place = variant.place
         nn.init.normal_(self.positions.weight, std=0.3)
         nn.init.zeros_(self.head.weight)
         for name, parameter in self.blocks.named_parameters():
@@ -89,14 +92,14 @@ class Transformer(nn.Module):
 
 
 class DictionaryEmbedding(nn.Module):
-    """The exact counterpart of NgramHashEmbedding: the most frequent n-grams of a text have a row each."""
+    """NgramHashEmbedding without collisions: only the most frequent n-grams of a text have a row, each its own."""
 
     def __init__(self, text: NDArray[np.int64], n_ids: int, variant: Variant) -> None:
         super().__init__()
         self.spec = NgramHashEmbedding(1, 1, orders=variant.orders, boundary=BOUNDARY).spec  # read by NgramMemory
         self.embedding_dim, self.n_ids, self.keys = variant.row_dim, n_ids, []
         for order in variant.orders:
-            keys, counts = np.unique(ngram_keys(text, order, n_ids), return_counts=True)
+            keys, counts = np.unique(ngram_keys(text, order, n_ids)[within_articles(text, order)], return_counts=True)
             self.keys.append(np.sort(keys[np.argsort(-counts, kind="stable")[: variant.rows]]))
         self.absent = sum(map(len, self.keys))  # a row that stays zero
         self.weight = nn.Parameter(torch.zeros(self.absent + 1, variant.row_dim))
@@ -109,8 +112,9 @@ class DictionaryEmbedding(nn.Module):
         for row, order, keys in zip(rows, self.spec.orders, self.keys, strict=True):
             if ids.shape[1] >= order:
                 wanted = np.stack([ngram_keys(sequence, order, self.n_ids) for sequence in ids.numpy()])
+                exists = np.stack([within_articles(sequence, order) for sequence in ids.numpy()])
                 at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-                row[:, order - 1 :] = np.where(keys[at] == wanted, first + at, self.absent)
+                row[:, order - 1 :] = np.where(exists & (keys[at] == wanted), first + at, self.absent)
             first += len(keys)
         vectors = functional.embedding(torch.from_numpy(rows), self.weight, sparse=True, padding_idx=self.absent)
         return vectors.sum(dim=0)
@@ -122,6 +126,15 @@ def ngram_keys(ids: NDArray[np.int64], order: int, n_ids: int) -> NDArray[np.int
     for start in range(order):
         keys = keys * n_ids + ids[start : start + len(keys)]
     return keys
+
+
+def within_articles(ids: NDArray[np.int64], order: int) -> NDArray[np.bool_]:
+    """Return whether each n-gram is in one article: it may begin with the boundary, but not reach over it."""
+    n_ngrams = max(len(ids) - order + 1, 0)
+    within = np.ones(n_ngrams, dtype=bool)
+    for start in range(1, order):
+        within &= ids[start : start + n_ngrams] != BOUNDARY
+    return within
 
 
 def make_memory(variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int) -> NgramMemory | None:
@@ -143,4 +156,4 @@ def make_memory(variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int
     )
     if variant.memory == "dictionary":
         embedding = DictionaryEmbedding(text, n_ids, variant)
-    return NgramMemory(embedding, variant.dim, gate=variant.gate, kernel_size=4 if variant.gate else 0)
+    return NgramMemory(embedding, variant.dim, gate=variant.gate, kernel_size=4 if variant.convolution else 0)

@@ -27,14 +27,15 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "hash": {},
     "dense": {"memory": "none", "dim": 640, "n_blocks": 5},  # as many parameters as hash
     "dictionary": {"memory": "dictionary"},
-    "gate": {"gate": True},
     "2**20 rows": {"rows": 2**20},
     "2**14 rows": {"rows": 2**14},
     "2**11 rows": {"rows": 2**11},
+    "after block 1": {"place": 1},
+    "after block 1, gate": {"place": 1, "gate": True},
+    "after block 1, gate, convolution": {"place": 1, "gate": True, "convolution": True},
     "2**11 rows, signs": {"rows": 2**11, "signs": True},
     "4 heads": {"heads": 4, "rows": 2**15},
     "importance": {"hashes": 2, "importance": True},
-    "after block 1": {"place": 1},
     "full state": {"full_state": True, "table_lr": 0.1},
     "xor, powers of two": {"scheme": "multiplicative_xor"},
     "xor, primes": {"scheme": "multiplicative_xor", "primes": True},
@@ -46,7 +47,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     | {"orders 2 to 6": {"orders": (2, 3, 4, 5, 6)}},
     "words": {
         name: {"orders": (2, 3)} | _VARIANTS[name]
-        for name in ("plain", "hash", "dense", "dictionary", "gate", "2**20 rows", "2**14 rows")
+        for name in ("plain", "hash", "dense", "dictionary", "2**20 rows", "2**14 rows")
     }
     | {"dense": {"memory": "none", "dim": 640, "n_blocks": 3}},
 }

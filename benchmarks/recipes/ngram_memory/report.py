@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BASE = "hash"
 _HEADER = (
-    *("variant", "dense parameters", "in tables", "tokens trained", "n-grams per row", "bits per byte"),
+    *("variant", "dense parameters", "in tables", "tokens trained", "n-grams per row, by order", "bits per byte"),
     *("with int8 rows", f"difference from {BASE}", "95 % interval"),
 )
 
@@ -75,7 +75,7 @@ def report(results: Sequence[Result]) -> list[Table]:
                     _millions(runs[0]["n_dense"]),
                     _millions(runs[0]["n_table"]),
                     _millions(_mean(runs, "tokens")),
-                    f"{_mean(runs, 'ngrams_per_row'):.2g}" if "ngrams_per_row" in runs[0] else "",
+                    ", ".join(f"{ratio:.2g}" for ratio in runs[0].get("ngrams_per_row", ())),
                     f"{_mean(runs, 'test_bits'):.3f}",
                     f"{_mean(runs, 'test_bits_int8'):.3f}" if "test_bits_int8" in runs[0] else "",
                     "" if difference is None else f"{difference.mean:+.3f}",
@@ -85,7 +85,7 @@ def report(results: Sequence[Result]) -> list[Table]:
         n_seeds = max(map(len, variants.values()))
         notes = [f"{n_seeds} seeds; lower is better." if n_seeds > 1 else "One seed; lower is better."]
         if unknown := max(run["unknown"] for runs in variants.values() for run in runs):
-            notes.append(f"{unknown:.1%} of the test words are not in the vocabulary and are one word to all models.")
+            notes.append(f"{unknown:.1%} of the test words are not in the vocabulary and count as one word.")
         tables.append(Table(f"{unit.capitalize()}, {seconds / 60:.0f} minutes", _HEADER, rows, notes))
     return tables
 

@@ -86,19 +86,21 @@ def train_variant(
 ) -> dict[str, Any]:
     """Train a network for some processor time of this thread, and measure its bits per byte."""
     torch.set_num_threads(1)
-    with torch_seed(seed, "cpu"):
-        memory = make_memory(variant, corpus.train, corpus.n_ids, seed)
-        network = Transformer(corpus.n_ids, budget.context, variant, memory)
+    with torch_seed(seed, "cpu"):  # the same weights with any memory
+        network = Transformer(corpus.n_ids, budget.context, variant)
+        memory = network.memory = make_memory(variant, corpus.train, corpus.n_ids, seed)
     tables = (
         [] if memory is None else [t for t in (memory.embedding.weight, memory.embedding.importance) if t is not None]
     )
     dense = [p for p in network.parameters() if not any(p is table for table in tables)]
+    network(torch.zeros(1, 2, dtype=torch.int64)).sum().backward()  # kernels are compiled or loaded
+    network.zero_grad()
     positions, spent = _train(network, dense, tables, variant, corpus, budget, seed, log, progress)
 
     def bits(text: NDArray[np.int64], bytes_per_token: float) -> float:
         return bits_per_token(network, text, budget.context, budget.n_eval) / bytes_per_token
 
-    result = {
+    result: dict[str, Any] = {
         "tokens": positions.size * budget.context,
         "thread_seconds": spent,
         "n_dense": sum(p.numel() for p in dense),
@@ -106,7 +108,7 @@ def train_variant(
         "valid_bits": bits(corpus.valid, corpus.bytes_per_token[0]),
         "test_bits": bits(corpus.test, corpus.bytes_per_token[1]),
     }
-    if memory is not None:
+    if variant.memory == "hash":
         result["ngrams_per_row"] = _ngrams_per_row(variant, corpus, positions.ravel(), budget.context)
     if memory is not None and variant.memory == "hash":
         file = folder / "table.safetensors"
@@ -180,8 +182,8 @@ def bits_per_token(network: nn.Module, text: NDArray[np.int64], context: int, n_
     return total / math.log(2) / (n_windows * context)
 
 
-def _ngrams_per_row(variant: Variant, corpus: Corpus, positions: NDArray[np.int64], context: int) -> float:
-    """Return how many different n-grams of the sequences share a row on average."""
+def _ngrams_per_row(variant: Variant, corpus: Corpus, positions: NDArray[np.int64], context: int) -> list[float]:
+    """Return the number of different n-grams in the sequences per row, for each order."""
     covered = np.zeros(len(corpus.train), dtype=np.int8)
     for offset in range(context):
         covered[positions + offset] = 1
@@ -189,5 +191,5 @@ def _ngrams_per_row(variant: Variant, corpus: Corpus, positions: NDArray[np.int6
     for order in variant.orders:
         whole = np.convolve(covered, np.ones(order, dtype=np.int8), "valid") == order
         keys = ngram_keys(corpus.train, order, corpus.n_ids)[whole]
-        ratios.append(len(np.unique(keys)) / variant.rows)
-    return float(np.mean(ratios))
+        ratios.append(len(np.unique(keys)) / (variant.rows * variant.heads))
+    return ratios

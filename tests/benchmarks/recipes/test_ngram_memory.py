@@ -52,7 +52,7 @@ def test_dense_has_the_parameters_of_hash() -> None:
         for name in ("hash", "dense"):
             variant = Variant(**VARIANTS[unit][name])
             with torch.device("meta"):
-                network = Transformer(n_ids, 128, variant, None)
+                network = Transformer(n_ids, 128, variant)
             tables = len(variant.orders) * variant.rows * variant.row_dim if name == "hash" else 0
             sizes[name] = sum(parameter.numel() for parameter in network.parameters()) + tables
         assert 0.85 < sizes["dense"] / sizes["hash"] < 1.15
@@ -79,9 +79,23 @@ def test_a_dictionary_has_a_row_for_each_of_the_most_frequent_ngrams() -> None:
     assert len(set(ngram_keys(np.array([0, 1, 0, 0, 1, 1, 0]), 2, 2).tolist())) == 4
 
 
+def test_the_ngrams_of_a_dictionary_are_those_of_the_hash() -> None:
+    ids = torch.tensor([[1, 0, 2, 3, 0, 1, 0, 2, 3, 3]])
+    memories = []
+    for kind in ("hash", "dictionary"):
+        memory = make_memory(Variant(memory=kind, rows=64, row_dim=1), ids[0].numpy(), 4, 0)
+        assert memory is not None
+        torch.nn.init.ones_(memory.embedding.weight)
+        with torch.no_grad():
+            memory.embedding.weight[-1] = 1 if kind == "hash" else 0
+        memories.append(memory.embedding(ids))
+    assert torch.equal(*memories)
+
+
 def test_bits_of_a_network_that_knows_nothing() -> None:
     variant = Variant(memory="none", dim=8, n_blocks=1)
-    network = Transformer(16, 4, variant, make_memory(variant, np.zeros(0, np.int64), 16, 0))
+    network = Transformer(16, 4, variant)
+    assert make_memory(variant, np.zeros(0, np.int64), 16, 0) is None
     assert bits_per_token(network, np.arange(50) % 16, 4, 32) == pytest.approx(4)
 
 
