@@ -65,14 +65,13 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """A causal transformer; a memory, if any, is added to the hidden states before one of its blocks."""
 
-    memory: NgramMemory | None = None
-
     def __init__(self, n_ids: int, context: int, variant: Variant) -> None:
         super().__init__()
         self.tokens, self.positions = nn.Embedding(n_ids, variant.dim), nn.Embedding(context, variant.dim)
         self.blocks = nn.ModuleList([Block(variant.dim) for _ in range(variant.n_blocks)])
         self.norm, self.head = nn.RMSNorm(variant.dim), nn.Linear(variant.dim, n_ids, bias=False)
         self.place = variant.place
+        self.memory: NgramMemory | None = None
         nn.init.normal_(self.positions.weight, std=0.3)
         nn.init.zeros_(self.head.weight)
         for name, parameter in self.blocks.named_parameters():

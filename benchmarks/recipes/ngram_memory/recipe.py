@@ -31,14 +31,14 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "2**14 rows": {"rows": 2**14},
     "2**11 rows": {"rows": 2**11},
     "after block 1": {"place": 1},
-    "after block 1, gate": {"place": 1, "gate": True},
-    "after block 1, gate, convolution": {"place": 1, "gate": True, "convolution": True},
-    "2**11 rows, signs": {"rows": 2**11, "signs": True},
+    "after block 1 with gate": {"place": 1, "gate": True},
+    "after block 1 with gate and convolution": {"place": 1, "gate": True, "convolution": True},
+    "2**11 rows and signs": {"rows": 2**11, "signs": True},
     "4 heads": {"heads": 4, "rows": 2**15},
     "importance": {"hashes": 2, "importance": True},
     "full state": {"full_state": True, "table_lr": 0.1},
-    "xor, powers of two": {"scheme": "multiplicative_xor"},
-    "xor, primes": {"scheme": "multiplicative_xor", "primes": True},
+    "xor with powers of two": {"scheme": "multiplicative_xor"},
+    "xor with primes": {"scheme": "multiplicative_xor", "primes": True},
 }
 """The variants: what differs from ``hash``, which has a table of 2**17 rows of 64 columns for each order."""
 

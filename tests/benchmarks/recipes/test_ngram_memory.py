@@ -46,6 +46,22 @@ def test_every_variant_trains(folder: Path) -> None:
         assert [result["variant"] for result in resumed] == [names[-1]]
 
 
+def test_a_network_uses_its_memory() -> None:
+    for place in (0, 1):
+        variant = Variant(place=place, dim=8, n_blocks=2, rows=64)
+        network = Transformer(16, 4, variant)
+        torch.nn.init.normal_(network.head.weight)
+        ids = torch.tensor([[1, 2, 3, 4]])
+        before = network(ids)
+        memory = network.memory = make_memory(variant, np.zeros(0, np.int64), 16, 0)
+        assert memory is not None
+        assert torch.equal(network(ids), before)
+        torch.nn.init.normal_(memory.embedding.weight)
+        after = network(ids)
+        assert torch.equal(after[:, 0], before[:, 0])  # no n-gram ends there
+        assert not torch.isclose(after[:, 1:], before[:, 1:]).all(dim=2).any()
+
+
 def test_dense_has_the_parameters_of_hash() -> None:
     for unit, n_ids in (("bytes", 256), ("words", 8192)):
         sizes = {}
