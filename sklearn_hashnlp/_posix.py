@@ -82,10 +82,9 @@ def call_after_fork(function: Callable[[], None]) -> None:
         os.register_at_fork(after_in_child=function)
 
 
-def map_file(path: Path) -> mmap.mmap:
-    """Map a file into memory, to read few bytes of many pages."""
-    with path.open("rb") as file:
-        pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+def map_file(file: IO[bytes]) -> mmap.mmap:
+    """Map an open file into memory, to read few bytes of many pages."""
+    pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     advice = getattr(mmap, "MADV_RANDOM", None)
     if advice is not None:  # else the system reads many pages around each one
         pages.madvise(advice)

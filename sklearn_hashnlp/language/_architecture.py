@@ -27,25 +27,34 @@ from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._layers import SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS
 from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
+from sklearn_hashnlp.nn.ngrams._ngram_word_table import NgramWordTable
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
 from sklearn_hashnlp.training._settings import Schedule
 
-_OWN_KEYS = "hashed_words", "projected_words", "hash_seed"  # all other keys of an architecture are arguments of NPLM
-_PARAMETERS: Final = {"hashed_words": "embedding", "projected_words": "embedding", "padding_id": "embedding"} | {
-    "dropout": "regularization"
-}
+_OWN_KEYS = (
+    "hashed_words",
+    "projected_words",
+    "ngram_rows",
+    "hash_seed",
+)  # all other keys of an architecture are arguments of NPLM
+_PARAMETERS: Final = {"dropout": "regularization"} | dict.fromkeys(
+    ("hashed_words", "projected_words", "ngram_rows", "padding_id"), "embedding"
+)
 """Names of the parameters that determine an architecture's values, if they differ from the key."""
 
 
 def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
     """Build the network of an architecture."""
     hashed, projected = architecture["hashed_words"], architecture["projected_words"]
-    embedding: HashEmbedding | ProjectedEmbedding | None = None
+    embedding: HashEmbedding | ProjectedEmbedding | NgramWordTable | None = None
     if hashed is not None:
         embedding = HashEmbedding(**hashed, append_weight=False, sparse=True)
     elif projected is not None:
         n_features = projected["n_projections"] * projected["n_bits"]
         embedding = ProjectedEmbedding(n_features, architecture["embedding_dim"])
+    elif architecture["ngram_rows"] is not None:
+        names = "num_words", "embedding_dim", "ngram_rows", "padding_id", "hash_seed"
+        embedding = NgramWordTable(*(architecture[name] for name in names))
     arguments = {name: value for name, value in architecture.items() if name not in _OWN_KEYS}
     if isinstance(arguments["direct_connections"], list):
         arguments["direct_connections"] = [*arguments["direct_connections"], architecture["hash_seed"]]
@@ -91,9 +100,10 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
             float(regularization.word_dropout),
         ],
         "init": estimator.init,
-        "padding_id": vocabulary.start_id if embedding == "table" else int(hash_words([start_token])[0]),
+        "padding_id": int(hash_words([start_token])[0]) if hashed or projected else vocabulary.start_id,
         "hashed_words": hashed,
         "projected_words": projected,
+        "ngram_rows": sizes[0] if embedding == "ngrams" else None,
         "far_context": int(estimator.far_context),
     }
 
@@ -273,4 +283,5 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
 
 def _dropout_layers(net: Any) -> list[SeededDropout]:
     module = net.module_
-    return [module.dropout, module.embedding_dropout, module.word_dropout]
+    layers = [module.dropout, module.embedding_dropout, module.word_dropout]
+    return [*layers, module.embedding.dropout] if isinstance(module.embedding, NgramWordTable) else layers

@@ -114,8 +114,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     init : {"default", "uniform", "reference"}, default="default"
         Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"`` the
         biases of the output layer are the logarithms of word counts.
-    embedding : {"table", "hash", "sgnn"} or (str, int, int), default="table"
-        ``"table"``: an embedding for each word of the vocabulary. ``"hash"``: hash embeddings, also of
+    embedding : {"table", "ngrams", "hash", "sgnn"} or tuple, default="table"
+        ``"table"``: an embedding for each word of the vocabulary. ``"ngrams"``: also a row of a hash table for the last
+        two and the last three words at each word of the context [7]_; ``("ngrams", 2**18)`` sets the number of rows
+        of each. ``"hash"``: hash embeddings, also of
         out-of-vocabulary words; ``("hash", 10**6, 10**5)`` sets the number of rows of the importance table and of
         vectors in the shared pool. ``"sgnn"``: a linear layer on the projections of a word's character n-grams [4]_,
         also for out-of-vocabulary words: similar spellings have similar embeddings; ``("sgnn", 80, 14)`` sets the
@@ -230,6 +232,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     .. [4] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
     .. [5] Sun & Iyyer (2021). Revisiting simple neural probabilistic language models. NAACL.
     .. [6] Press & Wolf (2017). Using the output embedding to improve language models. EACL.
+    .. [7] Cheng et al. (2026). Conditional memory via scalable lookup: a new axis of sparsity for large language
+           models. arXiv:2601.07372.
 
     Examples
     --------
@@ -279,7 +283,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         direct_connections: bool | Literal["hashed"] | tuple[str, int] = False,
         hidden_layer: Literal["tanh", "sigmoid", "residual"] | tuple[str, int] = "tanh",
         init: Initialization = "default",
-        embedding: Literal["table", "hash", "sgnn"] | tuple[str, int, int] = "table",
+        embedding: Literal["table", "ngrams", "hash", "sgnn"] | tuple[str, *tuple[int, ...]] = "table",
         far_context: int = 0,
         across_sentences: bool = False,
         vocabulary: dict[str, int] | None = None,

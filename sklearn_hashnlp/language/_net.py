@@ -96,7 +96,8 @@ class WindowBatches:
 SCORE_ROWS = 1024
 _RISES = 1.4, math.log(3)  # training has diverged if the loss exceeds the first loss by this factor and this term
 _HIDDEN_BIAS = "hidden_layer.bias"
-_DIRECT = "output_layer.direct"  # a table with few trained rows
+_DIRECT = "output_layer.direct"
+_TABLES = {_DIRECT, "embedding.ngrams.weight"}  # with few trained rows
 _PROJECTION = "embedding.linear.weight"
 _PROJECTION_FACTOR = 1 / 3  # chosen empirically: the step of a word also moves the vectors of all other words
 _DAMPING = 15  # gradients of single words; without it, the first steps of rare words and nodes are too long
@@ -116,8 +117,8 @@ class LanguageNet(Net):
         return [("perplexity", Perplexities())]
 
     def tables(self) -> dict[str, float]:
-        """Return the table of hashed direct connections, whose rows start at zero."""
-        return {name: 0.0 for name, _ in self.module_.named_parameters() if name == _DIRECT}
+        """Return the tables of hashed n-grams, with rows that start at zero."""
+        return {name: 0.0 for name, _ in self.module_.named_parameters() if name in _TABLES}
 
     @contextmanager
     def watched(self, windows: WordWindows) -> Iterator[None]:

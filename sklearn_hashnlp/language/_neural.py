@@ -260,7 +260,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         Parameters
         ----------
         word : str
-            A word of ``vocabulary_``; any word unless ``embedding="table"``.
+            A word of ``vocabulary_``; any word with ``embedding="hash"`` or ``"sgnn"``.
         n : int, default=10
             Maximum number of words.
 
@@ -281,7 +281,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         Parameters
         ----------
         first, second, third : str
-            Words of ``vocabulary_``; any words unless ``embedding="table"``.
+            Words of ``vocabulary_``; any words with ``embedding="hash"`` or ``"sgnn"``.
         n : int, default=10
             Maximum number of words.
 

@@ -151,8 +151,13 @@ def vocabulary_from_dict(
     return vocabulary, np.array([vocabulary.word_to_id[word] for word in words], dtype=np.int32)
 
 
-EMBEDDINGS: Final[dict[str, tuple[int, ...]]] = {"table": (), "hash": (10**6, 10**5), "sgnn": (80, 14)}
-"""The kinds of word embeddings and their sizes: rows of importance table and pool; projections and bits of each."""
+EMBEDDINGS: Final[dict[str, tuple[int, ...]]] = {
+    "table": (),
+    "ngrams": (2**18,),
+    "hash": (10**6, 10**5),
+    "sgnn": (80, 14),
+}
+"""The kinds of word embeddings and their sizes: rows; rows of importance table and pool; projections and their bits."""
 
 
 class WordEncoder(Protocol):

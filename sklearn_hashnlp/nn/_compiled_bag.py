@@ -18,7 +18,7 @@ _MIN_BACKGROUND = 2**11  # minimum number of values for another thread
 
 
 class CompiledBag(torch.autograd.Function):
-    """Sums of hash embeddings; the gradients of both tables are coalesced and sparse, or dense."""
+    """Sums of hash embeddings, with coalesced sparse gradients of both tables."""
 
     # torch's own backward pass creates a gradient row for each value of each document, sorts and sums them. Here the
     # gradient of each row of a table is summed once.
@@ -33,10 +33,9 @@ class CompiledBag(torch.autograd.Function):
         slots: NDArray[np.int32],  # (n_values, k): of the pool
         indptr: NDArray[np.int64],  # (n_documents + 1,)
         layout: BagLayout,
-        options: tuple[bool, bool],  # whether gradients are sparse, and whether they are needed
+        needs_backward: bool,
     ) -> Tensor:  # (n_documents, output_dim)
         """Embed documents."""
-        ctx.sparse, needs_backward = options
         n_slots, n_rows = len(pool), len(pool if importance is None else importance)
         grouping = (group_bags, rows, slots, indptr, n_rows, n_slots)
         # Only the backward pass needs the values in groups: they are grouped during the forward pass.
@@ -63,8 +62,8 @@ class CompiledBag(torch.autograd.Function):
         """Compute the gradients of both tables."""
         if torch.is_grad_enabled():  # torch's once_differentiable does not raise if `gradient` is a constant
             raise RuntimeError(
-                "Compiled hash embeddings have first derivatives only, but create_graph=True needs more. Set "
-                "create_graph=False; HashEmbeddingBag has more with sparse=False."
+                "Hash embeddings with sparse=True have first derivatives only, but create_graph=True needs more. "
+                "Set create_graph=False, or sparse=False."
             )
         pool, importance, counts = ctx.saved_tensors
         d_pool, d_importance = bag_gradients(
@@ -78,10 +77,8 @@ class CompiledBag(torch.autograd.Function):
         )
         needed = ctx.needs_input_grad
         return (
-            row_gradient(*d_pool, pool.shape, sparse=ctx.sparse) if needed[0] else None,
-            row_gradient(*d_importance, importance.shape, sparse=ctx.sparse)
-            if needed[1] and d_importance is not None
-            else None,
+            row_gradient(*d_pool, pool.shape) if needed[0] else None,
+            row_gradient(*d_importance, importance.shape) if needed[1] and d_importance is not None else None,
             *[None] * 6,
         )
 

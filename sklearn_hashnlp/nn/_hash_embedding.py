@@ -245,8 +245,7 @@ class HashEmbeddingBag(HashTables):
             sizes = len(self.pool if self.importance is None else self.importance), len(self.pool)
             located = locate_ids(array, self.spec.constant_array, *sizes, self.layout.variant)
             arguments = (self.pool, self.importance, per_sample_weights, *located, offsets.contiguous().numpy())
-            options = True, torch.is_grad_enabled()
-            return CompiledBag.apply(*arguments, self.layout, options)  # type: ignore[no-any-return, no-untyped-call]
+            return CompiledBag.apply(*arguments, self.layout, torch.is_grad_enabled())  # type: ignore[no-any-return, no-untyped-call]
         rows, slots = self.locate(ids)  # (values,), (values, k)
         importance = self.weights_of(rows)  # (values, k)
         counts = per_sample_weights.unsqueeze(-1)  # (values, 1)

@@ -167,6 +167,7 @@ CASES: dict[str, Case] = {
         hidden_layer="residual", far_context=4, regularization__word_dropout=0.2
     ),
     "HsigmoidLanguageModel, characters": _language_model(embedding=("sgnn", 20, 14), tree="random"),
+    "HsigmoidLanguageModel, n-grams": _language_model(embedding=("ngrams", 1000), direct_connections="hashed"),
     "SGNNSentenceEncoder": _encoder(),
     "SGNNSentenceEncoder, three losses": _encoder(objectives__masked_weight=0.5, objectives__word_weight=0.5),
     "DistilledSentenceEncoder": _texts(DistilledSentenceEncoder, n_features=200, n_components=5)._replace(y=VECTORS),

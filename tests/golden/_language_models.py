@@ -217,6 +217,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "language_model_softmax": {"output": "softmax", "schedule__decay": "constant"},
     "language_model_adaptive": {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.005},
     "language_model_sgnn_embedding": {"embedding": ("sgnn", 10, 8), "optimizer": "adam", "learning_rate": 0.002},
+    "language_model_ngrams": {"embedding": ("ngrams", 1000)},
     "language_model_warmup": {"schedule__warmup_steps": 30},
 }  # fmt: skip
 golden_table("trained", _fitted, TRAINED)

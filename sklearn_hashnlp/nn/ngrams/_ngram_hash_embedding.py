@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import Future
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -12,14 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp._threads import run_in_background
 from sklearn_hashnlp.kernels.embeddings._bags import NO_BAG_NORM, BagLayout
 from sklearn_hashnlp.kernels.embeddings._hash_ids import IMPROVED, STANDARD
 from sklearn_hashnlp.kernels.embeddings._ngram_rows import locate_ngrams
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag
-from sklearn_hashnlp.nn._tensors import check_minimum, is_readable, kernels_apply, lazy_zeros
+from sklearn_hashnlp.nn._tensors import is_readable, is_traced, kernels_apply, lazy_zeros
 from sklearn_hashnlp.nn.ngrams._scheme import NgramScheme, Scheme, counts_to_offsets
-from sklearn_hashnlp.nn.ngrams._table_file import TableFile, TableRows, write_table
+from sklearn_hashnlp.nn.ngrams._table_file import NgramBags, TableFile, named, write_table
+from sklearn_hashnlp.trees._arrays import is_integer
 
 Mode: TypeAlias = Literal["sum", "concat"]
 
@@ -39,8 +38,8 @@ class NgramHashEmbedding(nn.Module):
     a row. Added to token embeddings, or to hidden states by :class:`NgramMemory`, it gives a language model a memory of
     local patterns [1]_ [2]_ [3]_. Its cost does not depend on the number of rows.
 
-    An n-gram that would begin before the sequence, reach over a boundary or contain padding does not exist and adds
-    nothing. All tables are zero at first, so that adding the layer to a trained model does not change it.
+    An n-gram that would start before the sequence, reach over a boundary or contain padding does not exist and adds
+    nothing. All tables are initially zero, so that adding the layer to a trained model does not change it.
 
     Parameters
     ----------
@@ -70,14 +69,15 @@ class NgramHashEmbedding(nn.Module):
         ``("polynomial", base)`` [2]_: the sum of token times base to the power of its distance, modulo the rows; the
         base is the size of the vocabulary, which ids must not reach.
     boundary : int, default=None
-        The id that starts a new history, such as that of a start token: n-grams may begin with it.
+        The id of a start token: n-grams may start with it, but do not reach over it. Where documents have no such
+        token, ``forward`` accepts a boolean mask.
     padding_idx : int, default=None
         The id whose vector is zero and that is in no n-gram. If it is also the boundary, it is padding.
     seed : int, default=0
         Seed of the hash functions.
     sparse : bool, default=True
-        Whether gradients of the tables are sparse tensors: the cost of a step with the optimizers of
-        :mod:`sklearn_hashnlp.optim` then does not depend on the size of the tables.
+        Whether gradients of the tables are sparse tensors: compiled kernels compute them on the CPU, and the cost of a
+        step with the optimizers of :mod:`sklearn_hashnlp.optim` does not depend on the size of the tables.
     device, dtype : default=None
         Device and dtype of the tables.
 
@@ -122,6 +122,7 @@ class NgramHashEmbedding(nn.Module):
     """
 
     weight: nn.Parameter  # None if the rows are in a file
+    _like: Tensor  # of a layer from a file: has the dtype of the output
     importance: nn.Parameter | None
 
     def __init__(
@@ -156,15 +157,17 @@ class NgramHashEmbedding(nn.Module):
             padding_idx=padding_idx,
             seed=seed,
         )
-        check_minimum("NgramHashEmbedding", embedding_dim=embedding_dim)
         self._set(spec, embedding_dim, mode, sparse)
         place: dict[str, Any] = {"device": device, "dtype": dtype}
         shape = sum(spec.sizes), self.n_columns
         self.weight = nn.Parameter(lazy_zeros(shape, **place))
         self.importance = nn.Parameter(torch.ones(shape[0], num_hashes, **place)) if importance else None
-        self.projection = nn.Linear(embedding_dim, embedding_dim, bias=False, **place) if mode == "concat" else None
+        dim = self.embedding_dim
+        self.projection = nn.Linear(dim, dim, bias=False, **place) if mode == "concat" else None
 
-    def _set(self, spec: NgramScheme, embedding_dim: int, mode: Mode, sparse: bool) -> None:
+    def _set(self, spec: NgramScheme, embedding_dim: int, mode: str, sparse: bool) -> None:
+        if not is_integer(embedding_dim) or embedding_dim < 1:
+            raise ValueError(f"NgramHashEmbedding: embedding_dim must be a positive integer, got {embedding_dim!r}.")
         if mode not in ("sum", "concat"):
             raise ValueError(f"NgramHashEmbedding: mode must be 'sum' or 'concat', got {mode!r}.")
         if mode == "concat" and embedding_dim % spec.n_tables:
@@ -173,16 +176,23 @@ class NgramHashEmbedding(nn.Module):
                 f"of tables, got {embedding_dim}."
             )
         self.spec = spec
-        self.embedding_dim = embedding_dim
+        self.embedding_dim = int(embedding_dim)
         self.mode = mode
         self.sparse = sparse
         self.file: TableFile | None = None
-        self._prefetched: tuple[Tensor, Tensor | None, Future[TableRows]] | None = None
 
     @property
     def n_columns(self) -> int:
         """Columns of a row."""
         return self.embedding_dim // (self.spec.n_tables if self.mode == "concat" else 1)
+
+    def reset_parameters(self) -> None:
+        """Initialize the tables, and the matrix of ``mode="concat"``."""
+        nn.init.zeros_(self.weight)
+        if self.importance is not None:
+            nn.init.ones_(self.importance)
+        if self.projection is not None:
+            self.projection.reset_parameters()
 
     def forward(self, ids: Tensor, starts: Tensor | None = None) -> Tensor:
         """Return the vector of each token, of shape (batch, time, embedding_dim).
@@ -214,7 +224,7 @@ class NgramHashEmbedding(nn.Module):
         vectors : Tensor of shape (batch, embedding_dim) or (batch, time, embedding_dim)
             The vectors that :meth:`forward` returns for these tokens of the whole sequences.
         state : tuple of Tensor
-            The last tokens, for the next call.
+            The last tokens, for the next call: tensors with a row per sequence.
         """
         self._check(ids, starts, 1, 2)
         new_ids = ids.unsqueeze(1) if ids.dim() == 1 else ids
@@ -254,14 +264,17 @@ class NgramHashEmbedding(nn.Module):
 
     def _embed(self, ids: Tensor, starts: Tensor | None, first: int) -> Tensor:
         if self.file is not None:
-            vectors = self._embed_from_file(ids, starts, first)
-        elif kernels_apply(self.weight) and is_readable(ids):
-            bags = self._bags(ids, starts, first)
-            vectors = self._sum(self.weight, *bags)
+            vectors = self._embed_from_file(self.file, ids, starts, first)
+        elif self._is_compiled(ids):
+            vectors = sum_rows_of(self.weight, self.importance, self._bags(ids, starts, first))
         else:
             vectors = self._embed_by_torch(ids, starts, first)
         vectors = vectors.view(len(ids), ids.shape[1] - first, self.embedding_dim)
         return vectors if self.projection is None else self.projection(vectors)
+
+    def _is_compiled(self, ids: Tensor) -> bool:
+        # Compiled kernels have sparse gradients, and first derivatives only.
+        return (self.sparse or not torch.is_grad_enabled()) and kernels_apply(self.weight) and is_readable(ids)
 
     def _embed_by_torch(self, ids: Tensor, starts: Tensor | None, first: int) -> Tensor:
         slots, exists, rows, signs = self.spec.locate(ids, starts, first)
@@ -276,22 +289,15 @@ class NgramHashEmbedding(nn.Module):
             vectors = (parts * weights.unsqueeze(-1)).sum(dim=3)
         return vectors.sum(dim=2) if self.mode == "sum" else vectors.flatten(2)
 
-    def _bags(self, ids: Tensor, starts: Tensor | None, first: int) -> tuple[Any, ...]:
-        """Return the arguments of the compiled sum: signs, rows, slots and offsets."""
+    def _bags(self, ids: Tensor, starts: Tensor | None, first: int) -> NgramBags:
         mask = np.empty((0, 0), dtype=np.bool_) if starts is None else starts.contiguous().numpy()
         ngrams = locate_ngrams(ids.to(torch.int64).contiguous().numpy(), mask, first, self.spec.tables)
         offsets = counts_to_offsets(ngrams.counts, self.spec.n_tables if self.mode == "sum" else 1)
         signs, slots = ngrams.signs, ngrams.slots
-        if self.importance is None and slots.shape[1] > 1:  # each row of an n-gram is a value
+        if not self.spec.importance and slots.shape[1] > 1:  # each row of an n-gram is a value
             signs, offsets = np.repeat(signs, slots.shape[1]), offsets * slots.shape[1]
             slots = slots.reshape(-1, 1)
-        return signs, ngrams.rows, slots, offsets
-
-    def _sum(self, table: Tensor, signs: Any, rows: Any, slots: Any, offsets: Any) -> Tensor:
-        layout = BagLayout(STANDARD if self.importance is None else IMPROVED, False, False, NO_BAG_NORM)
-        arguments = torch.from_numpy(signs).to(table.dtype), rows, slots, offsets, layout
-        options = self.sparse, torch.is_grad_enabled()
-        return CompiledBag.apply(table, self.importance, *arguments, options)  # type: ignore[no-any-return, no-untyped-call]
+        return NgramBags(signs, ngrams.rows, slots, offsets)
 
     def get_extra_state(self) -> Tensor:
         """Return the tables and hash functions, for ``state_dict``."""
@@ -317,75 +323,86 @@ class NgramHashEmbedding(nn.Module):
         path : str or path-like
             The file, which is replaced as a whole once it is written.
         dtype : {"float32", "float16", "int8"}, default="float32"
-            Dtype of the rows; int8 rows begin with the float32 number by which they are multiplied.
+            Dtype of the rows; int8 rows start with the float32 number by which they are multiplied.
         """
         if self.file is not None:
             raise ValueError("NgramHashEmbedding: the rows are in a file already; copy the file.")
-        others = {name: value for name, value in self.state_dict().items() if name not in ("weight", "_extra_state")}
+        others = {name: value for name, value in self.named_parameters() if name != "weight"}
         description = {"scheme": self.spec.to_json(), "embedding_dim": str(self.embedding_dim), "mode": self.mode}
-        write_table(
-            path, self.weight, {name: value.cpu().float() for name, value in others.items()}, description, dtype
-        )
+        write_table(path, self.weight, others, description, dtype)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """Return a layer with rows that stay in a file and are read when they are needed.
 
-        The file is mapped into memory, and its pages are shared by processes. The rows are not trained.
+        The file is mapped into memory, and its pages are shared by processes; importance weights and a matrix are read
+        at once. The rows are not trained. The output has the dtype to which the layer is converted, by default
+        float32.
 
         Parameters
         ----------
         path : str or path-like
-            A file that :meth:`save_table` wrote.
+            A file that :meth:`save_table` wrote. If it is replaced, the layer keeps the rows of the old file.
         """
         file = TableFile(path)
         layer = cls.__new__(cls)
         nn.Module.__init__(layer)
-        spec = NgramScheme.from_json(file.description["scheme"])
-        layer._set(spec, int(file.description["embedding_dim"]), file.description["mode"], False)
+        with named(file.path):
+            description = file.description
+            spec = NgramScheme.from_json(description["scheme"])
+            layer._set(spec, int(description["embedding_dim"]), description["mode"], False)
+        n_rows, dim = sum(spec.sizes), layer.embedding_dim
+        shapes: dict[str, tuple[int, ...]] = {"weight": (n_rows, layer.n_columns)}
+        shapes |= {"importance": (n_rows, spec.num_hashes)} if spec.importance else {}
+        shapes |= {"projection.weight": (dim, dim)} if layer.mode == "concat" else {}
+        file.check_shapes(shapes)
         layer.file = file
         layer.register_parameter("weight", None)
-        others = {name: nn.Parameter(torch.from_numpy(array)) for name, array in file.others.items()}
-        layer.importance = others.get("importance")
-        layer.projection = None
-        if layer.mode == "concat":
-            layer.projection = nn.Linear(layer.embedding_dim, layer.embedding_dim, bias=False)
-            layer.projection.weight = others["projection.weight"]
+        layer.register_parameter("importance", None)
+        layer.projection = nn.Linear(dim, dim, bias=False) if layer.mode == "concat" else None
+        if layer.projection is not None:
+            layer.projection.weight = nn.Parameter(torch.from_numpy(file.others["projection.weight"]))
+        layer.register_buffer("_like", torch.empty(0), persistent=False)
         return layer
 
     def prefetch(self, ids: Tensor, starts: Tensor | None = None) -> None:
-        """Read the rows of the next call of :meth:`forward` on another thread; only of a layer from a file."""
+        """Read the rows for a later call of :meth:`forward` on another thread; does nothing for tables in memory.
+
+        The rows of the last two calls are kept until they are used by calls with the same ids, once or several times.
+        """
         self._check(ids, starts, 2)
         if self.file is not None:
-            own = ids.clone(), None if starts is None else starts.clone()  # the caller may fill them with other ids
-            self._prefetched = *own, run_in_background(self._read, *own, 0)
+            own = ids.cpu().clone(), None if starts is None else starts.cpu().clone()  # the caller may overwrite them
+            self.file.prefetch(own, lambda: self._bags(*own, 0))
 
-    def _read(self, ids: Tensor, starts: Tensor | None, first: int) -> TableRows:
-        assert self.file is not None
-        bags = self._bags(ids.cpu(), None if starts is None else starts.cpu(), first)
-        return self.file.read(*bags)
-
-    def _embed_from_file(self, ids: Tensor, starts: Tensor | None, first: int) -> Tensor:
-        prefetched, self._prefetched = self._prefetched, None
-        if prefetched is not None and first == 0 and _are_equal(prefetched[:2], (ids, starts)):
-            read = prefetched[2].result()
-        else:
-            read = self._read(ids, starts, first)
-        return self._sum(torch.from_numpy(read.table), read.signs, read.rows, read.slots, read.offsets).to(ids.device)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies and other processes, without rows that are being read."""
-        return self.__dict__ | {"_prefetched": None}
+    def _embed_from_file(self, file: TableFile, ids: Tensor, starts: Tensor | None, first: int) -> Tensor:
+        if is_traced():
+            raise RuntimeError(
+                "NgramHashEmbedding: a layer from a file reads it in Python, which cannot be compiled, exported or "
+                "transformed. Call it outside of the compiled function, and pass its vectors."
+            )
+        inputs = ids.cpu(), None if starts is None else starts.cpu()
+        read = file.prefetched(inputs) if first == 0 else None
+        table, bags = file.read(self._bags(*inputs, first)) if read is None else read
+        importance = torch.from_numpy(file.others["importance"]) if self.spec.importance else None
+        return sum_rows_of(torch.from_numpy(table), importance, bags).to(ids.device, self._like.dtype)
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
         spec = self.spec
-        text = f"{len(spec.sizes)} tables of {sum(spec.sizes)} rows, {self.embedding_dim}, orders={spec.orders}"
-        text += f", num_heads={spec.num_heads}, num_hashes={spec.num_hashes}, importance={spec.importance}"
-        text += f", signs={spec.signs}, mode={self.mode!r}, scheme={spec.scheme!r}, seed={spec.seed}"
+        scheme = repr(spec.scheme) if not spec.base else f"({spec.scheme!r}, {spec.base})"
+        text = f"{spec.n_tables} tables with {sum(spec.sizes)} rows together, {self.embedding_dim}, "
+        text += f"orders={spec.orders}, num_heads={spec.num_heads}, num_hashes={spec.num_hashes}, "
+        text += f"importance={spec.importance}, signs={spec.signs}, mode={self.mode!r}, scheme={scheme}, "
+        text += f"boundary={spec.boundary}, padding_idx={spec.padding_idx}, seed={spec.seed}"
         return text if self.file is None else f"{text}, file={str(self.file.path)!r}"
 
 
-def _are_equal(tensors: tuple[Tensor | None, ...], others: tuple[Tensor | None, ...]) -> bool:
-    pairs = zip(tensors, others, strict=True)
-    return all(a is b is None or (a is not None and b is not None and torch.equal(a, b)) for a, b in pairs)
+def sum_rows_of(table: Tensor, importance: Tensor | None, bags: NgramBags) -> Tensor:
+    """Sum the rows of the n-grams of each bag, by compiled kernels."""
+    layout = BagLayout(STANDARD if importance is None else IMPROVED, False, False, NO_BAG_NORM)
+    needs_backward = torch.is_grad_enabled() and (
+        table.requires_grad or (importance is not None and importance.requires_grad)
+    )
+    arguments = torch.from_numpy(bags.signs).to(table.dtype), bags.rows, bags.slots, bags.offsets, layout
+    return CompiledBag.apply(table, importance, *arguments, needs_backward)  # type: ignore[no-any-return, no-untyped-call]

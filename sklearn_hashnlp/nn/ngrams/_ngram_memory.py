@@ -91,6 +91,11 @@ class NgramMemory(nn.Module):
         self.conv = nn.Parameter(torch.zeros(kernel_size, hidden_dim, **place)) if kernel_size else None
         self.conv_norm = nn.RMSNorm(hidden_dim, **place) if kernel_size else None
 
+    def reset_parameters(self) -> None:
+        """Set the convolution to zero; the other layers have initial values of torch."""
+        if self.conv is not None:
+            nn.init.zeros_(self.conv)
+
     def forward(self, hidden: Tensor, ids: Tensor, starts: Tensor | None = None) -> Tensor:
         """Return the hidden states with the values of their n-grams, of shape (batch, time, hidden_dim).
 
@@ -103,8 +108,9 @@ class NgramMemory(nn.Module):
         starts : Tensor of shape (batch, time), dtype bool, default=None
             True for tokens that start a new history; neither n-grams nor the convolution reach over them.
         """
-        values = self._values(hidden, ids, self.embedding(ids, starts))
-        return hidden + self._convolve(values, self._starts(ids, starts))
+        self._check_hidden(hidden, ids)
+        values = self._values(hidden, self.embedding(ids, starts))
+        return hidden + self._convolve(values, self._starts(ids, starts)).to(hidden.dtype)
 
     def step(
         self, hidden: Tensor, ids: Tensor, state: MemoryState | None = None, starts: Tensor | None = None
@@ -118,35 +124,39 @@ class NgramMemory(nn.Module):
         ids : Tensor of shape (batch,) or (batch, time), dtype int64 or int32
             The tokens.
         state : tuple, default=None
-            The state that the last call returned; None at the start of sequences.
+            The state that the last call returned; None at the start of sequences. It keeps the graph of the gradients,
+            unless the call is in :func:`torch.no_grad`.
         starts : Tensor of the shape of ``ids``, dtype bool, default=None
             As in :meth:`forward`.
         """
+        self._check_hidden(hidden, ids)
+        if ids.dim() == 1:
+            mask = None if starts is None else starts.unsqueeze(1)
+            outputs, state = self.step(hidden.unsqueeze(1), ids.unsqueeze(1), state, mask)
+            return outputs.squeeze(1), state
         vectors, history = self.embedding.step(ids, None if state is None else state[0], starts)
-        new_ids = ids.unsqueeze(1) if ids.dim() == 1 else ids
-        time = new_ids.shape[1]
-        rows = self._values(
-            hidden.view(len(new_ids), time, -1), new_ids, vectors.view(len(new_ids), time, vectors.shape[-1])
-        )
-        row_starts = self._starts(new_ids, None if starts is None else starts.view_as(new_ids))
+        values, is_start = self._values(hidden, vectors), self._starts(ids, starts)
         if state is not None:
-            rows, row_starts = torch.cat([state[1], rows], dim=1), torch.cat([state[2], row_starts], dim=1)
-        outputs = hidden + self._convolve(rows, row_starts)[:, -time:].view_as(hidden)
+            values, is_start = torch.cat([state[1], values], dim=1), torch.cat([state[2], is_start], dim=1)
+        added = self._convolve(values, is_start)[:, values.shape[1] - ids.shape[1] :]
         kept = 0 if self.conv is None else (len(self.conv) - 1) * self.dilation
-        first = max(rows.shape[1] - kept, 0)
-        return outputs, MemoryState(history, rows[:, first:], row_starts[:, first:])
+        first = max(values.shape[1] - kept, 0)
+        return hidden + added.to(hidden.dtype), MemoryState(history, values[:, first:], is_start[:, first:])
+
+    def _check_hidden(self, hidden: Tensor, ids: Tensor) -> None:
+        if hidden.shape != (*ids.shape, self.hidden_dim):
+            raise ValueError(
+                f"NgramMemory: hidden must have shape {(*ids.shape, self.hidden_dim)}, the shape of ids and "
+                f"hidden_dim, got {tuple(hidden.shape)}."
+            )
 
     def _starts(self, ids: Tensor, starts: Tensor | None) -> Tensor:
         boundary = self.embedding.spec.boundary
         is_start = torch.zeros_like(ids, dtype=torch.bool) if boundary is None else ids == boundary
         return is_start if starts is None else is_start | starts
 
-    def _values(self, hidden: Tensor, ids: Tensor, vectors: Tensor) -> Tensor:
-        if hidden.shape != (*ids.shape, self.hidden_dim):
-            raise ValueError(
-                f"NgramMemory: hidden must have shape {(*ids.shape, self.hidden_dim)}, the shape of ids and "
-                f"hidden_dim, got {tuple(hidden.shape)}."
-            )
+    def _values(self, hidden: Tensor, vectors: Tensor) -> Tensor:
+        vectors = vectors.to(self.value.weight.dtype)  # the embedding may have another one
         values: Tensor = self.value(vectors)
         if self.key is None or self.hidden_norm is None or self.key_norm is None:
             return values

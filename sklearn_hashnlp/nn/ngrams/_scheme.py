@@ -57,9 +57,21 @@ class NgramScheme:
             object.__setattr__(self, name, tuple(value))
 
     @classmethod
-    def of(cls, num_embeddings: int | Sequence[int], scheme: Any, **options: Any) -> NgramScheme:
+    def of(
+        cls,
+        num_embeddings: Any,
+        scheme: Any,
+        *,
+        orders: Any,
+        num_heads: Any,
+        num_hashes: Any,
+        importance: Any,
+        signs: Any,
+        boundary: Any,
+        padding_idx: Any,
+        seed: Any,
+    ) -> NgramScheme:
         """Check parameters of the layer, and derive the sizes of the tables."""
-        orders, num_heads = options["orders"], options["num_heads"]
         name, base = _split_scheme(scheme)
         if not (isinstance(orders, Sequence) and orders and all(is_integer(n) and 1 <= n <= 64 for n in orders)):
             raise ValueError(
@@ -68,22 +80,35 @@ class NgramScheme:
         orders = tuple(int(order) for order in orders)
         if list(orders) != sorted(set(orders)):
             raise ValueError(f"NgramHashEmbedding: orders must ascend and be different, got {orders}.")
-        for option in ("num_heads", "num_hashes"):
-            if not is_integer(options[option]) or options[option] < 1:
-                raise ValueError(f"NgramHashEmbedding: {option} must be a positive integer, got {options[option]!r}.")
-        for option in ("boundary", "padding_idx"):
-            value = options[option]
+        for option, value in {"num_heads": num_heads, "num_hashes": num_hashes}.items():
+            if not is_integer(value) or value < 1:
+                raise ValueError(f"NgramHashEmbedding: {option} must be a positive integer, got {value!r}.")
+        for option, value in {"importance": importance, "signs": signs}.items():
+            if not isinstance(value, bool | np.bool_):
+                raise ValueError(f"NgramHashEmbedding: {option} must be True or False, got {value!r}.")
+        for option, value in {"boundary": boundary, "padding_idx": padding_idx}.items():
             if value is not None and not (is_integer(value) and 0 <= value < (base or 2**63)):
                 raise ValueError(f"NgramHashEmbedding: {option} must be None or a token id, got {value!r}.")
-        if name != SCHEMES[0] and (options["num_hashes"] > 1 or options["importance"] or options["signs"]):
+        if not is_integer(seed):
+            raise ValueError(f"NgramHashEmbedding: seed must be an integer, got {seed!r}.")
+        if name != SCHEMES[0] and (num_hashes > 1 or importance or signs):
             raise ValueError(
                 f"NgramHashEmbedding: scheme={scheme!r} has one row per n-gram and head: num_hashes must be 1, and "
                 f"importance and signs False. Set num_heads, or scheme={SCHEMES[0]!r}."
             )
-        n_tables = len(orders) * num_heads
-        sizes = _sizes_of(num_embeddings, n_tables, primes=name != SCHEMES[0])
-        options |= {"orders": orders, "scheme": name, "base": base, "seed": int(options["seed"])}
-        return cls(sizes, **options)
+        return cls(
+            _sizes_of(num_embeddings, len(orders), int(num_heads), is_published=name != SCHEMES[0]),
+            orders,
+            int(num_heads),
+            int(num_hashes),
+            bool(importance),
+            bool(signs),
+            name,
+            base,
+            None if boundary is None else int(boundary),
+            None if padding_idx is None else int(padding_idx),
+            int(seed),
+        )
 
     @property
     def n_tables(self) -> int:
@@ -132,8 +157,8 @@ class NgramScheme:
                 f"The tables were saved with version {specification!r} of the hash functions, this package has "
                 f"{HASH_SPECIFICATION}."
             )
-        options["sizes"], options["orders"] = tuple(options["sizes"]), tuple(options["orders"])
-        return cls(**options)
+        name, base = options.pop("scheme"), options.pop("base")
+        return cls.of(options.pop("sizes"), (name, base) if base else name, **options)
 
     def check_saved(self, text: str) -> None:
         """Check that saved tables have these rows for these n-grams."""
@@ -253,23 +278,30 @@ def _split_scheme(scheme: Any) -> tuple[str, int]:
     )
 
 
-def _sizes_of(num_embeddings: Any, n_tables: int, *, primes: bool) -> tuple[int, ...]:
+def _sizes_of(num_embeddings: Any, n_orders: int, n_heads: int, *, is_published: bool) -> tuple[int, ...]:
+    n_tables = n_orders * n_heads
     if is_integer(num_embeddings):
         sizes = [int(num_embeddings)] * n_tables
-        if primes and num_embeddings >= 1:  # heads differ by their sizes alone
+        if is_published and 1 <= num_embeddings <= _MAX_ROWS:  # heads differ by their sizes alone
             sizes = next_primes(int(num_embeddings), n_tables)
-    else:
+    elif isinstance(num_embeddings, Sequence) and len(num_embeddings) == n_tables:
         sizes = list(num_embeddings)
-        if len(sizes) != n_tables:
-            raise ValueError(
-                f"NgramHashEmbedding: num_embeddings must be an integer or {n_tables} of them, one for each order and "
-                f"head, got {len(sizes)}."
-            )
+    else:
+        raise ValueError(
+            f"NgramHashEmbedding: num_embeddings must be an integer or a list of {n_tables}, one for each order and "
+            f"head, got {_short(num_embeddings)}."
+        )
     if not all(is_integer(size) and size >= 1 for size in sizes) or sum(sizes) > _MAX_ROWS:
         raise ValueError(
             f"NgramHashEmbedding: num_embeddings must be positive integers, with a sum of at most {_MAX_ROWS} rows, "
             f"got {_short(num_embeddings)}."
         )
+    for first in range(0, n_tables, n_heads):
+        if is_published and len(set(sizes[first : first + n_heads])) < n_heads:
+            raise ValueError(
+                f"NgramHashEmbedding: the heads of an order have the same rows if their num_embeddings are equal, got "
+                f"{_short(num_embeddings)}. Set different numbers, or scheme={SCHEMES[0]!r}."
+            )
     return tuple(int(size) for size in sizes)
 
 

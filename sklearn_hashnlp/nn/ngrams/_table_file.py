@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
-from contextlib import suppress
-from functools import cached_property
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._posix import flush_to_disk, map_file
-from sklearn_hashnlp._threads import map_blocks
+from sklearn_hashnlp._threads import map_blocks, run_beside
 from sklearn_hashnlp.kernels._rows import group_rows, take_rows
 
 _KEY = "sklearn-hashnlp n-gram table"  # a single key, since safetensors writes keys in random order
@@ -24,19 +26,23 @@ _BLOCK_BYTES = 2**24  # of rows that are converted and written together
 _ALIGNMENT = 64  # bytes: rows start in as few cache lines as they can
 _TYPES: Final = {"float32": ("F32", "<f4"), "float16": ("F16", "<f2"), "int8": ("U8", "u1")}
 _DTYPES: Final = {code: np.dtype(dtype) for code, dtype in _TYPES.values()}
+_LARGEST: Final = {"float32": np.finfo(np.float32).max, "float16": 65504.0, "int8": np.finfo(np.float32).max}
 _SCALE_BYTES = 4  # of the float32 number at the start of an int8 row
 _MAX_HEADER = 2**26
 _N_READERS, _MIN_ROWS = 16, 256  # threads that wait for the disk, and rows that are worth one
 
 
-class TableRows(NamedTuple):
-    """Rows of a file, and the n-grams that they belong to."""
+class NgramBags(NamedTuple):
+    """The rows of n-grams, as the compiled kernels read them."""
 
-    table: NDArray[np.float32]  # (n_distinct, n_columns)
     signs: NDArray[np.float32]  # (n_values,)
     rows: NDArray[np.int32]  # (n_values,): of importance weights
-    slots: NDArray[np.int32]  # (n_values, k): rows of ``table``
-    offsets: NDArray[np.int64]
+    slots: NDArray[np.int32]  # (n_values, k): of vectors
+    offsets: NDArray[np.int64]  # (n_bags + 1,)
+
+
+Inputs: TypeAlias = tuple[Tensor, Tensor | None]  # ids and starts
+Read: TypeAlias = tuple[NDArray[np.float32], NgramBags]  # the rows that were read, and where they are in them
 
 
 class TableFile:
@@ -44,62 +50,92 @@ class TableFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        size = self.path.stat().st_size
+        self._prefetched: deque[tuple[Inputs, int, Future[Read]]] = deque(maxlen=2)
         with self.path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
             length = int.from_bytes(file.read(8), "little")
-            try:
-                header: dict[str, Any] = json.loads(file.read(length) if length <= min(_MAX_HEADER, size) else "null")
-                self.description = json.loads(header.pop("__metadata__")[_KEY])
-                entry = header.pop("weight")
-                self._shape, self._start = tuple(entry["shape"]), 8 + length + entry["data_offsets"][0]
-                self._dtype = _DTYPES[entry["dtype"]]
-                n_bytes = 8 + length + max(item["data_offsets"][1] for item in (entry, *header.values()))
-                complete = size == n_bytes and math.prod(self._shape) * self._dtype.itemsize == (
-                    entry["data_offsets"][1] - entry["data_offsets"][0]
-                )
-            except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+            with named(self.path):
+                self._header = file.read(length) if 2 <= length <= min(_MAX_HEADER, size) else b"null"
+                header = json.loads(self._header)
+                self.description: dict[str, str] = json.loads(header.pop("__metadata__")[_KEY])
+                self._dtype = _DTYPES[header["weight"]["dtype"]]
+                dtypes = {name: self._dtype if name == "weight" else np.dtype("<f4") for name in header}
+                self._shapes = {name: tuple(item["shape"]) for name, item in header.items()}
+                ends = [0]
+                for name, item in header.items():
+                    n_bytes = math.prod(self._shapes[name]) * dtypes[name].itemsize
+                    if item["data_offsets"] != [ends[-1], ends[-1] + n_bytes]:
+                        raise ValueError(f"the offsets of {name!r} do not match its shape")
+                    ends.append(ends[-1] + n_bytes)
+            if size != 8 + length + ends[-1]:
                 raise ValueError(
-                    f"{self.path} is not a table of n-grams: expected a file of NgramHashEmbedding.save_table."
-                ) from error
-            if not complete:
-                raise ValueError(
-                    f"{self.path} is truncated or damaged: its header describes another table than its {size} bytes. "
-                    "Copy it again."
+                    f"{self.path} is truncated or damaged: its header describes {8 + length + ends[-1]} bytes, but it "
+                    f"has {size}. Copy it again."
                 )
-            self.others: dict[str, NDArray[Any]] = {}
-            for name, item in header.items():
-                file.seek(8 + length + item["data_offsets"][0])
-                array = np.frombuffer(file.read(item["data_offsets"][1] - item["data_offsets"][0]), dtype="<f4")
-                self.others[name] = array.reshape(item["shape"]).copy()
+            content = np.frombuffer(map_file(file), np.uint8)[8 + length :]
+        parts = {name: content[start:end] for name, start, end in zip(header, ends, ends[1:], strict=False)}
+        self.rows = parts.pop("weight").reshape(self._shapes["weight"][0], -1)  # bytes, mapped into memory
+        self.others = {name: part.copy().view("<f4").reshape(self._shapes[name]) for name, part in parts.items()}
 
-    @cached_property
-    def rows(self) -> NDArray[np.uint8]:
-        """The bytes of the rows, mapped into memory when they are first read, of shape (n_rows, n_bytes)."""
-        shape = self._shape[0], self._shape[1] * self._dtype.itemsize
-        return np.frombuffer(map_file(self.path), np.uint8, math.prod(shape), self._start).reshape(shape)
+    def check_shapes(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        """Check that the file has the arrays of a layer."""
+        n_rows, n_columns = shapes["weight"]
+        stored = {"weight": (n_rows, n_columns + (_SCALE_BYTES if self._dtype == np.uint8 else 0))}
+        if self._shapes != shapes | stored:
+            raise ValueError(
+                f"{self.path} is damaged: it has arrays of the shapes {self._shapes}, but its layer has "
+                f"{shapes | stored}. Copy it again."
+            )
 
-    def read(
-        self,
-        signs: NDArray[np.float32],
-        rows: NDArray[np.int32],
-        slots: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-    ) -> TableRows:
+    def read(self, bags: NgramBags) -> Read:
         """Read the rows of n-grams, each once."""
-        order, starts, distinct = group_rows(slots.reshape(-1), self._shape[0])
-        local = np.empty(slots.size, dtype=np.int32)
+        order, starts, distinct = group_rows(bags.slots.reshape(-1), len(self.rows))
+        local = np.empty(bags.slots.size, dtype=np.int32)
         local[order] = np.repeat(np.arange(len(distinct), dtype=np.int32), np.diff(starts))
-        stored, table = np.empty((len(distinct), self.rows.shape[1]), dtype=np.uint8), self.rows
+        stored = np.empty((len(distinct), self.rows.shape[1]), dtype=np.uint8)
 
         def take(block: slice) -> None:
-            take_rows(table, distinct[block], stored[block])
+            take_rows(self.rows, distinct[block], stored[block])
 
         map_blocks(take, len(distinct), _N_READERS, min_rows=_MIN_ROWS)
-        return TableRows(_to_float32(stored.view(self._dtype)), signs, rows, local.reshape(slots.shape), offsets)
+        return _to_float32(stored.view(self._dtype)), bags._replace(slots=local.reshape(bags.slots.shape))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the mapped rows: another process maps them itself."""
-        return {name: value for name, value in self.__dict__.items() if name != "rows"}
+    def prefetch(self, inputs: Inputs, locate: Callable[[], NgramBags]) -> None:
+        """Read the rows of n-grams on another thread."""
+        self._prefetched.append((inputs, os.getpid(), run_beside(lambda: self.read(locate()))))
+
+    def prefetched(self, inputs: Inputs) -> Read | None:
+        """Return the rows that were prefetched for the same inputs, if any."""
+        for known, process, future in self._prefetched:
+            if process == os.getpid() and all(map(_are_equal, known, inputs)):  # a fork has no thread of its parent
+                return future.result()
+        return None
+
+    def __getstate__(self) -> tuple[Path, bytes]:
+        """Return what another process needs to open the same file."""
+        return self.path, self._header
+
+    def __setstate__(self, state: tuple[Path, bytes]) -> None:
+        """Open the file, which must not have become another table."""
+        path, header = state
+        TableFile.__init__(self, path)
+        if self._header != header:
+            raise ValueError(f"{path} is another table than when the layer was pickled. Open it by from_file.")
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Name the file in errors about its content."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise ValueError(
+            f"{path} is not a table of n-grams as NgramHashEmbedding.save_table writes them: {error!r}"
+        ) from error
+
+
+def _are_equal(a: Tensor | None, b: Tensor | None) -> bool:
+    return a is b is None or (a is not None and b is not None and torch.equal(a, b))
 
 
 def _to_float32(rows: NDArray[Any]) -> NDArray[np.float32]:
@@ -112,9 +148,15 @@ def _to_float32(rows: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _to_stored(rows: NDArray[np.float32], dtype: str) -> NDArray[Any]:
+    largest = np.abs(rows).max(axis=1, initial=0, keepdims=True)
+    if not (largest <= _LARGEST[dtype]).all():
+        raise ValueError(
+            f"NgramHashEmbedding: the table has numbers that {dtype} cannot hold: NaN, infinite or larger than "
+            f"{_LARGEST[dtype]:.4g}."
+        )
     if dtype != "int8":
-        return rows.astype(_TYPES[dtype][1])
-    scales = np.abs(rows).max(axis=1, initial=0, keepdims=True) / np.float32(127)
+        return np.ascontiguousarray(rows, dtype=_TYPES[dtype][1])
+    scales = largest / np.float32(127)
     numbers = np.rint(rows / np.where(scales > 0, scales, 1)).astype(np.int8)
     return np.hstack([scales.astype("<f4").view(np.uint8), numbers.view(np.uint8)])
 
@@ -122,7 +164,7 @@ def _to_stored(rows: NDArray[np.float32], dtype: str) -> NDArray[Any]:
 def write_table(
     path: str | os.PathLike[str],
     weight: Tensor,  # (n_rows, n_columns)
-    others: dict[str, Tensor],
+    others: Mapping[str, Tensor],
     description: dict[str, str],
     dtype: str,
 ) -> None:
@@ -148,7 +190,7 @@ def write_table(
             for block in _blocks(weight):
                 file.write(_to_stored(block, dtype).data)
             for tensor in others.values():
-                file.write(np.ascontiguousarray(tensor.numpy(), dtype="<f4").data)
+                file.write(np.ascontiguousarray(tensor.detach().cpu().float().numpy(), dtype="<f4").data)
         flush_to_disk(unfinished)
         unfinished.replace(path)
     except OSError as error:

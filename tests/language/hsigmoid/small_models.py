@@ -26,6 +26,7 @@ VARIED = [
     | {"embedding": ("hash", 200, 50), "tree": "random"},
     {"embedding": ("sgnn", 20, 14), "tree": "learned"},
     {"output": "tied_softmax", "regularization__dropout": 0.3},
+    {"embedding": ("ngrams", 500), "far_context": 3, "direct_connections": "hashed"},
     {"hidden_layer": "residual", "far_context": 5, "across_sentences": True, "learning_rate": 0.1}
     | {"regularization__dropout": 0.3, "regularization__word_dropout": 0.3},
     {"schedule__decay": "linear", "schedule__warmup_steps": 100, "schedule__bias_learning_rate": 2.0}

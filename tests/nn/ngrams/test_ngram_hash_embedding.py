@@ -3,6 +3,8 @@
 import copy
 import io
 import pickle
+import resource
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,21 +37,39 @@ def test_vectors_follow_the_description(name):
 
 
 @each_option
-@pytest.mark.parametrize("sparse", [True, False])
-def test_the_compiled_form_is_that_of_torch_with_its_gradients(name, sparse):
-    layer = make(**OPTIONS[name], sparse=sparse)
+def test_the_compiled_form_is_that_of_torch_with_its_gradients(name):
+    layer = make(**OPTIONS[name])
     ids, starts = sequences()
     compiled = layer(ids, starts)
     plain = projected(layer, layer._embed_by_torch(ids, starts, 0))
-    assert torch.isfinite(compiled).all()
     torch.testing.assert_close(compiled, plain)
     upstream = torch.randn_like(compiled)
     tables = [table for table in (layer.weight, layer.importance) if table is not None]
     for ours, theirs in zip(
         torch.autograd.grad(compiled, tables, upstream), torch.autograd.grad(plain, tables, upstream), strict=True
     ):
-        assert ours.is_sparse == theirs.is_sparse == sparse
+        assert ours.is_sparse
         torch.testing.assert_close(ours.to_dense(), theirs.to_dense())
+
+
+def test_which_passes_are_compiled(monkeypatch):
+    ids, _ = sequences()
+    monkeypatch.setattr(NgramHashEmbedding, "_embed_by_torch", lambda self, ids, *_: torch.zeros(*ids.shape, 6))
+    assert make()(ids).any()
+    dense = make(sparse=False)
+    assert not dense(ids).any()  # its gradients are dense, and have second derivatives
+    with torch.no_grad():
+        assert dense(ids).any()
+
+
+def test_second_derivatives_need_dense_gradients():
+    ids, _ = sequences()
+    dense, sparse = make(sparse=False, mode="concat"), make(mode="concat")
+    (gradient,) = torch.autograd.grad(dense(ids).pow(2).sum(), dense.weight, create_graph=True)
+    gradient.square().sum().backward()
+    assert dense.weight.grad.any()
+    with pytest.raises(RuntimeError, match="Hash embeddings with sparse=True have first derivatives only"):
+        torch.autograd.grad(sparse(ids).pow(2).sum(), sparse.weight, create_graph=True)
 
 
 @each_option
@@ -243,7 +263,19 @@ def test_the_state_of_other_hash_functions_is_refused(options, message):
         ({"num_hashes": 1.5}, "num_hashes must be a positive integer"),
         ({"num_embeddings": 0}, "num_embeddings must be positive integers"),
         ({"num_embeddings": [5, 0, 5]}, "num_embeddings must be positive integers"),
-        ({"num_embeddings": [5, 5]}, "an integer or 3 of them, one for each order and head, got 2"),
+        ({"num_embeddings": [5, 5]}, r"an integer or a list of 3, one for each order and head, got \[5, 5\]"),
+        ({"num_embeddings": 1e6}, "an integer or a list of 3, one for each order and head, got 1000000.0"),
+        ({"num_embeddings": 10**15, "scheme": "multiplicative_xor"}, "sum of at most 2147483647 rows"),
+        (
+            {"num_embeddings": [5] * 6, "num_heads": 2, "scheme": "multiplicative_xor"},
+            "heads of an order have the same",
+        ),
+        ({"embedding_dim": 8.0}, "embedding_dim must be a positive integer, got 8.0"),
+        ({"embedding_dim": 0}, "embedding_dim must be a positive integer, got 0"),
+        ({"seed": 1.7}, "seed must be an integer, got 1.7"),
+        ({"seed": None}, "seed must be an integer, got None"),
+        ({"importance": "no"}, "importance must be True or False, got 'no'"),
+        ({"signs": 1}, "signs must be True or False, got 1"),
         ({"num_embeddings": 2**31}, "sum of at most 2147483647 rows"),
         ({"mode": "mean"}, "mode must be 'sum' or 'concat'"),
         ({"mode": "concat", "num_heads": 4}, "embedding_dim must be a multiple of 12"),
@@ -258,8 +290,6 @@ def test_the_state_of_other_hash_functions_is_refused(options, message):
 def test_wrong_parameters_are_named(options, message):
     with pytest.raises(ValueError, match=f"NgramHashEmbedding.*{message}"):
         make(**options)
-    with pytest.raises(ValueError, match="embedding_dim must be 1 or more, got 0"):
-        make(embedding_dim=0)
 
 
 @pytest.mark.parametrize(
@@ -297,9 +327,43 @@ def test_a_state_of_another_batch_is_refused():
 
 
 def test_the_tables_take_memory_when_they_are_trained():
-    layer = NgramHashEmbedding(10**9, 1, orders=(2,))  # 4 GB that nothing writes
-    assert layer(torch.tensor([[1, 2]])).shape == (1, 2, 1)
-    assert "1 tables of 1000000000 rows" in repr(layer)
+    before = memory_in_use()
+    layer = NgramHashEmbedding(5 * 10**8, 2, orders=(2,))  # 4 GB that nothing writes
+    layer(torch.tensor([[1, 2]])).sum().backward()
+    RowwiseAdagrad(layer.parameters(), lr=0.1).step()
+    assert memory_in_use() - before < 10**9
+    assert "1 tables with 500000000 rows" in repr(layer)
+
+
+def memory_in_use():
+    """Return the bytes of memory that this process has written."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def test_numbers_of_numpy_are_parameters_too():
+    layer = make(num_heads=np.int64(2), num_hashes=np.int32(2), importance=np.bool_(True), boundary=np.int64(7))
+    assert make(num_heads=2, num_hashes=2, importance=True).load_state_dict(layer.state_dict())
+    pickle.loads(pickle.dumps(layer))
+
+
+def test_reset_parameters():
+    layer = NgramHashEmbedding(50, 6, num_hashes=2, importance=True, mode="concat", device="meta").to_empty(
+        device="cpu"
+    )
+    layer.reset_parameters()
+    assert not layer.weight.any()
+    assert (layer.importance == 1).all()
+    ids, _ = sequences()
+    assert not layer(ids).any()
+
+
+def test_a_state_follows_its_sequences():
+    layer = make()
+    ids, _ = sequences()
+    _, state = layer.step(ids[:, :5])
+    order = torch.tensor([2, 0, 0, 3])
+    reordered = tuple(part[order] for part in state)
+    torch.testing.assert_close(layer.step(ids[order, 5], reordered)[0], layer(ids)[order, 5])
 
 
 @pytest.mark.gpu

@@ -87,7 +87,7 @@ def test_step_gives_what_the_whole_sequence_gives(name):
     ids, starts = sequences()
     hidden = torch.randn(*ids.shape, 5, dtype=torch.float64)
     whole, state, parts = memory(hidden, ids, starts), None, []
-    for first, last in ((0, 1), (1, 8), (8, 20)):
+    for first, last in ((0, 1), (1, 8), (8, 8), (8, 20)):
         outputs, state = memory.step(hidden[:, first:last], ids[:, first:last], state, starts[:, first:last])
         parts.append(outputs)
     torch.testing.assert_close(torch.cat(parts, dim=1), whole)
@@ -145,8 +145,22 @@ def test_layers_share_tables():
     assert embedding.weight.grad.to_dense().any()
 
 
+def test_empty_batches():
+    memory = make_memory()
+    for shape in ((0, 5), (3, 0)):
+        ids, hidden = torch.ones(shape, dtype=torch.int64), torch.zeros(*shape, 5, dtype=torch.float64)
+        assert memory(hidden, ids).shape == memory.step(hidden, ids)[0].shape == (*shape, 5)
+    assert memory.step(torch.zeros(0, 5, dtype=torch.float64), torch.ones(0, dtype=torch.int64))[0].shape == (0, 5)
+
+
 def test_wrong_inputs_are_named():
     memory = make_memory()
+    for hidden, ids in (
+        (torch.zeros(2, 5), torch.ones(3, dtype=int)),
+        (torch.zeros(6, 5), torch.ones(2, 3, dtype=int)),
+    ):
+        with pytest.raises(ValueError, match="NgramMemory: hidden must have shape"):
+            memory.step(hidden, ids)
     ids = torch.ones(2, 3, dtype=torch.int64)
     with pytest.raises(ValueError, match=r"NgramMemory: hidden must have shape \(2, 3, 5\).* got \(2, 3, 4\)"):
         memory(torch.zeros(2, 3, 4), ids)
@@ -161,8 +175,14 @@ def test_wrong_inputs_are_named():
 
 def test_autocast():
     memory = NgramMemory(make(dtype=torch.float32), 8)
+    torch.nn.init.normal_(memory.conv)
     ids, starts = sequences()
     hidden = torch.randn(*ids.shape, 8)
-    with torch.autocast("cpu", torch.bfloat16):
-        outputs = memory(hidden, ids, starts)
-    torch.testing.assert_close(outputs.float(), memory(hidden, ids, starts), rtol=0.05, atol=0.05)
+    expected = memory(hidden, ids, starts)
+    for dtype in (torch.float32, torch.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16):
+            outputs = memory(hidden.to(dtype), ids, starts)
+        assert outputs.dtype == dtype
+        torch.testing.assert_close(outputs.float(), expected, rtol=0.1, atol=0.1)
+    half = NgramMemory(make(dtype=torch.float32), 8, dtype=torch.bfloat16)  # with tables of another dtype
+    assert half(hidden.bfloat16(), ids).dtype == torch.bfloat16
