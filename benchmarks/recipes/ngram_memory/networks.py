@@ -35,7 +35,8 @@ class Variant:
     convolution: bool = False
     place: int = 0  # blocks before the memory
     full_state: bool = False  # Adam, with two numbers for each element of a table
-    table_lr: float = 0.3
+    learning_rate: float = 1e-3  # of AdamW, for a network of 256 columns
+    table_lr: float = 1.0
     row_dim: int = 64
     dim: int = 256
     n_blocks: int = 3

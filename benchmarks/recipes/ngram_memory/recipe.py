@@ -25,7 +25,7 @@ of plain, hash and dense once more with --set seconds=900 --set variants=plain,h
 _VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {"memory": "none"},
     "hash": {},
-    "dense": {"memory": "none", "dim": 640, "n_blocks": 5},  # as many parameters as hash
+    "dense": {"memory": "none", "dim": 640, "n_blocks": 5, "learning_rate": 3e-3},  # the parameters of hash
     "dictionary": {"memory": "dictionary"},
     "2**20 rows": {"rows": 2**20},
     "2**14 rows": {"rows": 2**14},
@@ -35,7 +35,7 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "after block 1 with gate and convolution": {"place": 1, "gate": True, "convolution": True},
     "2**11 rows and signs": {"rows": 2**11, "signs": True},
     "4 heads": {"heads": 4, "rows": 2**15},
-    "importance": {"hashes": 2, "importance": True},
+    "importance": {"hashes": 2, "importance": True, "table_lr": 0.3},
     "full state": {"full_state": True, "table_lr": 0.1},
     "xor with powers of two": {"scheme": "multiplicative_xor"},
     "xor with primes": {"scheme": "multiplicative_xor", "primes": True},
@@ -49,7 +49,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         name: {"orders": (2, 3)} | _VARIANTS[name]
         for name in ("plain", "hash", "dense", "dictionary", "2**20 rows", "2**14 rows")
     }
-    | {"dense": {"memory": "none", "dim": 640, "n_blocks": 3}},
+    | {"dense": {"memory": "none", "dim": 640, "n_blocks": 3, "learning_rate": 3e-3}},
 }
 
 
@@ -63,7 +63,7 @@ class NgramMemorySettings:
     seconds: int = setting(300, "processor seconds of training")
     batch: int = setting(4, "sequences per step")
     context: int = setting(128, "tokens of a sequence")
-    learning_rate: float = setting(0.001, "learning rate of AdamW for a network of 256 columns")
+    learning_rate: float = setting(0.0, "learning rate of AdamW for a network of 256 columns; 0: that of the variant")
     table_lr: float = setting(0.0, "learning rate of the tables; 0: that of the variant")
     vocabulary_size: int = setting(8192, "words; others are one unknown word")
     n_eval: int = setting(2**17, "tokens of the validation and of the test text")
@@ -85,17 +85,18 @@ def _run(settings: NgramMemorySettings, run: Run) -> Iterator[Result]:
 
     path = Path(settings.data or Path(os.environ.get("HASHNLP_DATA", ""), "wikipedia"), "paragraphs.txt")
     corpus = read_corpus(path, settings.unit, settings.vocabulary_size, settings.n_characters)
-    budget = Budget(settings.seconds, settings.batch, settings.context, settings.learning_rate, settings.n_eval)
+    budget = Budget(settings.seconds, settings.batch, settings.context, settings.n_eval)
+    rates = {name: rate for name in ("learning_rate", "table_lr") if (rate := getattr(settings, name))}
     names = variants_of(settings)
     for index, name in enumerate(names[len(run.previous) :], len(run.previous)):
         run.log(f"{settings.unit}: {name}")
-        changes = VARIANTS[settings.unit][name] | ({"table_lr": settings.table_lr} if settings.table_lr else {})
+        variant = Variant(**VARIANTS[settings.unit][name] | rates)
 
         def progress(share: float, done: int = index) -> None:
             run.progress(round(1000 * (done + share)), 1000 * len(names))
 
         measured = train_variant(
-            Variant(**changes), corpus, budget, seed=run.seed, folder=run.folder, log=run.log, progress=progress
+            variant, corpus, budget, seed=run.seed, folder=run.folder, log=run.log, progress=progress
         )
         yield {"part": "test", "unit": settings.unit, "variant": name, "unknown": corpus.unknown, **measured}
 

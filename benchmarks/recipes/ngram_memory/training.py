@@ -47,7 +47,6 @@ class Budget:
     seconds: float
     batch: int
     context: int
-    learning_rate: float  # of a network of 256 columns
     n_eval: int  # tokens of the validation and of the test text
 
 
@@ -133,7 +132,7 @@ def _train(
     """Train until the processor time is spent; return the first tokens of all sequences, and the time."""
     decayed: dict[str, Any] = {"params": [p for p in dense if p.dim() == 2]}
     others: dict[str, Any] = {"params": [p for p in dense if p.dim() != 2], "weight_decay": 0.0}
-    rate = budget.learning_rate * math.sqrt(256 / variant.dim)
+    rate = variant.learning_rate * math.sqrt(256 / variant.dim)
     optimizers: list[tuple[torch.optim.Optimizer, float]] = [
         (torch.optim.AdamW([decayed, others], betas=(0.9, 0.95), weight_decay=0.1), rate)
     ]
