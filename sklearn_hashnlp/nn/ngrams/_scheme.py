@@ -131,16 +131,16 @@ class NgramScheme:
         return NgramTables(
             scheme=SCHEMES.index(self.scheme),
             orders=np.array(self.orders, dtype=np.int64),
-            n_heads=int(self.num_heads),
-            n_hashes=int(self.num_hashes),
-            importance=bool(self.importance),
-            signs=bool(self.signs),
+            n_heads=self.num_heads,
+            n_hashes=self.num_hashes,
+            importance=self.importance,
+            signs=self.signs,
             sizes=np.array(self.sizes, dtype=np.int64),
             starts=np.array(self.starts, dtype=np.int64),
             constants=np.array(self.constants, dtype=np.uint64),
             multipliers=np.array([self.base] if self.base else self.multipliers, dtype=np.int64),
-            padding=NO_ID if self.padding_idx is None else int(self.padding_idx),
-            boundary=NO_ID if self.boundary is None else int(self.boundary),
+            padding=NO_ID if self.padding_idx is None else self.padding_idx,
+            boundary=NO_ID if self.boundary is None else self.boundary,
         )
 
     def to_json(self) -> str:
