@@ -17,7 +17,14 @@ from sklearn.pipeline import FeatureUnion
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._idf import smoothed_idf
-from sklearn_hashnlp._sklearn import MAX_REAL, HasMethods, Interval, check_fitted, fit_context
+from sklearn_hashnlp._sklearn import (
+    MAX_REAL,
+    HasMethods,
+    Interval,
+    check_fitted,
+    fit_context,
+    in_configured_sparse_interface,
+)
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
@@ -111,7 +118,8 @@ class NgramVectorUnion(TextVectorizer):
             )
         scales = self.weight * self.norm_ratio_ * _lengths(counts)
         scaled = (vectors * scales[:, np.newaxis]).astype(np.float32)
-        return hstack([counts.astype(np.float32, copy=False), csr_matrix(scaled)], format="csr")
+        joined = hstack([counts.astype(np.float32, copy=False), csr_matrix(scaled)], format="csr")
+        return in_configured_sparse_interface(joined)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {"vectorizer": self.vectorizer_, "norm_ratio": self.norm_ratio_}, {}

@@ -1,0 +1,33 @@
+"""Transformers return sparse matrices or sparse arrays, as ``sklearn.set_config(sparse_interface=...)`` says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import issparse, sparray, spmatrix
+from sklearn import config_context, get_config
+
+from .estimators import CASES, fitted
+
+SPARSE = [
+    name
+    for name, case in CASES.items()
+    if "transform" in case.answers and issparse(fitted(name).transform(case.asked))
+]
+
+
+def test_there_are_such_transformers():
+    assert len(SPARSE) >= 5
+
+
+@pytest.mark.skipif("sparse_interface" not in get_config(), reason="needs scikit-learn 1.9")
+@pytest.mark.parametrize("name", SPARSE)
+def test_the_interface_is_the_configured_one(name):
+    case, model = CASES[name], fitted(name)
+    results = []
+    for interface, kind in (("spmatrix", spmatrix), ("sparray", sparray)):
+        with config_context(sparse_interface=interface):
+            for result in (model.transform(case.asked), case.make().fit_transform(case.X, case.y)):
+                assert isinstance(result, kind)
+                results.append(result)
+    assert np.array_equal(results[0].toarray(), results[2].toarray())
