@@ -13,7 +13,7 @@ OPTIONS = {
     "importance and signs": {"num_hashes": 3, "importance": True, "signs": True, "num_heads": 2},
     "concat": {"mode": "concat", "num_heads": 2},
     "concat, hashes": {"mode": "concat", "num_hashes": 2, "signs": True},
-    "unequal": {"num_embeddings": [7, 64, 1000]},
+    "unequal": {"num_embeddings": [7, 64, 100]},
     "xor": {"scheme": "multiplicative_xor", "num_heads": 2},
     "polynomial": {"scheme": ("polynomial", 50), "num_heads": 2},
 }

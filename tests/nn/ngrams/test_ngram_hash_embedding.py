@@ -72,7 +72,7 @@ def test_second_derivatives_need_dense_gradients():
         torch.autograd.grad(sparse(ids).pow(2).sum(), sparse.weight, create_graph=True)
 
 
-@each_option
+@pytest.mark.parametrize("name", ["importance and signs", "concat, hashes", "xor"])
 def test_gradcheck(name):
     layer = make(**OPTIONS[name], sparse=False)
     ids, starts = sequences(2, 6)
@@ -197,7 +197,7 @@ def test_any_ids_have_the_same_rows_in_numba_torch_and_plain_integers(ids, start
     torch.testing.assert_close(layer._embed_by_torch(*tensors, 0)[0], expected)
 
 
-@each_option
+@pytest.mark.parametrize("name", ["importance and signs", "concat, hashes", "xor", "polynomial"])
 def test_compiled_by_torch(name):
     layer = make(**OPTIONS[name], sparse=False)
     ids, starts = sequences()
