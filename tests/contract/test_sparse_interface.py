@@ -10,9 +10,7 @@ from sklearn import config_context, get_config
 from .estimators import CASES, fitted
 
 SPARSE = [
-    name
-    for name, case in CASES.items()
-    if "transform" in case.answers and issparse(fitted(name).transform(case.asked))
+    name for name, case in CASES.items() if "transform" in case.answers and issparse(fitted(name).transform(case.asked))
 ]
 
 

@@ -26,7 +26,6 @@ class Difference(NamedTuple):
 
     mean: float
     half: float  # of its 95 % interval; NaN for fewer than two seeds
-    n_seeds: int
 
 
 def group_runs(results: Sequence[Result]) -> dict[tuple[str, int], dict[str, list[Result]]]:
@@ -38,24 +37,32 @@ def group_runs(results: Sequence[Result]) -> dict[tuple[str, int], dict[str, lis
 
 
 def differences(variants: dict[str, list[Result]]) -> dict[str, Difference]:
-    """Compare each variant with ``hash`` seed by seed; intervals are from the pooled spread of all differences."""
-    from scipy.stats import t
+    """Compare each variant with ``hash`` seed by seed.
 
+    Intervals are from the pooled spread of the differences: of the variants with tables, and of those without.
+    """
     base = {result["seed"]: result["test_bits"] for result in variants.get(BASE, [])}
     paired = {
         name: [result["test_bits"] - base[result["seed"]] for result in runs if result["seed"] in base]
         for name, runs in variants.items()
         if name != BASE
     }
+    compared: dict[str, Difference] = {}
+    for has_tables in (False, True):
+        group = {name: values for name, values in paired.items() if (variants[name][0]["n_table"] > 0) == has_tables}
+        compared |= _pooled(group)
+    return {name: compared[name] for name in paired if name in compared}
+
+
+def _pooled(paired: dict[str, list[float]]) -> dict[str, Difference]:
+    from scipy.stats import t
+
     several = [values for values in paired.values() if len(values) > 1]
     degrees = sum(len(values) - 1 for values in several)
-    pooled = math.sqrt(sum(statistics.variance(v) * (len(v) - 1) for v in several) / degrees) if degrees else math.nan
+    spread = math.sqrt(sum(statistics.variance(v) * (len(v) - 1) for v in several) / degrees) if degrees else math.nan
+    factor = float(t.ppf(0.975, degrees)) * spread if degrees else math.nan
     return {
-        name: Difference(
-            statistics.mean(values),
-            float(t.ppf(0.975, degrees)) * pooled / math.sqrt(len(values)) if degrees and len(values) > 1 else math.nan,
-            len(values),
-        )
+        name: Difference(statistics.mean(values), factor / math.sqrt(len(values)) if len(values) > 1 else math.nan)
         for name, values in paired.items()
         if values
     }
@@ -92,23 +99,22 @@ def report(results: Sequence[Result]) -> list[Table]:
 
 def plot(results: Sequence[Result], figure: Figure) -> None:
     """Draw the difference from ``hash`` of each variant, a panel for each unit."""
-    groups = {
-        unit: differences(variants)
-        for (unit, seconds), variants in sorted(group_runs(results).items())
-        if seconds == min(seconds for _, seconds in group_runs(results))
-    }
-    figure.set_size_inches(8.0, 6.4)
-    panels = figure.subplots(1, max(len(groups), 1), squeeze=False)[0]
-    for axes, (unit, compared) in zip(panels, groups.items(), strict=False):
-        names = sorted(compared, key=lambda name: -compared[name].mean)
+    shortest = min(seconds for _, seconds in group_runs(results))
+    groups = {unit: variants for (unit, seconds), variants in group_runs(results).items() if seconds == shortest}
+    figure.set_size_inches(8.0, 4.8)
+    for axes, (unit, variants) in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True):
+        compared = differences(variants)
+        names = [name for name in compared if variants[name][0]["n_table"]]
+        names.sort(key=lambda name: -compared[name].mean)
         for y, name in enumerate(names):
             one = compared[name]
             half = 0.0 if math.isnan(one.half) else one.half
             axes.errorbar(one.mean, y, xerr=half, marker="o", color="#0b5cad" if one.mean < 0 else "#b45309", capsize=3)
         axes.set_yticks(range(len(names)), names)
         axes.axvline(0, color="gray", linewidth=1)
-        axes.set_xscale("symlog", linthresh=0.05)
-        axes.set(title=unit, xlabel=f"bits per byte more than {BASE}")
+        others = [f"{name}: {one.mean:+.2f}" for name, one in compared.items() if name not in names]
+        axes.set_title("\n".join([unit, *([f"without tables: {', '.join(others)}"] if others else [])]), fontsize=10)
+        axes.set_xlabel(f"bits per byte more than {BASE}")
         axes.grid(axis="x", alpha=0.3)
 
 

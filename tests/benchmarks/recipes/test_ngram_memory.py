@@ -126,7 +126,7 @@ def test_differences_are_paired_by_seed() -> None:
     runs = {
         "hash": [result("hash", 0, 2.0), result("hash", 1, 3.0)],
         "plain": [result("plain", 0, 2.5), result("plain", 1, 3.7), result("plain", 2, 9.0)],  # no hash of seed 2
-        "gate": [result("gate", 0, 1.9)],
+        "gate": [result("gate", 0, 1.9, n_table=5)],
     }
     compared = differences(runs)
     assert compared["plain"].mean == pytest.approx(0.6)
@@ -138,4 +138,6 @@ def test_differences_are_paired_by_seed() -> None:
     assert "10.0% of the test words" in table.notes[1]
     figure = Figure()
     plot([one for group in runs.values() for one in group], figure)
-    assert [axes.get_title() for axes in figure.axes] == ["words"]
+    (axes,) = figure.axes
+    assert axes.get_title() == "words\nwithout tables: plain: +0.60"
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["gate"]
