@@ -5,7 +5,8 @@ from __future__ import annotations
 HASH_SPECIFICATION = 2
 """Increased by one whenever the slot of any key changes: loading an older model fails instead of misreading it."""
 
-_GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64's state: 2**64 over the golden ratio
+GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64's state: 2**64 over the golden ratio
+MULTIPLIERS = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of its output function
 
 _MAX_FUNCTIONS = 2**16  # far more than are of use; a damaged model may ask for any number
 _FIRST_HIGH = 2**32  # values of a seed that precede the multipliers of high halves: more than all functions need
@@ -17,9 +18,9 @@ def splitmix64(seed: int, n_values: int) -> list[int]:
     mask = 2**64 - 1
     values = []
     for step in range(1, n_values + 1):
-        z = (seed + step * _GAMMA) & mask
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        z = (seed + step * GAMMA) & mask
+        z = ((z ^ (z >> 30)) * MULTIPLIERS[0]) & mask
+        z = ((z ^ (z >> 27)) * MULTIPLIERS[1]) & mask
         values.append(z ^ (z >> 31))
     return values
 
@@ -29,5 +30,5 @@ def hash_constants(seed: int, n_functions: int) -> tuple[tuple[int, int, int], .
     if n_functions > _MAX_FUNCTIONS:
         raise ValueError(f"There are at most {_MAX_FUNCTIONS} hash functions, got {n_functions}.")
     values = splitmix64(seed, 2 * n_functions)
-    high = splitmix64(seed + _FIRST_HIGH * _GAMMA, n_functions)
+    high = splitmix64(seed + _FIRST_HIGH * GAMMA, n_functions)
     return tuple(zip(values[::2], values[1::2], high, strict=True))

@@ -9,6 +9,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from sklearn_hashnlp import _hash_specification
 from sklearn_hashnlp.kernels._compile import Number, compiled, inner
 from sklearn_hashnlp.kernels._ragged import Ragged
 
@@ -89,13 +90,14 @@ def murmur3(rows: Ragged, *, seed: int = 0) -> NDArray[np.int32]:
     return hashes
 
 
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
+GAMMA = np.uint64(_hash_specification.GAMMA)
 """The increment of SplitMix64's state: 2**64 over the golden ratio."""
+_FIRST, _SECOND = map(np.uint64, _hash_specification.MULTIPLIERS)
 
 
 @inner
 def mix_word(word: Number) -> Number:
     """Mix the bits of a 64-bit word: the output function of SplitMix64. No two words become one."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    word = (word ^ (word >> np.uint64(30))) * _FIRST
+    word = (word ^ (word >> np.uint64(27))) * _SECOND
     return word ^ (word >> np.uint64(31))

@@ -13,11 +13,11 @@ from torch.nn import functional
 
 from sklearn_hashnlp.kernels.embeddings._bags import NO_BAG_NORM, BagLayout
 from sklearn_hashnlp.kernels.embeddings._hash_ids import IMPROVED, STANDARD
-from sklearn_hashnlp.kernels.embeddings._ngram_rows import locate_ngrams
+from sklearn_hashnlp.kernels.embeddings._ngram_rows import NgramRows, locate_ngrams
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag
 from sklearn_hashnlp.nn._tensors import is_readable, is_traced, kernels_apply, lazy_zeros
-from sklearn_hashnlp.nn.ngrams._scheme import NgramScheme, Scheme, counts_to_offsets
-from sklearn_hashnlp.nn.ngrams._table_file import NgramBags, TableFile, named, write_table
+from sklearn_hashnlp.nn.ngrams._scheme import NgramScheme, Scheme
+from sklearn_hashnlp.nn.ngrams._table_file import TableFile, named, write_table
 from sklearn_hashnlp.trees._arrays import is_integer
 
 Mode: TypeAlias = Literal["sum", "concat"]
@@ -99,8 +99,7 @@ class NgramHashEmbedding(nn.Module):
     ----------
     .. [1] Cheng et al. (2026). Conditional memory via scalable lookup: a new axis of sparsity for large language
            models. arXiv:2601.07372.
-    .. [2] Liu et al. (2026). Scaling embeddings outperforms scaling experts in language models. arXiv:2601.21204,
-           equation 2.
+    .. [2] LongCat-Flash-Lite, technical report (2026). arXiv:2601.21204, equation 2.
     .. [3] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS.
 
     Examples
@@ -266,7 +265,7 @@ class NgramHashEmbedding(nn.Module):
         if self.file is not None:
             vectors = self._embed_from_file(self.file, ids, starts, first)
         elif self._is_compiled(ids):
-            vectors = sum_rows_of(self.weight, self.importance, self._bags(ids, starts, first))
+            vectors = sum_rows_of(self.weight, self.importance, self._rows_of(ids, starts, first))
         else:
             vectors = self._embed_by_torch(ids, starts, first)
         vectors = vectors.view(len(ids), ids.shape[1] - first, self.embedding_dim)
@@ -289,15 +288,15 @@ class NgramHashEmbedding(nn.Module):
             vectors = (parts * weights.unsqueeze(-1)).sum(dim=3)
         return vectors.sum(dim=2) if self.mode == "sum" else vectors.flatten(2)
 
-    def _bags(self, ids: Tensor, starts: Tensor | None, first: int) -> NgramBags:
+    def _rows_of(self, ids: Tensor, starts: Tensor | None, first: int) -> NgramRows:
         mask = np.empty((0, 0), dtype=np.bool_) if starts is None else starts.contiguous().numpy()
-        ngrams = locate_ngrams(ids.to(torch.int64).contiguous().numpy(), mask, first, self.spec.tables)
-        offsets = counts_to_offsets(ngrams.counts, self.spec.n_tables if self.mode == "sum" else 1)
-        signs, slots = ngrams.signs, ngrams.slots
-        if not self.spec.importance and slots.shape[1] > 1:  # each row of an n-gram is a value
-            signs, offsets = np.repeat(signs, slots.shape[1]), offsets * slots.shape[1]
-            slots = slots.reshape(-1, 1)
-        return NgramBags(signs, ngrams.rows, slots, offsets)
+        array = ids.to(torch.int64).contiguous().numpy()
+        ngrams = locate_ngrams(array, mask, first, self.mode == "concat", self.spec.tables)
+        n_hashes = self.spec.num_hashes
+        if self.spec.importance or n_hashes == 1:
+            return ngrams
+        signs, slots = np.repeat(ngrams.signs, n_hashes), ngrams.slots.reshape(-1, 1)  # each row is a value
+        return NgramRows(signs, ngrams.rows, slots, ngrams.offsets * n_hashes)
 
     def get_extra_state(self) -> Tensor:
         """Return the tables and hash functions, for ``state_dict``."""
@@ -368,12 +367,12 @@ class NgramHashEmbedding(nn.Module):
     def prefetch(self, ids: Tensor, starts: Tensor | None = None) -> None:
         """Read the rows for a later call of :meth:`forward` on another thread; does nothing for tables in memory.
 
-        The rows of the last two calls are kept until they are used by calls with the same ids, once or several times.
+        The rows of the last two calls are kept, for any number of calls of :meth:`forward` with the same arguments.
         """
         self._check(ids, starts, 2)
         if self.file is not None:
             own = ids.cpu().clone(), None if starts is None else starts.cpu().clone()  # the caller may overwrite them
-            self.file.prefetch(own, lambda: self._bags(*own, 0))
+            self.file.prefetch(own, lambda: self._rows_of(*own, 0))
 
     def _embed_from_file(self, file: TableFile, ids: Tensor, starts: Tensor | None, first: int) -> Tensor:
         if is_traced():
@@ -383,9 +382,9 @@ class NgramHashEmbedding(nn.Module):
             )
         inputs = ids.cpu(), None if starts is None else starts.cpu()
         read = file.prefetched(inputs) if first == 0 else None
-        table, bags = file.read(self._bags(*inputs, first)) if read is None else read
+        table, ngrams = file.read(self._rows_of(*inputs, first)) if read is None else read
         importance = torch.from_numpy(file.others["importance"]) if self.spec.importance else None
-        return sum_rows_of(torch.from_numpy(table), importance, bags).to(ids.device, self._like.dtype)
+        return sum_rows_of(torch.from_numpy(table), importance, ngrams).to(ids.device, self._like.dtype)
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
@@ -398,11 +397,12 @@ class NgramHashEmbedding(nn.Module):
         return text if self.file is None else f"{text}, file={str(self.file.path)!r}"
 
 
-def sum_rows_of(table: Tensor, importance: Tensor | None, bags: NgramBags) -> Tensor:
-    """Sum the rows of the n-grams of each bag, by compiled kernels."""
+def sum_rows_of(table: Tensor, importance: Tensor | None, ngrams: NgramRows) -> Tensor:
+    """Sum the rows of the n-grams in each bag, by compiled kernels."""
     layout = BagLayout(STANDARD if importance is None else IMPROVED, False, False, NO_BAG_NORM)
     needs_backward = torch.is_grad_enabled() and (
         table.requires_grad or (importance is not None and importance.requires_grad)
     )
-    arguments = torch.from_numpy(bags.signs).to(table.dtype), bags.rows, bags.slots, bags.offsets, layout
+    signs = torch.from_numpy(ngrams.signs).to(table.dtype)
+    arguments = signs, ngrams.rows, ngrams.slots, ngrams.offsets, layout
     return CompiledBag.apply(table, importance, *arguments, needs_backward)  # type: ignore[no-any-return, no-untyped-call]

@@ -1,4 +1,4 @@
-"""How n-grams of token ids are hashed to rows: the tables, the schemes, and the torch form of the compiled kernel."""
+"""Hash functions from n-grams of token ids to rows of tables: their parameters, and their form in torch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, hash_constants, splitmix64
+from sklearn_hashnlp._hash_specification import GAMMA, HASH_SPECIFICATION, MULTIPLIERS, hash_constants, splitmix64
 from sklearn_hashnlp.kernels.embeddings._ngram_rows import NO_ID, NgramTables
 from sklearn_hashnlp.nn._hashing import mix_ids, slot_tensor
 from sklearn_hashnlp.trees._arrays import is_integer
@@ -22,7 +21,6 @@ Scheme: TypeAlias = Literal["multiply_shift", "multiplicative_xor"] | tuple[Lite
 SCHEMES: Final = ("multiply_shift", "multiplicative_xor", "polynomial")
 
 _MAX_ROWS = 2**31 - 1
-_GAMMA, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix64
 
 
 @dataclass(frozen=True)
@@ -30,16 +28,16 @@ class NgramScheme:
     """Tables of n-grams, and the hash functions that select their rows; all values are numbers and strings."""
 
     sizes: tuple[int, ...]  # rows of each table, by order and head
-    orders: tuple[int, ...] = (2, 3)
-    num_heads: int = 1
-    num_hashes: int = 1
-    importance: bool = False
-    signs: bool = False
-    scheme: str = "multiply_shift"
-    base: int = 0  # of "polynomial"
-    boundary: int | None = None
-    padding_idx: int | None = None
-    seed: int = 0
+    orders: tuple[int, ...]
+    num_heads: int
+    num_hashes: int
+    importance: bool
+    signs: bool
+    scheme: str
+    base: int  # of "polynomial", else 0
+    boundary: int | None
+    padding_idx: int | None
+    seed: int
 
     constants: ClassVar[tuple[tuple[tuple[int, int, int], ...], ...]]  # (n_tables, num_hashes + 2, 3): hash functions
     multipliers: ClassVar[tuple[int, ...]]  # (max_order,): of "multiplicative_xor"
@@ -251,9 +249,9 @@ def shifted(values: Tensor, distance: int, fill: int = 0) -> Tensor:
 
 def _mix_64(key: Tensor) -> Tensor:
     # Two's complement gives the bits of unsigned numbers, and a mask turns the arithmetic shift into a logical one.
-    z = key + _signed(_GAMMA)
-    z = (z ^ ((z >> 30) & (2**34 - 1))) * _signed(_FIRST)
-    z = (z ^ ((z >> 27) & (2**37 - 1))) * _signed(_SECOND)
+    z = key + _signed(GAMMA)
+    z = (z ^ ((z >> 30) & (2**34 - 1))) * _signed(MULTIPLIERS[0])
+    z = (z ^ ((z >> 27) & (2**37 - 1))) * _signed(MULTIPLIERS[1])
     return z ^ ((z >> 31) & (2**33 - 1))
 
 
@@ -318,8 +316,3 @@ def next_primes(minimum: int, n_primes: int) -> list[int]:
 
 def _short(value: Any) -> str:
     return f"{value!r:.60}"
-
-
-def counts_to_offsets(counts: NDArray[np.int32], group: int) -> NDArray[np.int64]:
-    """Return where the n-grams of each group of tables start."""
-    return np.append(0, np.cumsum(counts.reshape(-1, group).sum(axis=1), dtype=np.int64))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from torch import Tensor
 from sklearn_hashnlp._posix import flush_to_disk, map_file
 from sklearn_hashnlp._threads import map_blocks, run_beside
 from sklearn_hashnlp.kernels._rows import group_rows, take_rows
+from sklearn_hashnlp.kernels.embeddings._ngram_rows import NgramRows
 
 _KEY = "sklearn-hashnlp n-gram table"  # a single key, since safetensors writes keys in random order
 _BLOCK_BYTES = 2**24  # of rows that are converted and written together
@@ -32,17 +33,8 @@ _MAX_HEADER = 2**26
 _N_READERS, _MIN_ROWS = 16, 256  # threads that wait for the disk, and rows that are worth one
 
 
-class NgramBags(NamedTuple):
-    """The rows of n-grams, as the compiled kernels read them."""
-
-    signs: NDArray[np.float32]  # (n_values,)
-    rows: NDArray[np.int32]  # (n_values,): of importance weights
-    slots: NDArray[np.int32]  # (n_values, k): of vectors
-    offsets: NDArray[np.int64]  # (n_bags + 1,)
-
-
 Inputs: TypeAlias = tuple[Tensor, Tensor | None]  # ids and starts
-Read: TypeAlias = tuple[NDArray[np.float32], NgramBags]  # the rows that were read, and where they are in them
+Read: TypeAlias = tuple[NDArray[np.float32], NgramRows]  # distinct rows, and n-grams with positions in them as slots
 
 
 class TableFile:
@@ -87,10 +79,10 @@ class TableFile:
                 f"{shapes | stored}. Copy it again."
             )
 
-    def read(self, bags: NgramBags) -> Read:
+    def read(self, ngrams: NgramRows) -> Read:
         """Read the rows of n-grams, each once."""
-        order, starts, distinct = group_rows(bags.slots.reshape(-1), len(self.rows))
-        local = np.empty(bags.slots.size, dtype=np.int32)
+        order, starts, distinct = group_rows(ngrams.slots.reshape(-1), len(self.rows))
+        local = np.empty(ngrams.slots.size, dtype=np.int32)
         local[order] = np.repeat(np.arange(len(distinct), dtype=np.int32), np.diff(starts))
         stored = np.empty((len(distinct), self.rows.shape[1]), dtype=np.uint8)
 
@@ -98,9 +90,9 @@ class TableFile:
             take_rows(self.rows, distinct[block], stored[block])
 
         map_blocks(take, len(distinct), _N_READERS, min_rows=_MIN_ROWS)
-        return _to_float32(stored.view(self._dtype)), bags._replace(slots=local.reshape(bags.slots.shape))
+        return _to_float32(stored.view(self._dtype)), ngrams._replace(slots=local.reshape(ngrams.slots.shape))
 
-    def prefetch(self, inputs: Inputs, locate: Callable[[], NgramBags]) -> None:
+    def prefetch(self, inputs: Inputs, locate: Callable[[], NgramRows]) -> None:
         """Read the rows of n-grams on another thread."""
         self._prefetched.append((inputs, os.getpid(), run_beside(lambda: self.read(locate()))))
 

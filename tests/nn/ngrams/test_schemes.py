@@ -144,7 +144,7 @@ def test_recorded_rows(name):
     exists = [[t + 1 >= order for order in (1, 1, 2, 2, 3, 3)] for t in range(len(IDS))]
     recorded = expected_of(GOLDEN[name], exists)
     ids = torch.tensor([IDS])
-    ngrams = locate_ngrams(ids.numpy(), torch.zeros(0, 0, dtype=torch.bool).numpy(), 0, spec.tables)
+    ngrams = locate_ngrams(ids.numpy(), torch.zeros(0, 0, dtype=torch.bool).numpy(), 0, False, spec.tables)
     assert ngrams.slots.tolist() == recorded
     slots, mask, rows, signs = spec.locate(ids, None, 0)
     assert mask[0].tolist() == exists
