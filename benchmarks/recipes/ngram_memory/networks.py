@@ -137,7 +137,9 @@ def within_articles(ids: NDArray[np.int64], order: int) -> NDArray[np.bool_]:
     return within
 
 
-def make_memory(variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int) -> NgramMemory | None:
+def make_memory(
+    variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int, *, sparse: bool = True
+) -> NgramMemory | None:
     """Build the memory of a variant; a dictionary counts the n-grams of the text."""
     if variant.memory == "none":
         return None
@@ -152,6 +154,7 @@ def make_memory(variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int
         signs=variant.signs,
         scheme=variant.scheme,
         boundary=BOUNDARY,
+        sparse=sparse,
         seed=seed,
     )
     if variant.memory == "dictionary":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,8 @@ A causal transformer of three blocks and 256 columns (2.4 million parameters wit
 Wikipedia for the same processor time of one thread: without a memory of n-grams, with one, and with as many dense
 parameters instead; then one thing is changed at a time. Bits per byte of unseen articles: of the validation text, on
 which learning rates were chosen, and of the test text.
+
+With --set device=cuda, the time is that of a GPU, where larger batches use it fully: --set seconds=10 --set batch=128.
 
 It needs paragraphs.txt: pass its folder by --set data=FOLDER, or name it wikipedia/ in the folder that the environment
 variable HASHNLP_DATA names. Five minutes per variant and seed; run it with --seeds 3 --processes 2, and the comparison
@@ -52,6 +54,8 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     | {"dense": {"memory": "none", "dim": 640, "n_blocks": 3, "learning_rate": 3e-3}},
 }
 
+_CPU_ONLY = ("dictionary", "full state")  # a search in numpy, and an optimizer of sparse gradients
+
 
 @dataclass(frozen=True)
 class NgramMemorySettings:
@@ -60,7 +64,8 @@ class NgramMemorySettings:
     unit: Literal["bytes", "words"] = setting("bytes", "bytes or words")
     data: str = setting("", "folder with paragraphs.txt; empty: wikipedia in the folder HASHNLP_DATA", recorded=False)
     variants: tuple[str, ...] = setting((), "names of variants; none: all")
-    seconds: int = setting(300, "processor seconds of training")
+    device: Literal["cpu", "cuda"] = setting("cpu", "cpu: one thread; cuda: a GPU")
+    seconds: int = setting(300, "seconds of training, of the thread or the GPU")
     batch: int = setting(4, "sequences per step")
     context: int = setting(128, "tokens of a sequence")
     learning_rate: float = setting(0.0, "learning rate of AdamW for a network of 256 columns; 0: that of the variant")
@@ -72,7 +77,8 @@ class NgramMemorySettings:
 
 def variants_of(settings: NgramMemorySettings) -> list[str]:
     """Return the names of the variants of a run."""
-    return list(settings.variants or VARIANTS[settings.unit])
+    names = settings.variants or VARIANTS[settings.unit]
+    return [name for name in names if settings.device == "cpu" or name not in _CPU_ONLY]
 
 
 def _n_results(settings: NgramMemorySettings) -> int:
@@ -80,12 +86,15 @@ def _n_results(settings: NgramMemorySettings) -> int:
 
 
 def _run(settings: NgramMemorySettings, run: Run) -> Iterator[Result]:
+    import torch
+
     from benchmarks.recipes.ngram_memory.networks import Variant
     from benchmarks.recipes.ngram_memory.training import Budget, read_corpus, train_variant
 
     path = Path(settings.data or Path(os.environ.get("HASHNLP_DATA", ""), "wikipedia"), "paragraphs.txt")
     corpus = read_corpus(path, settings.unit, settings.vocabulary_size, settings.n_characters)
-    budget = Budget(settings.seconds, settings.batch, settings.context, settings.n_eval)
+    budget = Budget(settings.seconds, settings.batch, settings.context, settings.n_eval, settings.device)
+    where = {} if settings.device == "cpu" else {"gpu": torch.cuda.get_device_name()}
     rates = {name: rate for name in ("learning_rate", "table_lr") if (rate := getattr(settings, name))}
     names = variants_of(settings)
     for index, name in enumerate(names[len(run.previous) :], len(run.previous)):
@@ -98,17 +107,17 @@ def _run(settings: NgramMemorySettings, run: Run) -> Iterator[Result]:
         measured = train_variant(
             variant, corpus, budget, seed=run.seed, folder=run.folder, log=run.log, progress=progress
         )
-        yield {"part": "test", "unit": settings.unit, "variant": name, "unknown": corpus.unknown, **measured}
+        yield {"part": "test", "unit": settings.unit, "variant": name, "unknown": corpus.unknown, **where, **measured}
 
 
 def _recipe(unit: Literal["bytes", "words"]) -> Recipe:
-    quick = {"seconds": 1, "n_eval": 2048, "n_characters": 200_000, "variants": ("plain", "hash")}
+    settings = NgramMemorySettings(unit=unit)
     return Recipe(
         name=f"ngram-memory-{unit}",
         summary=f"A small transformer on {unit} with and without hashed n-grams, at equal processor time",
         description=_DESCRIPTION,
-        settings=NgramMemorySettings(unit=unit),
-        quick=NgramMemorySettings(unit=unit, **quick),  # type: ignore[arg-type]
+        settings=settings,
+        quick=replace(settings, seconds=1, n_eval=2048, n_characters=200_000, variants=("plain", "hash")),
         run=_run,
         n_results=_n_results,
         report=report,

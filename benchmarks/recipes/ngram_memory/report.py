@@ -22,28 +22,28 @@ _HEADER = (
 
 
 class Difference(NamedTuple):
-    """The mean difference of a variant from ``hash``, over the seeds that both have."""
+    """The mean difference of a variant from ``hash``, over the seeds that both have on the same processor."""
 
     mean: float
     half: float  # of its 95 % interval; NaN for fewer than two seeds
 
 
-def group_runs(results: Sequence[Result]) -> dict[tuple[str, int], dict[str, list[Result]]]:
-    """Return the results by unit and seconds of training, and then by variant."""
-    groups: dict[tuple[str, int], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+def group_runs(results: Sequence[Result]) -> dict[tuple[str, str, int], dict[str, list[Result]]]:
+    """Return the results by unit, GPU if any, and seconds of training, and then by variant."""
+    groups: dict[tuple[str, str, int], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
-        groups[result["unit"], result["settings"]["seconds"]][result["variant"]].append(result)
+        groups[result["unit"], result.get("gpu", ""), result["settings"]["seconds"]][result["variant"]].append(result)
     return {key: dict(variants) for key, variants in groups.items()}
 
 
 def differences(variants: dict[str, list[Result]]) -> dict[str, Difference]:
-    """Compare each variant with ``hash`` seed by seed.
+    """Compare each variant with ``hash``, seed by seed: on another processor, other numbers of steps take equal time.
 
     Intervals are from the pooled spread of the differences: of the variants with tables, and of those without.
     """
-    base = {result["seed"]: result["test_bits"] for result in variants.get(BASE, [])}
+    base = {_pair(result): result["test_bits"] for result in variants.get(BASE, [])}
     paired = {
-        name: [result["test_bits"] - base[result["seed"]] for result in runs if result["seed"] in base]
+        name: [result["test_bits"] - base[_pair(result)] for result in runs if _pair(result) in base]
         for name, runs in variants.items()
         if name != BASE
     }
@@ -52,6 +52,10 @@ def differences(variants: dict[str, list[Result]]) -> dict[str, Difference]:
         group = {name: values for name, values in paired.items() if (variants[name][0]["n_table"] > 0) == has_tables}
         compared |= _pooled(group)
     return {name: compared[name] for name in paired if name in compared}
+
+
+def _pair(result: Result) -> tuple[int, str]:
+    return result["seed"], result["machine"]["processor"]
 
 
 def _pooled(paired: dict[str, list[float]]) -> dict[str, Difference]:
@@ -69,9 +73,9 @@ def _pooled(paired: dict[str, list[float]]) -> dict[str, Difference]:
 
 
 def report(results: Sequence[Result]) -> list[Table]:
-    """Make a table for each unit and processor time."""
+    """Make a table for each unit and time of training."""
     tables = []
-    for (unit, seconds), variants in sorted(group_runs(results).items()):
+    for (unit, gpu, seconds), variants in sorted(group_runs(results).items()):
         compared = differences(variants)
         rows = []
         for name, runs in variants.items():
@@ -93,14 +97,16 @@ def report(results: Sequence[Result]) -> list[Table]:
         notes = [f"{n_seeds} seeds; lower is better." if n_seeds > 1 else "One seed; lower is better."]
         if unknown := max(run["unknown"] for runs in variants.values() for run in runs):
             notes.append(f"{unknown:.1%} of the test words are not in the vocabulary and count as one word.")
-        tables.append(Table(f"{unit.capitalize()}, {seconds / 60:.0f} minutes", _HEADER, rows, notes))
+        time = f"{seconds} seconds of an {gpu}" if gpu else f"{seconds / 60:.0f} minutes of a thread"
+        tables.append(Table(f"{unit.capitalize()}, {time}", _HEADER, rows, notes))
     return tables
 
 
 def plot(results: Sequence[Result], figure: Figure) -> None:
     """Draw the difference from ``hash`` of each variant, a panel for each unit."""
-    shortest = min(seconds for _, seconds in group_runs(results))
-    groups = {unit: variants for (unit, seconds), variants in group_runs(results).items() if seconds == shortest}
+    groups = {
+        unit: variants for (unit, gpu, seconds), variants in group_runs(results).items() if not gpu and seconds == 300
+    }
     figure.set_size_inches(8.0, 4.8)
     for axes, (unit, variants) in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True):
         compared = differences(variants)

@@ -1,4 +1,4 @@
-"""Training of a small transformer for a given processor time, and its bits per byte."""
+"""Training of a small transformer for a given time of a processor or GPU, and its bits per byte."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sklearn_hashnlp.training._torch_scope import torch_seed
 
 _HELD_OUT = 0.05  # the last articles are the test text, those before them the validation text
 _WORD = re.compile(r"\w+|[^\w\s]|\n")
-_WARMUP = 0.02  # share of the processor time in which learning rates rise
+_WARMUP = 0.02  # share of the time in which learning rates rise
 _LAST_RATE = 0.1  # share of a learning rate at the end of its linear decay
 _LOGGED = 200  # steps between lines of the log
 
@@ -42,12 +42,13 @@ class Corpus(NamedTuple):
 
 @dataclass(frozen=True)
 class Budget:
-    """The processor time of a training, and the sizes of its batches."""
+    """The time of a training, and the sizes of its batches."""
 
-    seconds: float
+    seconds: float  # of one thread, or of the GPU
     batch: int
     context: int
     n_eval: int  # tokens of the validation and of the test text
+    device: str
 
 
 def read_corpus(path: Path, unit: str, vocabulary_size: int, n_characters: int) -> Corpus:
@@ -83,16 +84,19 @@ def train_variant(
     log: Callable[[str], None],
     progress: Callable[[float], None],
 ) -> dict[str, Any]:
-    """Train a network for some processor time of this thread, and measure its bits per byte."""
+    """Train a network for some time of this thread or of the GPU, and measure its bits per byte."""
     torch.set_num_threads(1)
+    on_cpu = budget.device == "cpu"
     with torch_seed(seed, "cpu"):  # the same weights with any memory
         network = Transformer(corpus.n_ids, budget.context, variant)
-        memory = network.memory = make_memory(variant, corpus.train, corpus.n_ids, seed)
+        memory = network.memory = make_memory(variant, corpus.train, corpus.n_ids, seed, sparse=on_cpu)
+    network.to(budget.device)
     tables = (
         [] if memory is None else [t for t in (memory.embedding.weight, memory.embedding.importance) if t is not None]
     )
     dense = [p for p in network.parameters() if not any(p is table for table in tables)]
-    network(torch.zeros(1, 2, dtype=torch.int64)).sum().backward()  # kernels are compiled or loaded
+    ids = torch.zeros(1, 2, dtype=torch.int64, device=budget.device)
+    network(ids).sum().backward()  # kernels are compiled or loaded
     network.zero_grad()
     positions, spent = _train(network, dense, tables, variant, corpus, budget, seed, log, progress)
 
@@ -107,9 +111,8 @@ def train_variant(
         "valid_bits": bits(corpus.valid, corpus.bytes_per_token[0]),
         "test_bits": bits(corpus.test, corpus.bytes_per_token[1]),
     }
-    if variant.memory == "hash":
+    if memory is not None and variant.memory == "hash" and on_cpu:
         result["ngrams_per_row"] = _ngrams_per_row(variant, corpus, positions.ravel(), budget.context)
-    if memory is not None and variant.memory == "hash":
         file = folder / "table.safetensors"
         memory.embedding.save_table(file, "int8")
         memory.embedding = NgramHashEmbedding.from_file(file)
@@ -129,41 +132,44 @@ def _train(
     log: Callable[[str], None],
     progress: Callable[[float], None],
 ) -> tuple[NDArray[np.int64], float]:
-    """Train until the processor time is spent; return the first tokens of all sequences, and the time."""
+    """Train until the time is spent; return the first tokens of all sequences, and the time."""
     decayed: dict[str, Any] = {"params": [p for p in dense if p.dim() == 2]}
     others: dict[str, Any] = {"params": [p for p in dense if p.dim() != 2], "weight_decay": 0.0}
     rate = variant.learning_rate * math.sqrt(256 / variant.dim)
     optimizers: list[tuple[torch.optim.Optimizer, float]] = [
-        (torch.optim.AdamW([decayed, others], betas=(0.9, 0.95), weight_decay=0.1), rate)
+        (torch.optim.AdamW([decayed, others], betas=(0.9, 0.95), weight_decay=0.1, fused=budget.device != "cpu"), rate)
     ]
     if tables:
         optimizers.append(
             (torch.optim.SparseAdam(tables) if variant.full_state else RowwiseAdagrad(tables), variant.table_lr)
         )
-    generator, text, window = np.random.default_rng(seed), corpus.train, np.arange(budget.context + 1)
+    device, clock = budget.device, time.thread_time if budget.device == "cpu" else time.perf_counter
+    generator, n_starts = np.random.default_rng(seed), len(corpus.train) - budget.context - 1
+    text, window = torch.from_numpy(corpus.train).to(device), torch.arange(budget.context + 1, device=device)
     positions: list[NDArray[np.int64]] = []
-    spent, total = 0.0, 0.0
+    spent, total = 0.0, torch.zeros((), device=device)
     while spent < budget.seconds:
-        started, share = time.thread_time(), spent / budget.seconds
+        started, share = clock(), spent / budget.seconds
         for optimizer, rate in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate * min(share / _WARMUP + 1e-3, 1 - (1 - _LAST_RATE) * share)
-        positions.append(generator.integers(0, len(text) - budget.context - 1, budget.batch))
-        ids = torch.from_numpy(text[positions[-1][:, None] + window])
-        with torch.autocast("cpu", torch.bfloat16):
+        positions.append(generator.integers(0, n_starts, budget.batch))
+        ids = text[torch.from_numpy(positions[-1]).to(device)[:, None] + window]
+        with torch.autocast(device, torch.bfloat16):
             scores = network(ids[:, :-1])
         loss = functional.cross_entropy(scores.float().flatten(0, 1), ids[:, 1:].flatten())
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
         nn.utils.clip_grad_norm_(dense, 1.0)
         for optimizer, _ in optimizers:
             optimizer.step()
             optimizer.zero_grad()
-        total += loss.item()
-        spent += time.thread_time() - started
+        total += loss.detach()
         if len(positions) % _LOGGED == 0:
+            bits = total.item() / _LOGGED / math.log(2)  # waits for the GPU
             progress(min(spent / budget.seconds, 1.0))
-            log(f"step {len(positions)}, {spent:.0f} s: {total / _LOGGED / math.log(2):.3f} bits per token")
-            total = 0.0
+            log(f"step {len(positions)}, {spent:.0f} s: {bits:.3f} bits per token")
+            total.zero_()
+        spent += clock() - started
     return np.array(positions), spent
 
 
@@ -171,11 +177,11 @@ def _train(
 def bits_per_token(network: nn.Module, text: NDArray[np.int64], context: int, n_tokens: int) -> float:
     """Return the bits per token of the first tokens of a text, in windows without overlap."""
     n_windows = min((len(text) - 1) // context, max(n_tokens // context, 1))
-    total = 0.0
+    total, device = 0.0, next(network.parameters()).device
     for first in range(0, n_windows, 16):
         starts = np.arange(first, min(first + 16, n_windows)) * context
-        ids = torch.from_numpy(text[starts[:, None] + np.arange(context + 1)])
-        with torch.autocast("cpu", torch.bfloat16):
+        ids = torch.from_numpy(text[starts[:, None] + np.arange(context + 1)]).to(device)
+        with torch.autocast(device.type, torch.bfloat16):
             scores = network(ids[:, :-1])
         total += float(functional.cross_entropy(scores.float().flatten(0, 1), ids[:, 1:].flatten(), reduction="sum"))
     return total / math.log(2) / (n_windows * context)

@@ -243,8 +243,9 @@ class NgramHashEmbedding(nn.Module):
         return vectors.squeeze(1) if ids.dim() == 1 else vectors, state
 
     def _check(self, ids: Tensor, starts: Tensor | None, *n_axes: int) -> None:
-        if ids.dtype not in (torch.int32, torch.int64):
-            raise TypeError(f"NgramHashEmbedding: ids must have dtype int64 or int32, got {ids.dtype}.")
+        if not isinstance(ids, Tensor) or ids.dtype not in (torch.int32, torch.int64):
+            got = ids.dtype if isinstance(ids, Tensor) else f"{ids!r:.60}"
+            raise TypeError(f"NgramHashEmbedding: ids must be a tensor of dtype int64 or int32, got {got}.")
         if ids.dim() not in n_axes:
             shape = "(batch, time)" if 1 not in n_axes else "(batch,) or (batch, time)"
             raise ValueError(f"NgramHashEmbedding: ids must have shape {shape}, got {tuple(ids.shape)}.")

@@ -76,6 +76,8 @@ class NgramMemory(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        if not isinstance(embedding, nn.Module):
+            raise TypeError(f"NgramMemory: embedding must be an NgramHashEmbedding, got {embedding!r:.60}.")
         check_minimum("NgramMemory", hidden_dim=hidden_dim)
         check_minimum("NgramMemory", 0, kernel_size=kernel_size)
         dilation = embedding.spec.max_order if dilation is None else dilation

@@ -227,11 +227,9 @@ class NgramScheme:
             is_padding = ids == self.padding_idx
         if self.boundary is not None:
             is_start = is_start | (ids == self.boundary)
-        is_start = is_start.clone()
-        is_start[:, :1] = True
         reaches, results = ~is_padding, []
         for order in range(1, self.max_order + 1):
-            if order > 1:  # one more token: the last one did not start the history, and this one is not padding
+            if order > 1:  # one more token: the last one did not start the history, this one exists and is no padding
                 reaches = reaches & ~shifted(is_start, order - 2, True) & ~shifted(is_padding, order - 1, True)
             if order in self.orders:
                 results += [reaches[:, first:]] * self.num_heads

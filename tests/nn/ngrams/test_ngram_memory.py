@@ -164,6 +164,8 @@ def test_wrong_inputs_are_named():
     ids = torch.ones(2, 3, dtype=torch.int64)
     with pytest.raises(ValueError, match=r"NgramMemory: hidden must have shape \(2, 3, 5\).* got \(2, 3, 4\)"):
         memory(torch.zeros(2, 3, 4), ids)
+    with pytest.raises(TypeError, match="NgramMemory: embedding must be an NgramHashEmbedding, got 100"):
+        NgramMemory(100, 8)
     with pytest.raises(ValueError, match="NgramMemory: hidden_dim must be 1 or more, got 0"):
         NgramMemory(make(), 0)
     with pytest.raises(ValueError, match="NgramMemory: kernel_size must be 0 or more, got -1"):

@@ -82,6 +82,7 @@ def test_prefetched_rows_are_those_of_later_calls(tmp_path, monkeypatch):
             assert torch.equal(file(ids), layer(ids))
     changing = ids.clone()
     file.prefetch(changing)
+    file.file._prefetched[-1][2].result()
     changing += 1
     assert torch.equal(file(changing), layer(ids + 1))  # other ids than those that were prefetched
     file.prefetch(ids, starts)
