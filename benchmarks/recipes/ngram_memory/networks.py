@@ -137,9 +137,7 @@ def within_articles(ids: NDArray[np.int64], order: int) -> NDArray[np.bool_]:
     return within
 
 
-def make_memory(
-    variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int, *, sparse: bool = True
-) -> NgramMemory | None:
+def make_memory(variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int) -> NgramMemory | None:
     """Build the memory of a variant; a dictionary counts the n-grams of the text."""
     if variant.memory == "none":
         return None
@@ -154,7 +152,6 @@ def make_memory(
         signs=variant.signs,
         scheme=variant.scheme,
         boundary=BOUNDARY,
-        sparse=sparse,
         seed=seed,
     )
     if variant.memory == "dictionary":

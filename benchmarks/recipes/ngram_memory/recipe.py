@@ -54,8 +54,6 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     | {"dense": {"memory": "none", "dim": 640, "n_blocks": 3, "learning_rate": 3e-3}},
 }
 
-_CPU_ONLY = ("dictionary", "full state")  # a search in numpy, and an optimizer of sparse gradients
-
 
 @dataclass(frozen=True)
 class NgramMemorySettings:
@@ -78,7 +76,7 @@ class NgramMemorySettings:
 def variants_of(settings: NgramMemorySettings) -> list[str]:
     """Return the names of the variants of a run."""
     names = settings.variants or VARIANTS[settings.unit]
-    return [name for name in names if settings.device == "cpu" or name not in _CPU_ONLY]
+    return [name for name in names if settings.device == "cpu" or name != "dictionary"]  # it is searched in numpy
 
 
 def _n_results(settings: NgramMemorySettings) -> int:

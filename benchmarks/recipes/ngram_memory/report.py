@@ -73,13 +73,12 @@ def _pooled(paired: dict[str, list[float]]) -> dict[str, Difference]:
 
 
 def report(results: Sequence[Result]) -> list[Table]:
-    """Make a table for each unit and time of training."""
+    """Make a table for each unit and time of training, the best variant first."""
     tables = []
     for (unit, gpu, seconds), variants in sorted(group_runs(results).items()):
-        compared = differences(variants)
-        rows = []
-        for name, runs in variants.items():
-            difference = compared.get(name)
+        compared, rows = differences(variants), []
+        for name in sorted(variants, key=lambda name: compared[name].mean if name in compared else 0.0):
+            runs, difference = variants[name], compared.get(name)
             rows.append(
                 [
                     name,
@@ -93,20 +92,24 @@ def report(results: Sequence[Result]) -> list[Table]:
                     "" if difference is None or math.isnan(difference.half) else _interval(difference),
                 ]
             )
-        n_seeds = max(map(len, variants.values()))
+        runs = [run for group in variants.values() for run in group]
+        n_seeds, n_processors = (len({_pair(run)[index] for run in runs}) for index in (0, 1))
         notes = [f"{n_seeds} seeds; lower is better." if n_seeds > 1 else "One seed; lower is better."]
-        if unknown := max(run["unknown"] for runs in variants.values() for run in runs):
+        if n_processors > 1:
+            notes.append(f"Runs on {n_processors} processors: differences are those of runs on the same one.")
+        if unknown := max(run["unknown"] for run in runs):
             notes.append(f"{unknown:.1%} of the test words are not in the vocabulary and count as one word.")
         time = f"{seconds} seconds of an {gpu}" if gpu else f"{seconds / 60:.0f} minutes of a thread"
-        tables.append(Table(f"{unit.capitalize()}, {time}", _HEADER, rows, notes))
+        columns = [column for column in zip(_HEADER, *rows, strict=True) if any(column[1:])]
+        header, *cells = zip(*columns, strict=True)
+        tables.append(Table(f"{unit.capitalize()}, {time}", header, cells, notes))
     return tables
 
 
 def plot(results: Sequence[Result], figure: Figure) -> None:
-    """Draw the difference from ``hash`` of each variant, a panel for each unit."""
-    groups = {
-        unit: variants for (unit, gpu, seconds), variants in group_runs(results).items() if not gpu and seconds == 300
-    }
+    """Draw the difference from ``hash`` of each variant, a panel for each unit: of the table with the most variants."""
+    by_size = sorted(group_runs(results).items(), key=lambda group: len(group[1]))
+    groups = {unit: variants for (unit, _, _), variants in by_size}
     figure.set_size_inches(8.0, 4.8)
     for axes, (unit, variants) in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True):
         compared = differences(variants)

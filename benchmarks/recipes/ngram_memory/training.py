@@ -86,10 +86,9 @@ def train_variant(
 ) -> dict[str, Any]:
     """Train a network for some time of this thread or of the GPU, and measure its bits per byte."""
     torch.set_num_threads(1)
-    on_cpu = budget.device == "cpu"
     with torch_seed(seed, "cpu"):  # the same weights with any memory
         network = Transformer(corpus.n_ids, budget.context, variant)
-        memory = network.memory = make_memory(variant, corpus.train, corpus.n_ids, seed, sparse=on_cpu)
+        memory = network.memory = make_memory(variant, corpus.train, corpus.n_ids, seed)
     network.to(budget.device)
     tables = (
         [] if memory is None else [t for t in (memory.embedding.weight, memory.embedding.importance) if t is not None]
@@ -111,7 +110,7 @@ def train_variant(
         "valid_bits": bits(corpus.valid, corpus.bytes_per_token[0]),
         "test_bits": bits(corpus.test, corpus.bytes_per_token[1]),
     }
-    if memory is not None and variant.memory == "hash" and on_cpu:
+    if memory is not None and variant.memory == "hash" and budget.device == "cpu":
         result["ngrams_per_row"] = _ngrams_per_row(variant, corpus, positions.ravel(), budget.context)
         file = folder / "table.safetensors"
         memory.embedding.save_table(file, "int8")

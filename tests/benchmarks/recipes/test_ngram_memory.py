@@ -134,9 +134,11 @@ def test_differences_are_paired_by_seed() -> None:
     assert compared["plain"].half == pytest.approx(t.ppf(0.975, 1) * math.sqrt(0.02) / math.sqrt(2))
     assert math.isnan(compared["gate"].half)
     (table,) = report([one for group in runs.values() for one in group])
-    assert [row[0] for row in table.rows] == ["hash", "plain", "gate"]
-    assert [row[-2] for row in table.rows] == ["", "+0.600", "-0.100"]
+    assert [row[0] for row in table.rows] == ["gate", "hash", "plain"]
+    assert [row[-2] for row in table.rows] == ["-0.100", "", "+0.600"]
     assert "10.0% of the test words" in table.notes[1]
+    other = result("plain", 0, 1.5, machine={"processor": "two"})  # no hash ran there
+    assert differences(runs | {"plain": [*runs["plain"], other]}) == compared
     figure = Figure()
     plot([one for group in runs.values() for one in group], figure)
     (axes,) = figure.axes
