@@ -1,8 +1,10 @@
 from sklearn_hashnlp.classifiers._augmented_text_classifier import AugmentedTextClassifier
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._load_fasttext import load_fasttext
+from sklearn_hashnlp.classifiers._make_fasttext_classifier import make_fasttext_classifier
 from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
 from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize_classifier
+from sklearn_hashnlp.classifiers._save_fasttext import save_fasttext
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
@@ -19,8 +21,10 @@ __all__ = [
     "TextClassifier",
     "export_predictor",
     "load_fasttext",
+    "make_fasttext_classifier",
     "make_text_classifier",
     "merge_classifiers",
     "quantize_classifier",
+    "save_fasttext",
     "tune_text_classifier",
 ]

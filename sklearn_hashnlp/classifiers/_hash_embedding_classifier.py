@@ -26,7 +26,6 @@ from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop
 from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     bag_architecture,
     check_architecture,
-    check_columns,
     check_ngram_dropout,
     new_net,
     prepare_tables,
@@ -123,7 +122,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         - ``"dual"``: dual coordinate descent [5]_ finds the optimum of the squared hinge loss with an l2 penalty.
           Cross-validation chooses the penalty and the weight of naive Bayes' log-odds, which are added to the weights,
           with fewer than 20,000 rows, and left-out rows fit the temperature. It trains a linear model on the CPU
-          (``n_hashes=1``, ``normalize="l2"``, ``embedding_dim`` at least the number of classes, no hidden layers,
+          (``n_hashes=1``, ``normalize`` not None, ``embedding_dim`` at least the number of classes, no hidden layers,
           initial importance not ``"zeros"``), and raises an error if another parameter requires stochastic gradients.
         - ``"sgd"``: stochastic gradient descent on the same loss.
         - ``"auto"``: ``"dual"`` for the squared hinge loss, at most 200,000 rows and 256 classes, unless a parameter
@@ -445,8 +444,6 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         """Check rows, labels and weights, and drop the rows of weight zero."""
         self._refuse_texts(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
-        if not self._tables().hash_rows:
-            check_columns(self)
         y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
         return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
 

@@ -114,10 +114,10 @@ def fasttext_pipeline(file: FastTextFile) -> Pipeline:
 def _classifier(file: FastTextFile) -> HashEmbeddingClassifier:
     n_rows, loss = file.dictionary.n_rows, _LOSSES[file.arguments["loss"]]
     order = np.argsort(file.labels)  # the labels of the file in the order of ``classes_``
-    tree, weight = _tree(file, order) if loss == TreeLoss.name else (None, file.output[order])
+    tree, nodes = fasttext_tree(file.label_counts, np.argsort(order)) if loss == TreeLoss.name else (None, order)
+    weight = file.output[nodes]
     classifier = HashEmbeddingClassifier(
         variant="standard",
-        n_embeddings=n_rows,
         embedding_dim=file.inputs.shape[1],
         embedding=EmbeddingTables(hash_rows=False),
         normalize="l1",
@@ -159,14 +159,17 @@ def _keep_tree_net(
     classifier._keep_net(net, [])
 
 
-def _tree(file: FastTextFile, order: NDArray[np.int64]) -> tuple[SoftmaxTree, NDArray[np.float32]]:
-    """Return fastText's tree and the weights of its nodes: there the root is the last node, here the first."""
-    children = huffman_children(file.label_counts.tolist())
+def fasttext_tree(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[SoftmaxTree, NDArray[np.int64]]:
+    """Return fastText's tree of the labels of a file, and its numbers of the nodes: here the first is the root.
+
+    ``classes`` has the indices of the labels in ``classes_``.
+    """
+    children = huffman_children(counts.tolist())
     n_nodes = len(children)
     is_label = children <= n_nodes
-    nodes = np.where(is_label, ~np.argsort(order)[np.where(is_label, children, 0)], 2 * n_nodes - children)
+    nodes = np.where(is_label, ~classes[np.where(is_label, children, 0)], 2 * n_nodes - children)
     tree = SoftmaxTree(nodes[::-1].ravel() if n_nodes else [], np.arange(0, 2 * n_nodes + 1, 2))
-    return tree, file.output[:n_nodes][::-1]
+    return tree, np.arange(n_nodes)[::-1]
 
 
 def huffman_children(counts: list[int]) -> NDArray[np.int32]:

@@ -40,7 +40,7 @@ Train and use text classifiers, language models and sentence encoders. No vocabu
   hashnlp explain more.csv --model spam   explain predictions by n-grams
   hashnlp info spam                       describe a model
   hashnlp export -m intents intents.py    export a small model as one file
-  hashnlp convert spam.bin -m spam        convert a model of fastText
+  hashnlp convert spam.bin -m spam        convert models from or to fastText
   hashnlp warmup                          compile functions in advance
   hashnlp lm train text.txt --model lm    train a language model
   hashnlp sentences train text.txt -m e   train a sentence encoder, for search

@@ -1,38 +1,69 @@
-"""``hashnlp convert``: a model of fastText as a model folder."""
+"""``hashnlp convert``: a model of fastText as a model folder, and the reverse."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ModelFolder, SavedPrecision
+from sklearn_hashnlp.cli._options import SavedPrecision
 from sklearn_hashnlp.cli._screen import Screen, counted
 
 HELP = """\
-Convert a supervised model of fastText, .bin or .ftz, to a model folder.
+Convert a supervised model of fastText, .bin or .ftz, to a model folder, or a model folder to such a file.
 
 \b
   hashnlp convert spam.bin --model spam
   hashnlp predict --model spam new.txt --proba
   hashnlp test more.csv --model spam
+  hashnlp train mails.csv --model mails --fasttext
+  hashnlp convert mails --model mails.bin
 
 The folder predicts fastText's labels and probabilities; fastText itself is not needed. load_model reads it in Python \
 as a pipeline that can be trained further. The numbers of a quantized model take four bytes each; --precision int8 \
 stores one byte.
+
+From the folder of a model that was converted, or trained with --fasttext, a file is written that fastText reads; the \
+input matrix of an .ftz file is quantized.
 """
 
 
 @reporting_errors
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="fastText's file, .bin or .ftz.")],
-    model: ModelFolder,
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="fastText's file, .bin or .ftz, or the folder of a model.")
+    ],
+    model: Annotated[
+        Path, typer.Option("--model", "-m", metavar="TARGET", help="Folder of the model, or the file to write.")
+    ],
     screen: Screen,
     precision: SavedPrecision = "float32",
 ) -> None:
     """Convert a model; the parameters are the options of the command."""
+    if source.is_dir():
+        _to_file(source, model, screen)
+    else:
+        _to_folder(source, model, screen, precision)
+
+
+def _to_file(folder: Path, file: Path, screen: Screen) -> None:
+    from sklearn_hashnlp.classifiers import save_fasttext
+    from sklearn_hashnlp.cli._pipelines import load_classifier
+
+    if file.suffix not in (".bin", ".ftz"):
+        raise typer.BadParameter(f"fastText's files end with .bin or .ftz, got --model {file}.")
+    model = load_classifier(folder)
+    save_fasttext(model, file)
+    n_bytes = file.stat().st_size
+    labels, n_words = model.classes_.tolist(), model[0].n_words_
+    report = {"model": str(file), "loss": model[-1].loss_, "labels": labels, "n_words": n_words, "bytes": n_bytes}
+    _show(screen, report)
+    screen.next_step("predict labels with fastText", "fasttext predict-prob {path} texts.txt", path=file)
+
+
+def _to_folder(file: Path, model: Path, screen: Screen, precision: SavedPrecision) -> None:
     from sklearn_hashnlp.classifiers._load_fasttext import fasttext_pipeline
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._fasttext_file import read_fasttext
@@ -52,6 +83,11 @@ def convert(
         "bytes_before": file.stat().st_size,
         "bytes": n_bytes,
     }
-    sizes = f"{counted(len(labels), 'label')}, {counted(n_words, 'word')}, {counted(n_bytes, 'byte')}"
-    screen.result(report, [f"Wrote {model}: {sizes}"])
+    _show(screen, report)
     screen.next_step("predict labels", "{hashnlp} predict --model {path}", path=model)
+
+
+def _show(screen: Screen, report: dict[str, Any]) -> None:
+    sizes = (("label", len(report["labels"])), ("word", report["n_words"]), ("byte", report["bytes"]))
+    text = ", ".join(counted(number, name) for name, number in sizes)
+    screen.result(report, [f"Wrote {report['model']}: {text}"])

@@ -18,12 +18,22 @@ _PREDICTION_BATCH_SIZE = 2000
 
 
 def make_model(
-    *, sgnn: bool = False, seed: int = 0, device: str = "cpu", n_jobs: int | None = None, **parameters: Any
+    *,
+    sgnn: bool = False,
+    fasttext: bool = False,
+    seed: int = 0,
+    device: str = "cpu",
+    n_jobs: int | None = None,
+    **parameters: Any,
 ) -> Any:
-    """Return an untrained TextClassifier, or with ``sgnn`` a pipeline; None keeps the default of a parameter."""
+    """Return an untrained TextClassifier, or a pipeline of another kind; None keeps the default of a parameter."""
     given = {name: value for name, value in parameters.items() if value is not None}
     given |= {"device": device, "random_state": seed}
     threads = -1 if n_jobs is None else n_jobs
+    if fasttext:
+        from sklearn_hashnlp.classifiers import make_fasttext_classifier
+
+        return make_fasttext_classifier(n_jobs=threads, random_state=seed)
     if not sgnn:
         from sklearn_hashnlp.classifiers import TextClassifier
 

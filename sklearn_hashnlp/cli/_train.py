@@ -38,6 +38,7 @@ Train a text classifier on labeled texts, and save the model.
   hashnlp train mails.csv -m small --buckets 10000 --precision int8
   hashnlp train mails.csv -m m --set classifier__variant=paper
   hashnlp train intents.csv --model intents --sgnn
+  hashnlp train cooking.train -m m --fasttext --set vectorizer__word_ngrams=2
   hashnlp train chats.csv -m m --features words+characters --distortion 0.05
   hashnlp train few.csv -m m --pretrained encoder
   hashnlp train huge.csv.gz -m m --stream
@@ -46,7 +47,8 @@ Train a text classifier on labeled texts, and save the model.
 The model is a TextClassifier. --set NAME=VALUE sets any of its parameters, and --parameters lists them; values are \
 checked before DATA is read. Parameters of the classifier inside that TextClassifier does not have itself are set as \
 classifier__NAME. --sgnn trains a small model instead that hashnlp export writes as one file; its parameters are those \
-of a pipeline: --set "classifier__hidden_layer_sizes=(128, 128)".
+of a pipeline: --set "classifier__hidden_layer_sizes=(128, 128)". --fasttext trains a pipeline in fastText's terms, \
+which hashnlp convert writes as a .bin or .ftz file.
 
 DATA has one label per text or more, as the files of fastText have.
 
@@ -100,6 +102,12 @@ class TrainOptions(OptionGroup):
             "--sgnn", help="Train a self-governing neural network, a small one that hashnlp export writes as one file."
         ),
     ] = False
+    fasttext: Annotated[
+        bool,
+        typer.Option(
+            "--fasttext", help="Train a model with fastText's dictionary and n-grams, for hashnlp convert DIR -m m.bin."
+        ),
+    ] = False
     distortion: Annotated[
         float,
         typer.Option(
@@ -125,6 +133,7 @@ def _models() -> Iterator[tuple[str, Any, Bundles]]:
 
     yield "hashnlp train", make_model(), _bundles()
     yield "\nhashnlp train --sgnn", make_model(sgnn=True), {}
+    yield "\nhashnlp train --fasttext", make_model(fasttext=True), {}
 
 
 def _bundles() -> Bundles:
@@ -146,6 +155,8 @@ def train(
     """Train a text classifier; the parameters are the options of the command."""
     if options.valid is not None and options.holdout:
         raise typer.BadParameter("--valid and --holdout exclude each other.")
+    if options.sgnn and options.fasttext:
+        raise typer.BadParameter("--sgnn and --fasttext exclude each other.")
     from sklearn_hashnlp.cli._streaming import is_streamed, refuse_with_stream, train_streamed
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.persistence import save_model
@@ -154,7 +165,8 @@ def train(
     check_replaceable(model)
     classifier = _new_model(options, training)
     if is_streamed(data, options.stream):
-        refused = {"holdout": options.holdout, "early-stopping": options.early_stopping, "sgnn": options.sgnn}
+        refused = {"holdout": options.holdout, "early-stopping": options.early_stopping}
+        refused |= {"sgnn": options.sgnn, "fasttext": options.fasttext}
         refuse_with_stream(data, options.stream, refused)
         report = train_streamed(
             screen, classifier, data, options.valid, reading, options.distortion, training.random_state
@@ -171,13 +183,14 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
     from sklearn_hashnlp.cli._pipelines import make_model
     from sklearn_hashnlp.cli.sentences._loading import load_pretrained
 
-    model = make_model(sgnn=options.sgnn, n_jobs=options.n_jobs)
+    model = make_model(sgnn=options.sgnn, fasttext=options.fasttext, n_jobs=options.n_jobs)
     given: dict[str, Any] = {"early_stopping": "valid_acc" if options.early_stopping else None}
     of_texts = {"features": options.features, "pretrained": options.pretrained, "buckets": options.buckets}
-    if options.sgnn:
+    if options.sgnn or options.fasttext:
+        kind, features = ("--sgnn", "character n-grams") if options.sgnn else ("--fasttext", "those of fastText")
         refused = [f"--{name}" for name, value in of_texts.items() if value is not None]
         if refused:
-            raise typer.BadParameter(f"--sgnn has no {' and no '.join(refused)}: its features are character n-grams.")
+            raise typer.BadParameter(f"{kind} has no {' and no '.join(refused)}: its features are {features}.")
         training.configure(model, **given)
         check_parameters(*(step for _, step in model.steps))
         return model
@@ -222,8 +235,8 @@ def _train_in_memory(
         check_labels(labels, f"{data} without the validation texts")
         screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
     n_labels, multilabel = count_labels(labels), isinstance(labels, list)
-    if options.sgnn and multilabel:
-        model[-1].set_params(loss="ova")
+    if (options.sgnn or options.fasttext) and multilabel:
+        model[-1].set_params(loss="ova", **({"solver": "sgd"} if options.fasttext else {}))
 
     from sklearn_hashnlp.cli._validation import ValidationTexts, held_out_figures
 

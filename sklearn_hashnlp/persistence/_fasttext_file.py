@@ -1,4 +1,4 @@
-"""Reading of fastText's .bin and .ftz files: the arguments, the dictionary and the two matrices."""
+"""fastText's .bin and .ftz files: the arguments, the dictionary and the two matrices."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import struct
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -15,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._posix import available_memory
+from sklearn_hashnlp.persistence._atomic_files import replacing
+from sklearn_hashnlp.persistence._product_quantization import N_CENTROIDS, quantize
 from sklearn_hashnlp.persistence._values import ModelFormatError, is_finite
 from sklearn_hashnlp.text._fasttext_dictionary import LABEL_PREFIX, FastTextDictionary
 
@@ -37,8 +40,8 @@ LOSSES: Final = {1: "hs", 2: "ns", 3: "softmax", 4: "ova"}
 MODELS: Final = {1: "cbow", 2: "skipgram", 3: "supervised"}
 WORD: Final = 0  # kinds of entries
 LABEL: Final = 1
-N_CENTROIDS: Final = 256
 
+_DEFAULTS: Final = {"ws": 5, "epoch": 5, "minCount": 1, "neg": 5, "lrUpdateRate": 100, "t": 1e-4}
 _MAX_COUNT = 10**15  # of a label; fastText's tree takes it for infinity
 _MAX_BYTES = 2**28  # of labels, and of a quantized matrix if it is 100 times larger than the file
 _MAX_GROWTH = 100
@@ -48,7 +51,7 @@ _MAX_GROWTH = 100
 class FastTextFile:
     """The content of a file of a supervised model; a quantized matrix is computed from its codes."""
 
-    arguments: dict[str, Any]  # by fastText's names
+    arguments: dict[str, Any]  # by fastText's names; those that are missing are written with its defaults
     dictionary: FastTextDictionary
     labels: NDArray[np.str_]  # (n_labels,): in the order of the file, without prefix
     label_counts: NDArray[np.int64]  # (n_labels,)
@@ -188,6 +191,7 @@ def _read_dictionary(
         raise ValueError("a label has a count that is negative or too large")
     dictionary = FastTextDictionary.of_entries(
         entries,
+        tails["count"],
         n_words,
         bucket=arguments["bucket"],
         word_ngrams=arguments["wordNgrams"],
@@ -249,3 +253,52 @@ def _check_memory(n_bytes: int, file_size: int, what: str) -> None:
             f"Its {what} is quantized and takes {n_bytes / 1e9:.1f} GB as float32; {free / 1e9:.1f} GB are free. Free "
             "memory, or prune the model by fastText's quantize with a cutoff."
         )
+
+
+def write_fasttext(content: FastTextFile, path: str | os.PathLike[str]) -> None:
+    """Write a file that fastText reads, replacing one atomically; the input matrix of an ``.ftz`` file is quantized."""
+    path = Path(path)
+    quantized = quantize(content.inputs) if path.suffix == ".ftz" else None
+    dictionary, arguments = content.dictionary, _DEFAULTS | content.arguments
+    n_words, n_labels = dictionary.n_words, len(content.labels)
+    arguments |= {
+        "dim": content.inputs.shape[1],
+        "wordNgrams": dictionary.word_ngrams,
+        "loss": next(number for number, name in LOSSES.items() if name == arguments["loss"]),
+        "model": next(number for number, name in MODELS.items() if name == "supervised"),
+        "bucket": dictionary.bucket if dictionary.hashes_ngrams else 0,
+        "minn": dictionary.min_n,
+        "maxn": dictionary.max_n,
+    }
+    names, counts = dictionary.names.tobytes(), [*dictionary.counts[:n_words].tolist(), *content.label_counts.tolist()]
+    ends = dictionary.offsets[: n_words + 1].tolist()
+    entries = [names[start:stop] for start, stop in pairwise(ends)]
+    entries += [f"{LABEL_PREFIX}{label}".encode("utf-8", "surrogateescape") for label in content.labels.tolist()]
+    with replacing(path) as unfinished, unfinished.open("wb") as file:
+        file.write(struct.pack(f"<{HEADER}", MAGIC, NEWEST_VERSION))
+        file.write(struct.pack(f"<{ARGUMENTS}", *(arguments[name] for name in ARGUMENT_NAMES)))
+        n_pruned = -1 if dictionary.pruned is None else len(dictionary.pruned)
+        file.write(struct.pack(f"<{SIZES}", len(entries), n_words, n_labels, sum(counts), n_pruned))
+        for index, (entry, count) in enumerate(zip(entries, counts, strict=True)):
+            tail = np.array((count, WORD if index < n_words else LABEL), dtype=ENTRY)
+            file.write(entry + b"\0" + tail.tobytes())
+        if dictionary.pruned is not None:
+            file.write(dictionary.pruned.astype("<i4").tobytes())
+        if quantized is None:
+            _write_dense(file, content.inputs)
+        else:
+            _write_quantized(file, *quantized)
+        _write_dense(file, content.output)
+
+
+def _write_dense(file: BinaryIO, matrix: NDArray[np.float32]) -> None:
+    file.write(struct.pack(f"<?{DENSE}", False, *matrix.shape))
+    file.write(np.ascontiguousarray(matrix, dtype="<f4").data)
+
+
+def _write_quantized(file: BinaryIO, codes: NDArray[np.uint8], centroids: list[NDArray[np.float32]]) -> None:
+    widths = [part.shape[1] for part in centroids]
+    file.write(struct.pack(f"<?{QUANTIZED}", True, False, len(codes), sum(widths), codes.size) + codes.tobytes())
+    file.write(struct.pack(f"<{CENTROIDS}", sum(widths), len(widths), widths[0], widths[-1]))
+    for part in centroids:
+        file.write(part.astype("<f4").tobytes())

@@ -21,7 +21,9 @@ LABEL_PREFIX = "__label__"
 MAX_BUCKET = 2**31 - 1
 MAX_LENGTH = 1000  # of n-grams: the time of a text is in proportion
 
-_NAMES, _OFFSETS, _PRUNED = "dictionary.names", "dictionary.offsets", "dictionary.pruned"  # in model folders
+# In model folders.
+_NAMES, _OFFSETS, _COUNTS = "dictionary.names", "dictionary.offsets", "dictionary.counts"
+_PRUNED = "dictionary.pruned"
 _INTEGERS = ("n_words", "bucket", "word_ngrams", "min_n", "max_n")
 
 
@@ -31,6 +33,7 @@ class FastTextDictionary:
 
     names: NDArray[np.uint8]  # the bytes of all entries, end to end
     offsets: NDArray[np.int64]  # (n_entries + 1,): where each begins
+    counts: NDArray[np.int64]  # (n_entries,): occurrences in the training texts
     n_words: int
     bucket: int
     word_ngrams: int
@@ -40,10 +43,12 @@ class FastTextDictionary:
     label_prefix: str = LABEL_PREFIX
 
     @classmethod
-    def of_entries(cls, entries: Sequence[bytes], n_words: int, **settings: Any) -> Self:
+    def of_entries(
+        cls, entries: Sequence[bytes], counts: Sequence[int] | NDArray[np.int64], n_words: int, **settings: Any
+    ) -> Self:
         """Build a dictionary of words, and of the labels that follow them."""
         offsets = np.cumsum([0, *map(len, entries)], dtype=np.int64)
-        return cls(bytes_array(b"".join(entries)), offsets, n_words, **settings)
+        return cls(bytes_array(b"".join(entries)), offsets, np.array(counts, dtype=np.int64), n_words, **settings)
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -60,7 +65,8 @@ class FastTextDictionary:
             if type(value) is not int or not -(2**31) <= value < 2**31:
                 raise TypeError(f"{name} is {value!r}")
         names, offsets = _typed(arrays, _NAMES, np.uint8, 1), _typed(arrays, _OFFSETS, np.int64, 1)
-        dictionary = cls(names, offsets, **integers, pruned=pruned, label_prefix=values["label_prefix"])
+        counts = _typed(arrays, _COUNTS, np.int64, 1)
+        dictionary = cls(names, offsets, counts, **integers, pruned=pruned, label_prefix=values["label_prefix"])
         dictionary.check(MAX_BUCKET)
         return dictionary
 
@@ -68,7 +74,7 @@ class FastTextDictionary:
         """Return JSON values and arrays for a model folder."""
         values = {name: getattr(self, name) for name in (*_INTEGERS, "label_prefix")}
         pruned = {} if self.pruned is None else {_PRUNED: self.pruned}
-        return values, {_NAMES: self.names, _OFFSETS: self.offsets, **pruned}
+        return values, {_NAMES: self.names, _OFFSETS: self.offsets, _COUNTS: self.counts, **pruned}
 
     @property
     def hashes_ngrams(self) -> bool:
@@ -89,6 +95,8 @@ class FastTextDictionary:
         offsets = self.offsets
         if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != len(self.names) or (np.diff(offsets) < 0).any():
             raise ValueError("the entries of its dictionary do not fit its names")
+        if len(self.counts) != len(offsets) - 1:
+            raise ValueError(f"its dictionary has {len(self.counts)} counts of {len(offsets) - 1} entries")
         if not 0 <= self.n_words < len(offsets) <= 2**31 - 1:
             raise ValueError(f"its dictionary has {len(offsets) - 1} entries, of which {self.n_words} are words")
         if max(self.word_ngrams, self.max_n) > MAX_LENGTH:

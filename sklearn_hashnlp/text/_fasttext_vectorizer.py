@@ -145,17 +145,18 @@ class FastTextVectorizer(TextVectorizer):
             for index, text in enumerate(plain_texts(chunk, first=first, caller=caller)):
                 counts.update(_words(text, index, first, caller))
         prefix = self.label_prefix.encode()
-        words = [
-            word
+        words = {
+            word: count
             for word, count in counts.most_common()
             if count >= self.min_count and not (prefix and word.startswith(prefix))
-        ]
+        }
         if not words:
             raise ValueError(
                 f"{caller}: no word occurs {self.min_count} times. Check the texts and min_count={self.min_count!r}."
             )
         dictionary = FastTextDictionary.of_entries(
-            words,
+            [*words],
+            [*words.values()],
             len(words),
             bucket=int(self.bucket),
             word_ngrams=int(self.word_ngrams),

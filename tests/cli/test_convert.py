@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sklearn_hashnlp import load_model
+from sklearn_hashnlp.datasets import load_labelled
 from tests.persistence.fasttext_models import DATA
 
 STORED = json.loads((DATA / "predictions.json").read_text(encoding="utf-8"))
@@ -41,16 +44,30 @@ def test_the_model_is_described_and_trained_further(hashnlp: Any, tmp_path: Path
     assert len(classifier.partial_fit(vectorizer.transform(["how to bake bread"]), ["sauce"]).history_) == 1
 
 
+def test_there_and_back(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    folder, file = tmp_path / "trained", tmp_path / "model.bin"
+    result = hashnlp("train", data, "--model", folder, "--fasttext", "--set", "vectorizer__word_ngrams=2")
+    assert result.code == 0, result.err
+    report = hashnlp("convert", folder, "--model", file, "--json").json
+    assert report["bytes"] == file.stat().st_size
+    assert hashnlp("convert", file, "--model", tmp_path / "back").code == 0
+    texts = [*load_labelled(data, multilabel=False)[0], "other words"]
+    one, other = (load_model(path).predict_proba(texts) for path in (folder, tmp_path / "back"))
+    np.testing.assert_allclose(one, other, atol=1e-5)
+    assert hashnlp("convert", folder, "--model", tmp_path / "model.ftz").code == 0
+    assert "end with .bin or .ftz" in hashnlp("convert", folder, "--model", tmp_path / "model").err
+    assert hashnlp("train", data, "--model", tmp_path / "plain").code == 0
+    refused = hashnlp("convert", tmp_path / "plain", "--model", file)
+    assert (refused.code, "save_fasttext takes a pipeline" in refused.err) == (1, True)
+
+
 def test_what_is_no_model_of_fasttext_is_refused(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     result = hashnlp("convert", data, "--model", tmp_path / "model")
     assert result.code == 1
     assert f"hashnlp: {data} is not a model of fastText" in result.err
-    result = hashnlp("convert", data.parent, "--model", tmp_path / "model")
+    result = hashnlp("convert", data.parent, "--model", tmp_path / "model.bin")
     assert result.code == 1
-    assert result.err == (
-        f"hashnlp: {data.parent} is a folder, not a model of fastText: expected a .bin or .ftz file. A folder of this "
-        "package is read by load_model.\n"
-    )
+    assert f"No model in '{data.parent}'" in result.err
     assert not (tmp_path / "model").exists()
     other = hashnlp("convert", DATA / "hs.bin", "--model", data)
     assert other.code == 1

@@ -126,6 +126,8 @@ def test_quiet_prints_only_the_validation_accuracy(
     ("arguments", "message"),
     [
         (["--sgnn", "--buckets", 4], "--sgnn has no --buckets"),
+        (["--fasttext", "--buckets", 4], "--fasttext has no --buckets: its features are those of fastText"),
+        (["--fasttext", "--sgnn"], "--sgnn and --fasttext exclude each other"),
         (["--sgnn", "--set", "classifier__loss=hinge"], "The 'loss' parameter of SGNNClassifier"),
         (["--learning-rate", 0], "The 'learning_rate' parameter of TextClassifier must be a float in the range (0.0"),
         (["--set", "ngram_range=(3, 1)"], "The 'ngram_range' parameter of TextClassifier must be a pair"),

@@ -28,7 +28,7 @@ def bag_architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str
     tables = estimator._tables()
     hidden_layers = bool(estimator.hidden_layer_sizes)
     return {
-        "num_embeddings": int(estimator.n_embeddings),
+        "num_embeddings": int(estimator.n_embeddings if tables.hash_rows else estimator.n_features_in_),
         "num_buckets": int(estimator.n_buckets),
         "embedding_dim": resolve_embedding_dim(estimator.embedding_dim, n_classes, hidden_layers=hidden_layers),
         "num_hashes": int(estimator.n_hashes),
@@ -108,15 +108,4 @@ def check_ngram_dropout(pair: Any, *, caller: str) -> None:
         raise ValueError(
             f"The 'ngram_dropout' parameter of {caller} must be None or (fewest, most), two integers with "
             f"1 <= fewest <= most <= {MAX_INTEGER}. Got {pair!r} instead."
-        )
-
-
-def check_columns(estimator: Any) -> None:
-    """Check that the importance table has a row for each column, which is not hashed."""
-    if estimator.n_features_in_ > estimator.n_embeddings:
-        raise ValueError(
-            f"{type(estimator).__name__}(embedding=EmbeddingTables(hash_rows=False)) has a row for each of "
-            f"n_embeddings={estimator.n_embeddings} "
-            f"columns, but X has {estimator.n_features_in_}. Raise n_embeddings, keep fewer columns, or set "
-            "hash_rows=True."
         )

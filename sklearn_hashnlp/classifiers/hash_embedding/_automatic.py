@@ -114,8 +114,8 @@ def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, de
         yield "embedding", "it does not train importance weights, which would stay zero"
     if not (tables.train_pool and tables.train_importance):
         yield "embedding", "it does not train by stochastic gradients, which freeze tables"
-    if parameters["normalize"] != "l2":
-        yield "normalize", "it needs rows of length one"
+    if parameters["normalize"] is None:
+        yield "normalize", "it needs normalized rows"
     if parameters["embedding_dim"] != "auto" and parameters["embedding_dim"] < n_classes:
         yield "embedding_dim", f"it needs a dimension for each of {n_classes} classes"
     if device != "cpu":

@@ -7,9 +7,10 @@ temperature.
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,13 +108,19 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located) -> Lin
     values = dataset.data.astype(np.float32)
     if model.importance is not None:
         values *= model.importance[located.table_rows, 0][located.rows]
-    normalize_rows(values, dataset.indptr)
+    norm: Literal["l1", "l2"] = "l1" if model.spec.normalize == "l1" else "l2"
+    normalize_rows(values, dataset.indptr, norm)
+    square = float(np.square(values, dtype=np.float64).sum()) / len(dataset)
+    scale = 1 / math.sqrt(square) if norm == "l1" and square > 0 else 1.0
+    values *= np.float32(scale)
     n_classes, labels = len(model.bias), dataset.targets.astype(np.int64)
     return LinearProblem(
         LinearRows(dataset.indptr, located.columns, values, labels - 1 if n_classes == 2 else labels),
         costs_of(dataset),
         located.slots,
         n_classes,
+        norm,
+        scale,
     )
 
 
@@ -295,8 +302,8 @@ def solve_dual(
         enough = enough_evidence(known, rows, divisor, len(rows))
     problem = problem_of(model, rows, located)
     minimum = minimize(problem, seed, interrupt)
-    # Each class is a column of the pool, below an identity matrix.
-    model.weight[:, :n_classes] = np.eye(n_classes, dtype=np.float32)
+    # Each class is a column of the pool, below a multiple of the identity matrix.
+    model.weight[:, :n_classes] = problem.scale * np.eye(n_classes, dtype=np.float32)
     model.bias[:] = minimum.bias
     model.pool[problem.slots, :n_classes] = minimum.weights
     enough = evidence_of_training(known, rows, divisor, enough)

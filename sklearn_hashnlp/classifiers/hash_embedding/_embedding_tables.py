@@ -22,8 +22,8 @@ class EmbeddingTables(Bundle):
         ``variant="standard"``.
     hash_rows : bool, default=True
         Whether a column is hashed to its row of the importance table, or of the table of ``variant="standard"``. False
-        uses the column index itself, so that no two columns share a row: for columns of a vocabulary. ``X`` must have
-        at most ``n_embeddings`` columns then.
+        uses the column index itself, so that no two columns share a row: for columns of a vocabulary. The table then
+        has a row for each column of ``X``, whatever ``n_embeddings`` is.
     importance_init : {"idf", "ones", "zeros"}, default="idf"
         Initial importance weights. ``"idf"``: the inverse document frequency in the training rows, divided by its
         mean; zero for columns that occur in no training row, which then have no influence. ``"ones"``: one. In both

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,12 @@ class LinearRows(NamedTuple):
     labels: NDArray[np.int64]  # (n_rows,): the output that a row is positive for, if any
 
 
-def normalize_rows(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
-    """Divide the values of each row by their Euclidean norm, in place."""
+def normalize_rows(values: NDArray[np.float32], offsets: NDArray[np.int64], norm: Literal["l1", "l2"] = "l2") -> None:
+    """Divide the values of each row by their norm, in place."""
     lengths = np.diff(offsets)
-    squares = np.square(values, dtype=np.float64)
-    norms = np.sqrt(np.bincount(np.repeat(np.arange(len(lengths)), lengths), squares, len(lengths)))
+    sizes = np.square(values, dtype=np.float64) if norm == "l2" else np.abs(values, dtype=np.float64)
+    norms = np.bincount(np.repeat(np.arange(len(lengths)), lengths), sizes, len(lengths))
+    norms = np.sqrt(norms) if norm == "l2" else norms
     norms[~(norms > 0)] = 1
     values /= np.repeat(norms, lengths)
 

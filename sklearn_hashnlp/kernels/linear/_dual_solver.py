@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ class LinearProblem:
     costs: NDArray[np.float32]  # (n_rows,): weight of each row in the loss
     slots: NDArray[np.int64]  # (n_columns,): pool row of each column
     n_classes: int
+    norm: Literal["l1", "l2"] = "l2"  # by which the values of a row are divided
+    scale: float = 1.0  # factor of the values: rows have a length near one
 
     @property
     def n_outputs(self) -> int:
@@ -39,9 +42,7 @@ class LinearProblem:
     def take(self, rows: NDArray[np.int64]) -> LinearProblem:
         """Return the problem of some of the rows."""
         columns, values, offsets = select_rows(self.rows.columns, self.rows.values, self.rows.offsets, rows)
-        part = LinearProblem(
-            LinearRows(offsets, columns, values, self.rows.labels[rows]), self.costs[rows], self.slots, self.n_classes
-        )
+        part = replace(self, rows=LinearRows(offsets, columns, values, self.rows.labels[rows]), costs=self.costs[rows])
         vars(part)["squares"] = self.squares[rows]  # the same as of the part
         return part
 
@@ -57,7 +58,8 @@ class LinearProblem:
         keep = known[self.rows.columns]
         offsets = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.rows.offsets]
         columns, values = self.rows.columns[keep], self.rows.values[keep]
-        normalize_rows(values, offsets)
+        normalize_rows(values, offsets, self.norm)
+        values *= np.float32(self.scale)
         return replace(self, rows=LinearRows(offsets, columns, values, self.rows.labels))
 
     def scores(self, weights: NDArray[np.float32], bias: NDArray[np.float32] | float = 0.0) -> NDArray[np.float64]:

@@ -48,14 +48,16 @@ def classifier(**options):
     return HashEmbeddingClassifier(**{"loss": "auto", "random_state": 0} | sizes | options)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 40])
-def test_scores_equal_liblinear_without_the_log_odds(n_classes, monkeypatch):
+@pytest.mark.parametrize(("n_classes", "norm"), [(2, "l2"), (3, "l2"), (40, "l2"), (2, "l1"), (3, "l1")])
+def test_scores_equal_liblinear_without_the_log_odds(n_classes, norm, monkeypatch):
     monkeypatch.setattr(_dual_fit, "_STRENGTHS", (1.0,))
     monkeypatch.setattr(_dual_fit, "_SHARES", (0.0,))
     monkeypatch.setattr(_dual_fit, "_EPOCHS", ((1000, 200),))
     X, y = counts(n_classes=n_classes)
-    model = classifier().fit(X, y)
-    rows = TfidfTransformer().fit_transform(X)
+    model = classifier(normalize=norm).fit(X, y)
+    assert model.solver_ == "dual"
+    rows = TfidfTransformer(norm=norm).fit_transform(X)
+    rows /= np.sqrt(rows.multiply(rows).sum() / len(y))  # by "l1" most rows are shorter than one
     scores = LinearSVC(C=1, tol=1e-9, max_iter=100_000, random_state=0).fit(rows, y).decision_function(rows)
     scores = np.stack([-scores, scores], axis=1) if n_classes == 2 else scores
     np.testing.assert_allclose(model._scores(X), scores, atol=2e-3)
@@ -231,6 +233,18 @@ def problem(X, y, n_classes):
     X = csr_matrix(X, dtype=np.float32)
     rows = LinearRows(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.asarray(y, dtype=np.int64))
     return LinearProblem(rows, np.ones(len(y), dtype=np.float32), np.arange(X.shape[1]), n_classes)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_a_new_text_is_learned_with_one_step(norm):
+    """A row without any column of the training rows gets half of the step that fits it exactly, by either norm."""
+    X, y = counts()
+    X = csr_matrix(np.pad(X.toarray(), ((0, 0), (0, 4))))
+    new = csr_matrix(np.r_[np.zeros(50), 3.0, 1, 1, 1][np.newaxis])
+    model = classifier(normalize=norm, batch_size="auto", embedding=EmbeddingTables(importance_init="ones")).fit(X, y)
+    before = model._scores(new)[0]
+    after = model.partial_fit(new, [2])._scores(new)[0]
+    assert 0.3 < after[2] - before[2] < 3
 
 
 def test_columns_that_no_other_row_has_are_dropped():
