@@ -13,7 +13,6 @@ import pytest
 from typer.testing import CliRunner
 
 from sklearn_hashnlp.cli import app
-from tests.persistence.fasttext_models import DATA
 
 PAGE = (Path(__file__).parents[1] / "docs" / "coming_from_fasttext.md").read_text(encoding="utf-8")
 CONSOLE = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
@@ -26,7 +25,6 @@ def test_commands_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.M
         names["code"] = names.get("code", "") + line[4:] + "\n" if line.startswith((">>> ", "... ")) else names["code"]
     exec(names["code"], names)
     shutil.copytree(names["folder"], tmp_path, dirs_exist_ok=True)
-    shutil.copy(DATA / "softmax.bin", "cooking.bin")
     Path("questions.txt").write_text("which pan for pancakes?\nhow to bake bread?\n", encoding="utf-8")
     commands = [part for block in CONSOLE for part in re.split(r"^\$ hashnlp ", block, flags=re.MULTILINE)[1:]]
     assert len(commands) > 3

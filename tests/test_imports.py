@@ -46,7 +46,7 @@ CLASSIFIER_ROWS = [
     ("_net_classifier",),
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),
-    ("_make_text_classifier", "_quantized_sgnn_classifier", "_load_fasttext"),
+    ("_make_text_classifier", "_quantized_sgnn_classifier", "fasttext"),
     ("_text_classifier",),
     ("_augmented_text_classifier", "export", "merging", "tuning"),
 ]

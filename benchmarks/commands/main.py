@@ -32,7 +32,7 @@ options of their own.
   {PROGRAM} list reversal                   one experiment, with its settings
   {PROGRAM} run reversal --quick            a trial run of some seconds
   {PROGRAM} run reversal -o results.jsonl   run or resume it
-  {PROGRAM} run bench_load --help           the options of a benchmark
+  {PROGRAM} run bench_scale --help          the options of a benchmark
   {PROGRAM} report results.jsonl            tables, with published results
 """
 _RUN = f"""\

@@ -1,4 +1,4 @@
-"""Models of fastText read by load_fasttext: labels, probabilities and speed compared with fastText.
+"""Models of fastText read by load_fasttext, and written by save_fasttext, compared with fastText.
 
 fastText trains classifiers of AG News with each loss, with and without pairs of words, character n-grams and
 quantization; one has 400 labels, the hashes of the first words, because fastText quantizes an output matrix only if it
@@ -9,6 +9,10 @@ labels      The number of texts with a predicted label that is not one of fastTe
 difference  The largest difference of a probability, of all labels, without the 1e-5 that fastText adds.
 seconds     Processor seconds of the labels of all texts, in turn: predict of the pipeline from strings, and the
             compiled function inside fastText's predict from lines that end with a line break.
+
+Then both train with the same dictionary, n-grams and buckets, on tokens separated by spaces; fastText's learning rate
+and epochs, and the solver of this package, are chosen on validation rows. fastText trains in two threads with three
+seeds, in turn with this package; accuracy is that of the test rows, and fastText reads the file that was written.
 
     python -m benchmarks run bench_fasttext_bridge --data DIR
 
@@ -29,15 +33,27 @@ import numpy as np
 
 from benchmarks.common import fasttext_baseline
 from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
-from benchmarks.common.data import Rows
+from benchmarks.common.data import SETS, TITLES, DataFolder, Rows
 from benchmarks.common.pages import table
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
-from sklearn_hashnlp.classifiers import load_fasttext
+from sklearn_hashnlp.classifiers import load_fasttext, make_fasttext_classifier, save_fasttext
 
 RESULT = "fasttext_bridge.json"
 PAGE = "coming_from_fasttext.md"
 HEADS = ("model", "MB", "other labels", "largest difference", "this package, s", "fastText, s", "faster by")
+HEADS_WRITTEN = (
+    *("data set", "fastText, s", "this package, s", "faster by", "fastText, %", "this package, %", "MB"),
+    *("other labels", "largest difference", ".ftz, MB", ".ftz, %"),
+)
 SET = "ag_news"
+WRITTEN: dict[str, dict[str, Any]] = {  # parameters of make_fasttext_classifier
+    "ag_news": {"word_ngrams": 2, "bucket": 200_000},
+    "trec": {"word_ngrams": 2, "bucket": 200_000},
+    "languages79": {"min_n": 1, "max_n": 3, "bucket": 200_000},
+}
+NAMES = {"word_ngrams": "wordNgrams", "min_n": "minn", "max_n": "maxn", "bucket": "bucket"}
+GRID = [{"lr": lr, "epoch": epoch} for lr in (0.1, 0.25, 0.5, 1.0) for epoch in (5, 20)]
+SEEDS = 3
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy")
 THREADS = 2
 N_HASHED_LABELS = 400
@@ -93,7 +109,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             model, file = trained(fasttext, setting, train, Path(work))
             result["models"][name] = compared(model, file, test.texts, options.rounds)
             print(f"{name}: {result['models'][name]}", flush=True)
-    print(markdown(result))
+        result["written"] = {}
+        for name, parameters in WRITTEN.items():
+            result["written"][name] = written(fasttext, data, name, parameters, Path(work))
+            print(f"{name}: {result['written'][name]}", flush=True)
+    print(markdown(result), markdown_written(result), sep="\n\n")
     write_result(path, result)
 
 
@@ -154,8 +174,68 @@ def differences(theirs: Any, ours: Any, lines: list[str]) -> dict[str, Any]:
     return {"other labels": n_others, "largest difference": largest}
 
 
+def written(fasttext: Any, data: DataFolder, name: str, setting: dict[str, Any], work: Path) -> dict[str, Any]:
+    """Train with both, and compare the file that is written."""
+    train, test = data.train(name), data.test(name)
+    form = fasttext_baseline.RAW if SETS[name].only_characters else fasttext_baseline.CASED
+    names, path = sorted(set(train.labels)), work / "train.txt"
+    theirs = {NAMES[key]: value for key, value in setting.items()} | {"dim": 10}
+    parts = [Rows(fasttext_baseline.lines_of(rows.texts, form), rows.labels) for rows in data.train_valid(name)]
+    fasttext_baseline.write_rows(path, *parts[0], names)
+    scores = [
+        fasttext_baseline.accuracy(
+            fasttext_baseline.train(fasttext, path, theirs | one, 0, THREADS)[0], *parts[1], names
+        )
+        for one in GRID
+    ]
+    theirs |= GRID[int(np.argmax(scores))]
+    solvers = ("dual", "sgd")
+    own = [make_fasttext_classifier(**setting, solver=one).fit(*parts[0]).score(*parts[1]) for one in solvers]
+    setting = setting | {"solver": solvers[int(np.argmax(own))]}
+    lines, tests = (fasttext_baseline.lines_of(rows.texts, form) for rows in (train, test))
+    fasttext_baseline.write_rows(path, lines, train.labels, names)
+    seconds: dict[str, list[float]] = {"fasttext": [], "ours": []}
+    accuracies = []
+    for seed in range(SEEDS):
+        model, took = fasttext_baseline.train(fasttext, path, theirs, seed, THREADS)
+        accuracies.append(fasttext_baseline.accuracy(model, tests, test.labels, names))
+        start = time.perf_counter()
+        ours = make_fasttext_classifier(**setting, n_jobs=THREADS).fit(lines, train.labels)
+        seconds["fasttext"].append(took)
+        seconds["ours"].append(time.perf_counter() - start)
+    files = work / "ours.bin", work / "ours.ftz"
+    for file in files:
+        save_fasttext(ours, file)
+    return {
+        "fasttext": theirs,
+        "ours": setting,
+        "fasttext s": summarize_seconds(seconds["fasttext"]),
+        "ours s": summarize_seconds(seconds["ours"]),
+        "ratio": median_ratio(seconds["fasttext"], seconds["ours"]),
+        "fasttext accuracies": accuracies,
+        "accuracy": 100 * ours.score(tests, test.labels),
+        "MB": [file.stat().st_size / 1e6 for file in files],
+        "quantized accuracy": 100 * load_fasttext(files[1]).score(tests, test.labels),
+        **differences(fasttext.load_model(str(files[0])), ours, tests),
+    }
+
+
+def markdown_written(result: dict[str, Any]) -> str:
+    """Return the table of the models that were written: a row per data set."""
+    rows = []
+    for name, one in result.get("written", {}).items():
+        seconds = [f"{one[key]['median']:.2f}" for key in ("fasttext s", "ours s")]
+        accuracies = [f"{np.mean(one['fasttext accuracies']):.1f}", f"{one['accuracy']:.1f}"]
+        same = [f"{one['other labels']:,}", f"{one['largest difference']:.0e}"]
+        quantized = [f"{one['MB'][1]:.1f}", f"{one['quantized accuracy']:.1f}"]
+        rows.append(
+            [TITLES[name], *seconds, f"{one['ratio']:.1f}", *accuracies, f"{one['MB'][0]:.1f}", *same, *quantized]
+        )
+    return table(HEADS_WRITTEN, rows)
+
+
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table: a row per model."""
+    """Return the table of the models that were read: a row per model."""
     return table(
         HEADS,
         (
@@ -173,4 +253,4 @@ def markdown(result: dict[str, Any]) -> str:
     )
 
 
-TABLES = {"bridge": markdown}
+TABLES = {"bridge": markdown, "written": markdown_written}

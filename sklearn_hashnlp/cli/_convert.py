@@ -64,7 +64,7 @@ def _to_file(folder: Path, file: Path, screen: Screen) -> None:
 
 
 def _to_folder(file: Path, model: Path, screen: Screen, precision: SavedPrecision) -> None:
-    from sklearn_hashnlp.classifiers._load_fasttext import fasttext_pipeline
+    from sklearn_hashnlp.classifiers.fasttext._load_fasttext import fasttext_pipeline
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._fasttext_file import read_fasttext
     from sklearn_hashnlp.persistence._model_folder import check_replaceable

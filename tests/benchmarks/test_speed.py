@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from benchmarks.language import large_vocabulary
 from benchmarks.speed import (
     bench_check,
     bench_cuda,
-    bench_load,
     bench_ngram_memory,
     bench_scale,
     bench_serving,
@@ -162,34 +160,6 @@ def test_every_recorded_figure_is_one_that_is_measured():
     assert recorded["tolerance"] == bench_check.TOLERANCE
     assert {kind: len(recorded[kind]) for kind in MEASURED} == {"speed": 4, "start": 2, "memory": 2}
     assert recorded["speed"]["vectorizer, words 1-2, times scikit-learn"] > 10
-
-
-@pytest.fixture
-def gallery(tmp_path, monkeypatch):
-    """Return the benchmark, whose gallery is a folder with two examples."""
-    for chapter in ("01_texts", "07_larger_than_one_machine"):
-        (tmp_path / "examples" / chapter).mkdir(parents=True)
-        (tmp_path / "examples" / chapter / "0010_example.py").write_text("import os; os.environ['HASHNLP_QUICK']")
-    monkeypatch.setattr(bench_load, "EXAMPLES", tmp_path / "examples")
-    return bench_load
-
-
-def test_examples_are_measured_alone_and_beside_busy_processes(gallery, tmp_path, monkeypatch, capsys):
-    for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):
-        monkeypatch.setenv(name, "1")
-    arguments = ["--part", "examples", "--rounds", "2", "--busy", "1", "--output", str(tmp_path / "load.json")]
-    monkeypatch.setattr(bench_load, "LIMIT", 1000)
-    gallery.main(arguments)
-    assert "OMP_NUM_THREADS" not in os.environ
-    measured = json.loads((tmp_path / "load.json").read_text())["examples"]
-    assert list(measured["examples"]) == ["01_texts/0010_example.py"]
-    example = measured["examples"]["01_texts/0010_example.py"]
-    assert example["ratio"] == example["beside busy processes"]["s"] / example["alone"]["s"]
-    assert [len(runs) for runs in example["runs"].values()] == [2, 2]
-    assert "01_texts/0010_example.py" in capsys.readouterr().out
-    monkeypatch.setattr(bench_load, "LIMIT", 0)
-    with pytest.raises(SystemExit, match="More than 0 times as long beside 1 busy processes: 01_texts"):
-        gallery.main([*arguments, "--only", "0010", "--rounds", "1"])
 
 
 def test_ngram_memory_is_measured_in_memory_and_in_files(monkeypatch, tmp_path, capsys):

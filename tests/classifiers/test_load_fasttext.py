@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp import load_model, save_model
 from sklearn_hashnlp.classifiers import load_fasttext
-from sklearn_hashnlp.classifiers._load_fasttext import huffman_children
+from sklearn_hashnlp.classifiers.fasttext._load_fasttext import huffman_children
 from sklearn_hashnlp.kernels.ngrams import _fasttext_rows
 from sklearn_hashnlp.persistence import ModelFormatError, _fasttext_file
 from tests.oracles import fasttext as oracle

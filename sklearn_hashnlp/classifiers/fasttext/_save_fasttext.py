@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers._load_fasttext import fasttext_tree
 from sklearn_hashnlp.classifiers._losses import FastTextLoss, OneVsRestLoss, TreeLoss
+from sklearn_hashnlp.classifiers.fasttext._load_fasttext import fasttext_tree
 from sklearn_hashnlp.persistence._fasttext_file import FastTextFile, write_fasttext
 from sklearn_hashnlp.text._fasttext_dictionary import FastTextDictionary
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer

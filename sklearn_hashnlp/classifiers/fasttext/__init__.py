@@ -1,0 +1,1 @@
+"""Models of fastText: loaded, trained in its terms, and written."""
