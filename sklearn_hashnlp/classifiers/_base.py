@@ -13,7 +13,14 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import BaseEstimator, check_fitted
-from sklearn_hashnlp.classifiers._labels import as_label_lists, pack_labels, read_indicator, unpack_labels
+from sklearn_hashnlp.classifiers._labels import (
+    Labels,
+    as_label_lists,
+    pack_labels,
+    read_indicator,
+    read_targets,
+    unpack_labels,
+)
 from sklearn_hashnlp.classifiers._losses import Loss
 from sklearn_hashnlp.classifiers._topk import label_pairs, largest
 from sklearn_hashnlp.text._documents import refuse_texts
@@ -120,6 +127,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy; in multi-label classification a prediction is correct if all labels are.
 
+        With soft labels the predicted label is compared with the class of the highest given probability.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or iterable of str
@@ -135,6 +144,9 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             Accuracy, from 0 to 1.
         """
         check_is_fitted(self)
+        if self._loss.takes_soft_labels:
+            soft = read_targets(y, known=Labels(self.classes_, False), soft=True, caller=type(self).__name__)[0]
+            y = self.classes_[soft.argmax(axis=1)]
         if not self._loss.multilabel:
             return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
         truth, complete = read_indicator(y, self.classes_, caller=type(self).__name__)

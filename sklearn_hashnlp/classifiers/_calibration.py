@@ -132,5 +132,8 @@ def _centered(loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def _are_informative(loss: Loss, scores: NDArray[np.float64], targets: NDArray[Any]) -> bool:
     """Return whether the scores of the rows' own labels are high by more than two standard errors."""
     logits = _centered(loss, scores)
-    own = (logits * (2 * targets - 1)).ravel() if loss.multilabel else logits[np.arange(len(logits)), targets]
+    if loss.multilabel:
+        own = (logits * (2 * targets - 1)).ravel()
+    else:
+        own = (logits * targets).sum(axis=1) if targets.ndim == 2 else logits[np.arange(len(logits)), targets]
     return bool(own.mean() * np.sqrt(len(own)) > 2 * own.std())

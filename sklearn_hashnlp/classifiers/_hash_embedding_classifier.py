@@ -13,7 +13,7 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._class_shares import count_classes
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, TreeLoss, make_loss
+from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, TreeLoss, make_loss, takes_soft_labels
 from sklearn_hashnlp.classifiers._net_classifier import (
     CLASSIFIER_TRAINING,
     Calibrate,
@@ -106,7 +106,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     ngram_dropout : (int, int) or None, default=None
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
-    loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
+    loss : {"auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"}, default="softmax"
         - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with at most 256 classes and fewer than
           20,000 rows, or 30,000 of two classes, or up to 200,000 of 16 to 100 classes if at most 2 % of them have
           another label than most of the rows equal to them; else ``"softmax"``, also if the first call is
@@ -118,6 +118,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         - ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
         - ``"hsigmoid"``: hierarchical softmax, the cross-entropy of a decision at each inner node of ``tree``, whose
           leaves are the classes [3]_. It is faster from some thousands of classes on.
+        - ``"soft_softmax"``: cross-entropy with soft labels, of which ``y`` has a probability for each class.
     solver : {"auto", "dual", "sgd"}, default="auto"
         - ``"dual"``: dual coordinate descent [5]_ finds the optimum of the squared hinge loss with an l2 penalty.
           Cross-validation chooses the penalty and the weight of naive Bayes' log-odds, which are added to the weights,
@@ -153,7 +154,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         How the learning rate changes, and whether weights are averaged: a :class:`~sklearn_hashnlp.training.Schedule`.
         ``"auto"`` is a constant learning rate and ``average=True``; None a constant learning rate without average.
     max_epochs : int or "auto", default="auto"
-        Number of epochs. ``"auto"``: 20 with ``early_stopping``, else 2, but 1 from 20,000 rows on.
+        Number of epochs. ``"auto"``: 2, but 1 from 20,000 rows on; 20 with ``early_stopping``, or with soft labels of
+        fewer than 20,000 rows.
     batch_size : int or "auto", default="auto"
         Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
         ``partial_fit``.
@@ -333,7 +335,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
         """Train the classifier on rows and their labels.
 
         Parameters
@@ -343,19 +345,26 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
                 of shape (n_samples, n_classes)
             Labels: strings, integers or bools. With ``loss="ova"`` also multiple labels per row: a list of labels for
-            each row, or an indicator matrix, 1 if a row has the label of that column, else 0.
+            each row, or an indicator matrix, 1 if a row has the label of that column, else 0. With
+            ``loss="soft_softmax"`` the probability of each class: at least 0, with a sum of 1 in each row.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
             weight 0 are ignored. With the dual solver larger weights mean less regularization.
+        classes : array-like of shape (n_classes,), default=None
+            The labels of the columns of ``y``, with ``loss="soft_softmax"``. None: the column names of a data frame,
+            else 0 to n_classes - 1.
 
         Returns
         -------
         self : HashEmbeddingClassifier
         """
+        soft = takes_soft_labels(self.loss)
+        if classes is not None and not soft:
+            raise ValueError(f"{type(self).__name__}.fit takes classes for loss='soft_softmax' alone.")
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         resumes = bool(self.warm_start) and self._is_fitted
-        y, named = read_targets(y, caller=type(self).__name__)
+        y, named = read_targets(y, classes=classes, soft=soft, caller=type(self).__name__)
         X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
         labels = named or Labels.of(y, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
@@ -414,7 +423,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         device = resolve_device(self.device, caller=type(self).__name__)
         resumes = self._is_fitted
         known = self._labels if resumes else None
-        y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
+        soft = takes_soft_labels(self.loss)
+        y, named = read_targets(y, classes=classes, known=known, soft=soft, caller=type(self).__name__)
         X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
         labels = labels_of_partial_fit(known, named, y, classes, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
@@ -468,7 +478,12 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         return TrainingSettings.of(
             self,
             seed=seed,
-            max_epochs=resolve_epochs(self.max_epochs, n_rows, early_stopping=bool(self.early_stopping)),
+            max_epochs=resolve_epochs(
+                self.max_epochs,
+                n_rows,
+                early_stopping=bool(self.early_stopping),
+                soft_labels=takes_soft_labels(self.loss),
+            ),
             batch_size=resolve_batch_size(self.batch_size, n_rows),
             schedule=as_schedule(self.schedule, Schedule(average=True)),
             early_stopping=self._stopping(),

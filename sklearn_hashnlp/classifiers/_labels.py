@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.preprocessing import MultiLabelBinarizer
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, takes_several_labels
@@ -20,6 +20,8 @@ from sklearn_hashnlp.persistence._values import decode_labels
 
 _MAX_NAMED = 20  # labels in a message
 _LISTS = (list, tuple, set, frozenset)
+_TOLERANCE = 1e-3  # of the sum of soft labels
+_SOFT = next(name for name, loss in LOSSES.items() if loss.takes_soft_labels)
 _MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # for messages
 
 
@@ -30,6 +32,7 @@ class Labels:
     classes: NDArray[Any]  # (n_classes,): sorted, or in the order of the columns of an indicator matrix
     multilabel: bool  # whether y is an indicator matrix
     lists: bool = False  # whether y was lists of labels, and predictions will be
+    soft: bool = False  # whether y is a probability of each class
 
     @classmethod
     def of(cls, y: Any, classes: ArrayLike | None = None, *, caller: str) -> Self:
@@ -54,6 +57,8 @@ class Labels:
 
     def encode(self, y: Any) -> NDArray[Any]:
         """Encode the labels of rows as indices, or an indicator matrix as float32."""
+        if self.soft:
+            return np.asarray(y, dtype=np.float32)
         if self.multilabel != (y.ndim == 2) or (self.multilabel and y.shape[1] != len(self.classes)):
             several = "lists of labels" if self.lists else f"an indicator matrix of {len(self.classes)} columns"
             wanted = several if self.multilabel else "one label per row"
@@ -94,9 +99,11 @@ def has_label_lists(y: Any) -> bool:
 
 
 def read_targets(
-    y: Any, *, classes: ArrayLike | None = None, known: Labels | None = None, caller: str
+    y: Any, *, classes: ArrayLike | None = None, known: Labels | None = None, soft: bool = False, caller: str
 ) -> tuple[Any, Labels | None]:
-    """Return y as an array or an indicator matrix, and its labels if y is lists of labels or a frame."""
+    """Return y as an array or a matrix, and its labels if y is lists of labels, a frame, or has ``soft`` labels."""
+    if soft:
+        return _read_soft_labels(y, known.classes if classes is None and known is not None else classes, caller)
     if has_label_lists(y):
         return _binarize(_as_list(y), known.classes if classes is None and known is not None else classes, caller)
     if len(getattr(y, "shape", ())) == 2 and hasattr(y, "columns") and y.shape[1] > 1:
@@ -110,6 +117,30 @@ def read_targets(
         return values, Labels(names, multilabel=True)
     _refuse_missing(y, caller)
     return _plain(y), None
+
+
+def _read_soft_labels(y: Any, classes: ArrayLike | None, caller: str) -> tuple[NDArray[np.float32], Labels]:
+    """Return the probabilities of the classes of each row, checked, and the classes."""
+    names = list(y.columns) if classes is None and hasattr(y, "columns") else classes
+    matrix = check_array(y, dtype=np.float32, ensure_2d=False, ensure_min_samples=0, input_name="y")
+    if matrix.ndim != 2 or matrix.shape[1] < 2:
+        raise ValueError(
+            f"{caller}(loss={_SOFT!r}) takes a probability of each class for each row of y, an array of shape "
+            f"(n_samples, n_classes). Got one of shape {matrix.shape}. For one label per row set another loss."
+        )
+    labels = np.arange(matrix.shape[1]) if names is None else _as_array(list(np.asarray(_plain(names)).tolist()))
+    if labels.shape != (matrix.shape[1],) or len(set(labels.tolist())) < len(labels):
+        raise ValueError(
+            f"{caller} takes as many different classes as y has columns, {matrix.shape[1]}, in their order. Got "
+            f"{labels.tolist()}."
+        )
+    wrong = np.flatnonzero((matrix < 0).any(axis=1) | (np.abs(matrix.sum(axis=1, dtype=np.float64) - 1) > _TOLERANCE))
+    if len(wrong):
+        raise ValueError(
+            f"{caller}(loss={_SOFT!r}) takes probabilities in y: at least 0, with a sum of 1 in each row. Row "
+            f"{wrong[0]} is {matrix[wrong[0]].tolist()}."
+        )
+    return matrix, Labels(labels, multilabel=False, soft=True)
 
 
 def _plain(labels: Any) -> Any:
@@ -202,7 +233,9 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
 
 
 def check_targets(y: Any, named: Labels | None, *, loss: LossChoice, caller: str, is_batch: bool = False) -> Any:
-    """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix."""
+    """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix; soft labels are checked."""
+    if named is not None and named.soft:
+        return y
     from_lists = named is not None and named.lists  # an indicator matrix, of one distinct label too
     if issparse(y) and y.shape[1] == 1 and not from_lists:
         raise ValueError(
@@ -220,7 +253,7 @@ def check_targets(y: Any, named: Labels | None, *, loss: LossChoice, caller: str
             raise ValueError(
                 f"Unknown label type: {kind}. {caller} takes one label per row or, with loss={_MULTILABEL!r}, a matrix "
                 f"of zeros and ones with one column per class. Got a matrix with the values {others[:3].tolist()} "
-                "(duplicate entries of a sparse matrix are summed)."
+                f"(duplicate entries of a sparse matrix are summed). For probabilities set loss={_SOFT!r}."
             )
         if not takes_several_labels(loss):
             raise ValueError(

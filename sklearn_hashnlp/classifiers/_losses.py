@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from sklearn_hashnlp.nn import HierarchicalSoftmax
 
-LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid", "fasttext_ova"]
-LossChoice: TypeAlias = Literal["auto", "softmax", "ova", "hinge", "hsigmoid"]
+LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid", "soft_softmax", "fasttext_ova"]
+LossChoice: TypeAlias = Literal["auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"]
 
 _TABLE_LIMIT, _TABLE_STEPS = 8, 32  # of fastText's table of the sigmoid: the largest score, and its steps of 1/32
 
@@ -25,6 +25,7 @@ class Loss(ABC):
 
     name: ClassVar[LossName]  # value of the parameter ``loss`` of the classifiers
     takes_several_labels: ClassVar[bool] = False  # multi-label classification, by an indicator matrix
+    takes_soft_labels: ClassVar[bool] = False  # a probability of each class for each row
     has_temperature: ClassVar[bool] = True
     needs_temperature: ClassVar[bool] = False  # scores are not logits: it is fitted even on training rows
     link: ClassVar[str] = "identity"  # from scores to logits: "identity" or "log_sigmoid"
@@ -81,13 +82,24 @@ class Loss(ABC):
 class SoftmaxLoss(Loss):
     """Cross-entropy: log(sum_c exp(s_c)) - s_t of a row with scores s and class t."""
 
-    name = "softmax"
+    name: ClassVar[LossName] = "softmax"
 
     def __call__(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""
         from torch.nn import functional
 
         return functional.cross_entropy(scores, targets, reduction="none")
+
+
+class SoftLabelLoss(SoftmaxLoss):
+    """Cross-entropy with soft labels: log(sum_c exp(s_c)) - sum_c p_c s_c, p_c being the given probabilities."""
+
+    name = "soft_softmax"
+    takes_soft_labels = True
+
+    def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return which rows have the class of the highest given probability as their predicted label."""
+        return outputs.argmax(dim=1) == targets.argmax(dim=1)
 
 
 class OneVsRestLoss(Loss):
@@ -158,7 +170,7 @@ class TreeLoss(Loss):
 
 
 LOSSES: Final[dict[LossName, type[Loss]]] = {
-    loss.name: loss for loss in (SoftmaxLoss, OneVsRestLoss, SquaredHingeLoss, TreeLoss, FastTextLoss)
+    loss.name: loss for loss in (SoftmaxLoss, OneVsRestLoss, SquaredHingeLoss, TreeLoss, SoftLabelLoss, FastTextLoss)
 }
 """All losses by name; the last is not a parameter, but the loss of loaded fastText models."""
 
@@ -166,6 +178,11 @@ LOSSES: Final[dict[LossName, type[Loss]]] = {
 def takes_several_labels(name: str | None) -> bool:
     """Return whether a loss supports multi-label classification; invalid names are refused by ``fit``."""
     return name in (None, "auto") or (name in LOSSES and LOSSES[name].takes_several_labels)
+
+
+def takes_soft_labels(name: str) -> bool:
+    """Return whether a loss needs a probability of each class; invalid names are refused by ``fit``."""
+    return name in LOSSES and LOSSES[name].takes_soft_labels
 
 
 def make_loss(

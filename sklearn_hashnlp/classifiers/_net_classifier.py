@@ -128,7 +128,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     @property
     def _labels(self) -> Labels:
-        return Labels(self.classes_, self._loss.multilabel, self._label_lists)
+        return Labels(self.classes_, self._loss.multilabel, self._label_lists, self._loss.takes_soft_labels)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)

@@ -50,10 +50,10 @@ def apply_class_weight(
     """Multiply the weights of rows by the weights of their classes."""
     if class_weight is None:
         return weights
-    if labels.multilabel:
+    if labels.multilabel or labels.soft:
+        got = "probabilities" if labels.soft else "an indicator matrix"
         raise ValueError(
-            f"class_weight={class_weight!r} needs one label per row, got an indicator matrix in y. Give sample_weight "
-            "to fit instead."
+            f"class_weight={class_weight!r} needs one label per row, got {got} in y. Give sample_weight to fit instead."
         )
     if isinstance(class_weight, dict):
         factors = _weights_of_classes(class_weight, labels, caller)[targets]

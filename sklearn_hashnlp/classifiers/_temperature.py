@@ -52,7 +52,7 @@ def inverse_temperature(loss: Loss, scores: NDArray[np.float64], rows: Rows, **o
 
 def fit_inverse_temperature(
     scores: NDArray[np.float64],
-    targets: NDArray[np.int64],
+    targets: NDArray[Any],  # (n_rows,), or (n_rows, n_classes): soft labels
     weights: NDArray[np.float32] | None,
     *,
     n_uniform: int,
@@ -65,7 +65,7 @@ def fit_inverse_temperature(
     n_rows, n_classes = scores.shape
     if weights is not None and not weights.any():
         weights = None
-    own = scores[np.arange(n_rows), targets]
+    own = (scores * targets).sum(axis=1) if targets.ndim == 2 else scores[np.arange(n_rows), targets]
     other = n_uniform / (n_classes * (n_rows + known_rows + n_uniform))
     expected = (softmax(known * scores, axis=1) * scores).sum(axis=1)
     target = (1 - n_classes * other) * own + other * scores.sum(axis=1)

@@ -80,12 +80,13 @@ class TextClassifier(ScoringClassifier, HasBundles):
     hidden_layer_sizes : tuple of int, default=()
         Sizes of the hidden layers between document vector and output, each with batch normalization and ReLU; the
         reference implementation has (1000, 1000, 1000).
-    loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="auto"
+    loss : {"auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"}, default="auto"
         Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for
         multi-label classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
         ``"hsigmoid"``: hierarchical softmax, which is faster with many thousands of classes. ``"auto"``: ``"ova"`` in
         multi-label classification, else the squared hinge loss with few texts or many labels, else cross-entropy, see
-        :class:`HashEmbeddingClassifier`.
+        :class:`HashEmbeddingClassifier`. ``"soft_softmax"``: cross-entropy with soft labels, of which ``y`` has a
+        probability for each class.
     solver : {"auto", "dual", "sgd"}, default="auto"
         How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients. ``"auto"`` is
         ``"dual"`` for the squared hinge loss if no parameter requires stochastic gradients, see
@@ -96,7 +97,8 @@ class TextClassifier(ScoringClassifier, HasBundles):
         Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers. Another
         value than the default selects ``"sgd"``, see ``solver``.
     max_epochs : int or "auto", default="auto"
-        Number of epochs. ``"auto"``: 20 with ``early_stopping``, else 2, but 1 from 20,000 rows on.
+        Number of epochs. ``"auto"``: 2, but 1 from 20,000 rows on; 20 with ``early_stopping``, or with soft labels of
+        fewer than 20,000 rows.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
         Whether to stop training when accuracy or loss on a validation set, taken from the training texts, no longer
         improves, and keep the weights of the best epoch; see :class:`HashEmbeddingClassifier`.
@@ -228,7 +230,7 @@ class TextClassifier(ScoringClassifier, HasBundles):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
         """Train the classifier on texts and their labels.
 
         Parameters
@@ -238,10 +240,14 @@ class TextClassifier(ScoringClassifier, HasBundles):
         y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
                 of shape (n_texts, n_classes)
             Labels: strings, integers or bools, one per text; or, with ``loss="auto"`` or ``"ova"``, a list of labels
-            per text, or an indicator matrix.
+            per text, or an indicator matrix; or, with ``loss="soft_softmax"``, the probability of each class: at least
+            0, with a sum of 1 for each text.
         sample_weight : array-like of shape (n_texts,), default=None
             Weights of the texts, at least 0: the loss of each text is multiplied by its weight; None is 1. Texts of
             weight 0 are ignored. With the dual solver larger weights mean less regularization.
+        classes : array-like of shape (n_classes,), default=None
+            The labels of the columns of ``y``, with ``loss="soft_softmax"``. None: the column names of a data frame,
+            else 0 to n_classes - 1.
 
         Returns
         -------
@@ -261,7 +267,7 @@ class TextClassifier(ScoringClassifier, HasBundles):
         labels = y if sample_weight is None else None  # the vectorizer would count texts of weight 0
         rows = self._rows(X, pipeline) if resumes else self._count(partial(pipeline[0].fit_transform, y=labels), X)
         try:
-            pipeline[-1].fit(rows, y, sample_weight=sample_weight)
+            pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes)
         finally:
             self._keep(pipeline)
         return self

@@ -26,6 +26,7 @@ from sklearn_hashnlp import (
     SGNNWordProjector,
     make_text_classifier,
 )
+from sklearn_hashnlp.classifiers import make_fasttext_classifier
 from sklearn_hashnlp.sentences import DistilledSentenceEncoder
 from sklearn_hashnlp.text import AutoNgramVectorizer
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
@@ -112,6 +113,10 @@ def _pipeline(**options: Any) -> Any:
     return make_text_classifier(random_state=0).set_params(**small | options)
 
 
+def _fasttext_pipeline(**options: Any) -> Any:
+    return make_fasttext_classifier(word_ngrams=2, bucket=1000).set_params(**options)
+
+
 def _text_classifier(y: Any = LABELS, **options: Any) -> Case:
     small = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 3, "random_state": 0}
     return Case(_maker(text_classifier, small | options), np.array(TEXTS), y, TEXTS[:20], _SCORES)
@@ -154,10 +159,14 @@ CASES: dict[str, Case] = {
     "QuantizedSGNNClassifier": Case(_quantized, BITS, LABELS, BITS[:20], _SCORES),
     "AugmentedTextClassifier": Case(_augmented, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
     "make_text_classifier": Case(_pipeline, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
+    "make_fasttext_classifier": Case(_fasttext_pipeline, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
     "TextClassifier": _text_classifier(),
     "TextClassifier, several labels": _text_classifier(
         y=np.array([{"politics"}, {"sport", "outside"}, {"outside"}, set()], dtype=object)[CLASSES],
         features="words+characters",
+    ),
+    "TextClassifier, soft labels": _text_classifier(
+        y=np.array([[0.7, 0.3, 0], [0, 0.9, 0.1], [0, 0.5, 0.5], [1, 0, 0]])[CLASSES], loss="soft_softmax"
     ),
     "HsigmoidLanguageModel": _language_model(),
     "HsigmoidLanguageModel, softmax, adam": _language_model(
@@ -179,7 +188,7 @@ def kind(name: str) -> str:
     return name.split(",")[0]
 
 
-ONE_OF_A_KIND = [name for name in CASES if "," not in name and name != "make_text_classifier"]
+ONE_OF_A_KIND = [name for name in CASES if "," not in name and not name.startswith("make_")]
 """One case for each public class, for laws that options have no part in."""
 TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[: ONE_OF_A_KIND.index("HashEmbeddingClassifier")]]
 """Those that learn weights, from random ones on."""

@@ -148,7 +148,7 @@ def _class_of(callback: Any) -> type:
 
 _DIM_WITH_HIDDEN_LAYERS = 20
 _LARGEST_DIM = 32  # up to 1024 classes
-_EPOCHS_WITH_EARLY_STOPPING = 20
+_MOST_EPOCHS = 20  # with early stopping, and of few rows with soft labels, which are hardly overfitted
 _MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
 
 
@@ -164,12 +164,14 @@ def resolve_embedding_dim(
     return int(np.clip(-(-wanted // 4) * 4, 4, max(128, -(-largest // 4) * 4)))
 
 
-def resolve_epochs(value: int | Literal["auto"], n_rows: int, *, early_stopping: bool) -> int:
+def resolve_epochs(
+    value: int | Literal["auto"], n_rows: int, *, early_stopping: bool, soft_labels: bool = False
+) -> int:
     """Return the number of epochs of stochastic gradients."""
     if value != "auto":
         return int(value)
-    if early_stopping:
-        return _EPOCHS_WITH_EARLY_STOPPING
+    if early_stopping or (soft_labels and n_rows < _MANY_ROWS_OF_ONE_EPOCH):
+        return _MOST_EPOCHS
     return 2 if n_rows < _MANY_ROWS_OF_ONE_EPOCH else 1
 
 
