@@ -14,6 +14,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+import skops.io
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
@@ -31,10 +32,19 @@ def _folder_with_training_state(model, folder):
     return load_model(folder / "model")
 
 
+def _skops(model, _):
+    content = skops.io.dumps(model)
+    types = skops.io.get_untrusted_types(data=content)
+    assert types
+    assert all(name.startswith("sklearn_hashnlp.") for name in types)
+    return skops.io.loads(content, trusted=types)
+
+
 WAYS = {
     "pickle": lambda model, _: pickle.loads(pickle.dumps(model)),
     "deepcopy": lambda model, _: copy.deepcopy(model),
     "folder": _folder,
+    "skops": _skops,
 }
 
 
