@@ -134,6 +134,14 @@ def test_labels_that_are_numbers_become_strings(tmp_path: Path) -> None:
     assert saved(model, tmp_path).predict(LINES).tolist() == [str(label) for label in model.predict(LINES)]
 
 
+def test_a_new_classifier_behind_a_loaded_vectorizer(tmp_path: Path) -> None:
+    pipeline = load_fasttext(DATA / "softmax.bin")
+    pipeline.steps[-1] = make_fasttext_classifier().steps[-1]
+    pipeline[-1].fit(pipeline[0].transform(LINES), LABELS)  # other labels than those of the file
+    again = saved(pipeline, tmp_path)
+    np.testing.assert_allclose(again.predict_proba(LINES), pipeline.predict_proba(LINES), atol=1e-5)
+
+
 def test_the_bytes_do_not_depend_on_threads(tmp_path: Path) -> None:
     for n_jobs in (1, 3):
         save_fasttext(make_fasttext_classifier(word_ngrams=2, n_jobs=n_jobs).fit(LINES, LABELS), tmp_path / f"{n_jobs}")

@@ -126,8 +126,8 @@ def _labels(
     """Return the labels in the order of the file, their counts, and their indices in ``classes_``."""
     names = [str(label) for label in classifier.classes_]
     n_words, n_entries = dictionary.n_words, len(dictionary.counts)
-    if n_entries > n_words:  # of a file: its tree depends on the counts
-        labels = [label.removeprefix(dictionary.label_prefix) for label in dictionary.entries(n_words, n_entries)]
+    labels = [label.removeprefix(dictionary.label_prefix) for label in dictionary.entries(n_words, n_entries)]
+    if sorted(labels) == sorted(names):  # of a file: its tree depends on the counts
         order = np.array([names.index(label) for label in labels])
         return np.array(labels), dictionary.counts[n_words:], order
     counts = classifier._class_counts[:-1]
@@ -152,6 +152,6 @@ def _matrices(
             "labels. Set loss='softmax'."
         )
     output, bias = np.zeros((len(order), bag.embedding_dim), np.float32), np.zeros(len(order), np.float32)
-    output[: len(nodes)] = last.weight.detach().numpy()[nodes]  # the last row is not used
-    bias[: len(nodes)] = last.bias.detach().numpy()[nodes]
-    return "hs", bag.pool.detach().numpy()[:n_rows], output, bias
+    output[: len(nodes)] = last.weight.detach().cpu().numpy()[nodes]  # the last row is not used
+    bias[: len(nodes)] = last.bias.detach().cpu().numpy()[nodes]
+    return "hs", bag.pool.detach().cpu().numpy()[:n_rows], output, bias
