@@ -1,4 +1,4 @@
-"""CONTRIBUTING names files that exist, every folder of the package, and every part of kernels/ and classifiers/."""
+"""CONTRIBUTING and CONVENTIONS name files that exist; every folder and part of the package is in CONTRIBUTING."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-PATHS = sorted(set(re.findall(r"`((?:[\w.]+/)+[\w.*]*)`", PAGE)))
+CONVENTIONS = (ROOT / "CONVENTIONS.md").read_text(encoding="utf-8")
+PATHS = sorted(set(re.findall(r"`((?:[\w.]+/)+[\w.*]*|[A-Z_]+\.\w+|LICENSE)`", PAGE + CONVENTIONS)))
 NAMES = re.findall(r"`([\w/]+\.py)`: `([\w.]+)`", PAGE)
 FOLDERS = {path.parent.name for path in (ROOT / "sklearn_hashnlp").glob("*/__init__.py")}
 MODULES = {"_clock", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_threads"}

@@ -16,6 +16,7 @@ PROJECT_PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "RELEASING.md": "releasing.md",
+    "CONVENTIONS.md": "conventions.md",
     "SECURITY.md": "security_policy.md",
     "CODE_OF_CONDUCT.md": "code_of_conduct.md",
     "benchmarks/results/README.md": "results.md",
