@@ -15,6 +15,7 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
@@ -30,7 +31,7 @@ RESULT = "soft_labels.json"
 PAGE = "classifier.md"
 SETS = ("ag_news", "sst2")
 SIZES = (250, 1000, 4000)
-TARGETS = ("labels of the data", "predicted labels", "probabilities")
+TARGETS = ("labels of the data", "predicted labels", "predicted labels, soft_softmax", "probabilities")
 SEEDS = 5
 
 
@@ -52,10 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for seed in range(SEEDS):
                 rows = np.random.default_rng(seed).permutation(len(labels))[:size]
                 texts = [train.texts[row] for row in rows]
+                certain = np.eye(len(classes))[soft[rows].argmax(axis=1)]
+                distilled = TextClassifier(loss="soft_softmax", random_state=seed)
                 models = (
                     TextClassifier(random_state=seed).fit(texts, labels[rows]),
                     TextClassifier(random_state=seed).fit(texts, predicted[rows]),
-                    TextClassifier(loss="soft_softmax", random_state=seed).fit(texts, soft[rows], classes=classes),
+                    clone(distilled).fit(texts, certain, classes=classes),
+                    distilled.fit(texts, soft[rows], classes=classes),
                 )
                 for target, model in zip(TARGETS, models, strict=True):
                     accuracies[target].append(100 * float((model.predict(test.texts) == np.array(test.labels)).mean()))

@@ -251,7 +251,8 @@ class AugmentedTextClassifier(TextInputMixin, MetaEstimatorMixin, ClassifierMixi
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
         check_consistent_length(texts, y)
         rows = np.tile(np.arange(len(texts)), 1 + self.n_copies)
-        params, y = index_rows_of_parameters(texts, params, rows), index_rows(y, rows)
+        classes = {key: params.pop(key) for key in [*params] if key.split("__")[-1] == "classes"}  # not one per text
+        params, y = index_rows_of_parameters(texts, params, rows) | classes, index_rows(y, rows)
         copies = [
             copy
             for seed in random.randint(_MAX_SEED, size=self.n_copies)

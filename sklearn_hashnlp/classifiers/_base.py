@@ -127,7 +127,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy; in multi-label classification a prediction is correct if all labels are.
 
-        With soft labels the predicted label is compared with the class of the highest given probability.
+        After training with soft labels, ``y`` has labels, or probabilities of which the highest is that of the label.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             Accuracy, from 0 to 1.
         """
         check_is_fitted(self)
-        if self._loss.takes_soft_labels:
+        if self._loss.takes_soft_labels and np.ndim(y) == 2:
             soft = read_targets(y, known=Labels(self.classes_, False), soft=True, caller=type(self).__name__)[0]
             y = self.classes_[soft.argmax(axis=1)]
         if not self._loss.multilabel:

@@ -26,6 +26,7 @@ from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop
 from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     bag_architecture,
     check_architecture,
+    check_columns,
     check_ngram_dropout,
     new_net,
     prepare_tables,
@@ -402,7 +403,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         X, y, sample_weight : array-like
             As in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
+            All labels that can occur in any call. Required in the first call, unless ``y`` is a matrix.
 
         Returns
         -------
@@ -454,6 +455,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         """Check rows, labels and weights, and drop the rows of weight zero."""
         self._refuse_texts(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
+        if not self._tables().hash_rows:
+            check_columns(self)
         y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
         return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
 

@@ -121,17 +121,26 @@ def read_targets(
 
 def _read_soft_labels(y: Any, classes: ArrayLike | None, caller: str) -> tuple[NDArray[np.float32], Labels]:
     """Return the probabilities of the classes of each row, checked, and the classes."""
-    names = list(y.columns) if classes is None and hasattr(y, "columns") else classes
-    matrix = check_array(y, dtype=np.float32, ensure_2d=False, ensure_min_samples=0, input_name="y")
-    if matrix.ndim != 2 or matrix.shape[1] < 2:
+    columns = list(y.columns) if hasattr(y, "columns") else None
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    if len(shape) != 2 or shape[1] < 2:
         raise ValueError(
             f"{caller}(loss={_SOFT!r}) takes a probability of each class for each row of y, an array of shape "
-            f"(n_samples, n_classes). Got one of shape {matrix.shape}. For one label per row set another loss."
+            f"(n_samples, n_classes). Got one of shape {tuple(shape)}. For one label per row set another loss."
         )
-    labels = np.arange(matrix.shape[1]) if names is None else _as_array(list(np.asarray(_plain(names)).tolist()))
-    if labels.shape != (matrix.shape[1],) or len(set(labels.tolist())) < len(labels):
+    n_classes = shape[1]
+    matrix = check_array(y, dtype=np.float32, ensure_min_samples=0, input_name="y")
+    labels = _as_array(list(range(n_classes)) if classes is None else list(_plain(classes)))
+    if columns is not None and columns != list(range(n_classes)):
+        if classes is None:
+            labels = _as_array(columns)
+        elif set(columns) != set(labels.tolist()):
+            raise ValueError(f"{caller} takes a frame with the columns {labels.tolist()} in y, got {columns}.")
+        else:
+            matrix = matrix[:, [columns.index(label) for label in labels.tolist()]]
+    if labels.shape != (n_classes,) or len(set(labels.tolist())) < n_classes:
         raise ValueError(
-            f"{caller} takes as many different classes as y has columns, {matrix.shape[1]}, in their order. Got "
+            f"{caller} takes as many different classes as y has columns, {n_classes}, in their order. Got "
             f"{labels.tolist()}."
         )
     wrong = np.flatnonzero((matrix < 0).any(axis=1) | (np.abs(matrix.sum(axis=1, dtype=np.float64) - 1) > _TOLERANCE))

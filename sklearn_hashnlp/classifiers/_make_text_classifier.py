@@ -105,11 +105,15 @@ _PASSED_ON = ("device", "random_state", "verbose")
 
 def build_pipeline(parameters: Mapping[str, Any], *, caller: str = "make_text_classifier") -> Pipeline:
     """Build the pipeline of :func:`make_text_classifier` from all of its parameters."""
-    features, ngram_range, pretrained = (
-        parameters["features"],
-        tuple(parameters["ngram_range"]),
-        parameters["pretrained"],
-    )
+    vectorizer = build_vectorizer(parameters, caller=caller)
+    if parameters["pretrained"] is not None:
+        vectorizer = NgramVectorUnion(vectorizer, FrozenEstimator(parameters["pretrained"]))
+    return Pipeline([("vectorizer", vectorizer), ("classifier", _classifier(parameters, caller))])
+
+
+def build_vectorizer(parameters: Mapping[str, Any], *, caller: str) -> Any:
+    """Build the vectorizer of texts from the parameters that it has."""
+    features, ngram_range = parameters["features"], tuple(parameters["ngram_range"])
     options = {"lowercase": parameters["lowercase"], "n_jobs": parameters["n_jobs"]}
     counts: dict[str, Any] = {
         "alternate_sign": False,  # signs cancel collisions, which are rare with so many columns
@@ -119,25 +123,21 @@ def build_pipeline(parameters: Mapping[str, Any], *, caller: str = "make_text_cl
     count_words = partial(HashingNgramVectorizer, token_pattern=TOKENS, ngram_range=ngram_range, **options, **counts)
     count_characters = partial(HashingNgramVectorizer, analyzer="char_wb", **options, **counts)
     if features == "auto":
-        vectorizer: Any = AutoNgramVectorizer(ngram_range=ngram_range, n_features=_N_COLUMNS, **options)
-    elif features == "words":
-        vectorizer = count_words(n_features=_N_COLUMNS)
-    elif features == "characters":
-        vectorizer = count_characters(ngram_range=(1, 4), n_features=_N_COLUMNS)
-    elif features == "words+characters":
+        return AutoNgramVectorizer(ngram_range=ngram_range, n_features=_N_COLUMNS, **options)
+    if features == "words":
+        return count_words(n_features=_N_COLUMNS)
+    if features == "characters":
+        return count_characters(ngram_range=(1, 4), n_features=_N_COLUMNS)
+    if features == "words+characters":
         parts = [
             ("words", count_words(n_features=_N_COLUMNS // 2)),
             ("characters", count_characters(ngram_range=(2, 5), n_features=_N_COLUMNS // 2)),
         ]
-        vectorizer = FeatureUnion(parts, transformer_weights={"words": 1.0, "characters": 0.5})
-    else:
-        raise ValueError(
-            "The 'features' parameter of make_text_classifier must be 'auto', 'words', 'words+characters' or "
-            f"'characters'. Got {features!r} instead."
-        )
-    if pretrained is not None:
-        vectorizer = NgramVectorUnion(vectorizer, FrozenEstimator(pretrained))
-    return Pipeline([("vectorizer", vectorizer), ("classifier", _classifier(parameters, caller))])
+        return FeatureUnion(parts, transformer_weights={"words": 1.0, "characters": 0.5})
+    raise ValueError(
+        f"The 'features' parameter of {caller} must be 'auto', 'words', 'words+characters' or 'characters'. Got "
+        f"{features!r} instead."
+    )
 
 
 def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClassifier:

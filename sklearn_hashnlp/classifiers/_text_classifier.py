@@ -289,7 +289,7 @@ class TextClassifier(ScoringClassifier, HasBundles):
                 of shape (n_texts, n_classes)
             Labels, as in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
+            All labels that can occur in any call. Required in the first call, unless ``y`` is a matrix.
         sample_weight : array-like of shape (n_texts,), default=None
             As in ``fit``.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,7 +44,11 @@ def convert(
     precision: SavedPrecision = "float32",
 ) -> None:
     """Convert a model; the parameters are the options of the command."""
+    if not source.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(source))
     if source.is_dir():
+        if precision != "float32":
+            raise typer.BadParameter("--precision is for model folders; an .ftz file is quantized.")
         _to_file(source, model, screen)
     else:
         _to_folder(source, model, screen, precision)

@@ -33,7 +33,7 @@ def make_model(
     if fasttext:
         from sklearn_hashnlp.classifiers import make_fasttext_classifier
 
-        return make_fasttext_classifier(n_jobs=threads, random_state=seed)
+        return make_fasttext_classifier(n_jobs=threads, random_state=seed, **parameters)
     if not sgnn:
         from sklearn_hashnlp.classifiers import TextClassifier
 

@@ -183,7 +183,9 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
     from sklearn_hashnlp.cli._pipelines import make_model
     from sklearn_hashnlp.cli.sentences._loading import load_pretrained
 
-    model = make_model(sgnn=options.sgnn, fasttext=options.fasttext, n_jobs=options.n_jobs)
+    by_epochs = training.epochs is not None or training.learning_rate is not None or options.early_stopping
+    of_fasttext: dict[str, Any] = {"solver": "sgd" if by_epochs else "dual"} if options.fasttext else {}
+    model = make_model(sgnn=options.sgnn, fasttext=options.fasttext, n_jobs=options.n_jobs, **of_fasttext)
     given: dict[str, Any] = {"early_stopping": "valid_acc" if options.early_stopping else None}
     of_texts = {"features": options.features, "pretrained": options.pretrained, "buckets": options.buckets}
     if options.sgnn or options.fasttext:
@@ -235,8 +237,10 @@ def _train_in_memory(
         check_labels(labels, f"{data} without the validation texts")
         screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
     n_labels, multilabel = count_labels(labels), isinstance(labels, list)
-    if (options.sgnn or options.fasttext) and multilabel:
-        model[-1].set_params(loss="ova", **({"solver": "sgd"} if options.fasttext else {}))
+    if options.sgnn and multilabel:
+        model[-1].set_params(loss="ova")
+    if options.fasttext and multilabel:
+        _to_several_labels(model[-1])
 
     from sklearn_hashnlp.cli._validation import ValidationTexts, held_out_figures
 
@@ -266,6 +270,15 @@ def _train_in_memory(
         figures = held_out_figures(true, probabilities, model.classes_, multilabel=scored.multilabel)
         report["validation"] = {"data": source, "n_texts": len(scored.texts)} | figures
     return report
+
+
+def _to_several_labels(classifier: Any) -> None:
+    """Give a classifier in fastText's terms the parameters of loss="ova"."""
+    from sklearn_hashnlp.classifiers.fasttext._make_fasttext_classifier import SGD_LEARNING_RATE
+
+    if classifier.solver == "dual":
+        classifier.set_params(solver="sgd", learning_rate=SGD_LEARNING_RATE)
+    classifier.set_params(loss="ova")
 
 
 def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:

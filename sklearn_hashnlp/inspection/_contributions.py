@@ -10,10 +10,11 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.multiclass import OneVsRestClassifier
 
 from sklearn_hashnlp._sklearn import ConstantPredictor
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextRegressor
 from sklearn_hashnlp.inspection._explanation import Method, shortened
 from sklearn_hashnlp.kernels.embeddings._bags import NO_BAG_NORM, Bags, embed_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 
 
 class Contributions(NamedTuple):
@@ -24,8 +25,27 @@ class Contributions(NamedTuple):
     method: Method
 
 
+class NumberOfRow:
+    """The numbers that a TextRegressor predicts for rows, as scores of one label."""
+
+    classes_ = np.array(["value"])
+
+    def __init__(self, regressor: TextRegressor) -> None:
+        self._regressor = regressor
+
+    def _linear_model(self) -> LinearModel:
+        return self._regressor._model
+
+    def decision_function(self, row: csr_matrix) -> NDArray[np.float64]:
+        """Compute the numbers, of shape (n_rows, 1)."""
+        return self._regressor._score(row)[:, np.newaxis]
+
+
 def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
     """Split scores of ``decision_function`` for a row into contributions of its columns."""
+    if isinstance(classifier, NumberOfRow):
+        vectors, norm = column_vectors(classifier, row.indices, row.data)
+        return Contributions(vectors / norm, classifier._linear_model().bias.astype(np.float64), "linear")
     if isinstance(classifier, HashEmbeddingClassifier):
         return _with_prior(classifier, row, outputs, _of_hash_embedding(classifier, row, outputs))
     if isinstance(classifier, OneVsRestClassifier):
@@ -167,11 +187,12 @@ def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> N
 
 
 def column_vectors(
-    classifier: HashEmbeddingClassifier, columns: NDArray[Any], values: NDArray[Any]
+    classifier: HashEmbeddingClassifier | NumberOfRow, columns: NDArray[Any], values: NDArray[Any]
 ) -> tuple[NDArray[np.float64], float]:
     """Return the vector of each value in a row, and the norm that divides their sum."""
     model = classifier._linear_model()
     if model is None:
+        assert isinstance(classifier, HashEmbeddingClassifier)
         from sklearn_hashnlp.inspection._path_gradients import column_vectors_of_net
 
         return column_vectors_of_net(classifier.net_, columns, values)

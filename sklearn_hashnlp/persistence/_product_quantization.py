@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,29 +17,37 @@ _BLOCK = 2**20  # rows that are compared with the centroids at once
 def quantize(matrix: NDArray[np.float32]) -> tuple[NDArray[np.uint8], list[NDArray[np.float32]]]:
     """Return the codes of all rows, (n_rows, n_parts), and for each part its centroids, (256, columns).
 
-    The first centroid is zero: rows that were never trained stay zero. The others are those of k-means.
+    Rows that were never trained are zero in the columns that are not constant: the first centroid is their value. The
+    others are those of k-means of the other rows.
     """
+    varies = matrix.min(axis=0, initial=np.inf) != matrix.max(axis=0, initial=-np.inf)
+    trained = np.flatnonzero(matrix[:, varies].any(axis=1)) if varies.any() else np.arange(len(matrix))
+    untrained = np.where(varies | (len(matrix) == 0), 0, matrix[:1].sum(axis=0))
+    sample = trained
+    if len(trained) > _MAX_ROWS:
+        sample = np.sort(np.random.default_rng(0).choice(trained, _MAX_ROWS, replace=False))
     parts = range(0, matrix.shape[1], _PART)
     codes, centroids = np.zeros((len(matrix), len(parts)), dtype=np.uint8), []
     for index, start in enumerate(parts):
-        part = np.ascontiguousarray(matrix[:, start : start + _PART])
-        centroids.append(_centroids(part))
+        columns = slice(start, start + _PART)
+        part = np.ascontiguousarray(matrix[:, columns])
+        centroids.append(_centroids(part[sample], untrained[columns]))
         for first in range(0, len(part), _BLOCK):
             codes[first : first + _BLOCK, index] = _nearest(part[first : first + _BLOCK], centroids[-1])
     return codes, centroids
 
 
-def _centroids(part: NDArray[np.float32]) -> NDArray[np.float32]:
+def _centroids(points: NDArray[np.float32], first: NDArray[np.float32]) -> NDArray[np.float32]:
     from scipy.cluster.vq import kmeans2
 
-    found = np.zeros((N_CENTROIDS, part.shape[1]), dtype=np.float32)
-    rng, trained = np.random.default_rng(0), np.flatnonzero(part.any(axis=1))
-    sample = part[trained if len(trained) <= _MAX_ROWS else rng.choice(trained, _MAX_ROWS, replace=False)]
-    points = np.unique(sample, axis=0)
-    if len(points) >= N_CENTROIDS:
-        initial = points[rng.choice(len(points), N_CENTROIDS - 1, replace=False)]
-        points = kmeans2(sample, initial, iter=_ITERATIONS, minit="matrix", missing="warn")[0]
-    found[1 : 1 + len(points)] = points
+    found = np.tile(first.astype(np.float32), (N_CENTROIDS, 1))
+    distinct = np.unique(points, axis=0)
+    if len(distinct) >= N_CENTROIDS:
+        initial = distinct[np.random.default_rng(0).choice(len(distinct), N_CENTROIDS - 1, replace=False)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a cluster without members keeps its centroid
+            distinct = kmeans2(points, initial, iter=_ITERATIONS, minit="matrix")[0]
+    found[1 : 1 + len(distinct)] = distinct
     return found
 
 

@@ -144,8 +144,10 @@ def test_a_new_classifier_behind_a_loaded_vectorizer(tmp_path: Path) -> None:
 
 def test_the_bytes_do_not_depend_on_threads(tmp_path: Path) -> None:
     for n_jobs in (1, 3):
-        save_fasttext(make_fasttext_classifier(word_ngrams=2, n_jobs=n_jobs).fit(LINES, LABELS), tmp_path / f"{n_jobs}")
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
+        save_fasttext(
+            make_fasttext_classifier(word_ngrams=2, n_jobs=n_jobs).fit(LINES, LABELS), tmp_path / f"{n_jobs}.bin"
+        )
+    assert (tmp_path / "1.bin").read_bytes() == (tmp_path / "3.bin").read_bytes()
 
 
 def standard(**parameters: Any) -> Any:
@@ -179,6 +181,14 @@ def test_other_errors_are_named(tmp_path: Path) -> None:
     model = make_fasttext_classifier().fit(LINES, ["a\0b" if label == "bad" else label for label in LABELS])
     with pytest.raises(ValueError, match="a label with the character NUL"):
         save_fasttext(model, tmp_path / "model.bin")
+    prefix = make_fasttext_classifier().set_params(vectorizer__label_prefix="#").fit(LINES, LABELS)
+    with pytest.raises(ValueError, match=r"label_prefix='#': fastText skips words with its own\. Set '__label__'"):
+        save_fasttext(prefix, tmp_path / "model.bin")
+    with pytest.raises(ValueError, match=r"files that end with \.bin or \.ftz, got '.*model\.vec'"):
+        save_fasttext(prefix, tmp_path / "model.vec")
+    for name, value in (("solver", "auto"), ("loss", "hs")):
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of make_fasttext_classifier must be one of"):
+            make_fasttext_classifier(**{name: value})
     pruned = load_fasttext(DATA / "pruned.ftz")
     with pytest.raises(ValueError, match=r"is pruned, which only quantized files can be.*\.ftz, got '.*model\.bin'"):
         save_fasttext(pruned, tmp_path / "model.bin")
@@ -216,6 +226,20 @@ def test_quantization_against_the_nearest_of_all_centroids(n_columns: int) -> No
         assert (decoded[:, -1] == 1).all()  # as few values as centroids
     if n_columns == 5:
         assert not decoded[:100, :4].any()
+
+
+def test_rows_that_were_never_trained_do_not_choose_centroids() -> None:
+    """A file has many more of them than others; the column of the bias is one in all."""
+    rng = np.random.default_rng(0)
+    matrix = np.zeros((100_000, 4), dtype=np.float32)
+    matrix[:2000, :3] = rng.normal(size=(2000, 3))
+    matrix[:, 3] = 1
+    codes, centroids = quantize(matrix)
+    decoded = np.hstack([part[one] for part, one in zip(centroids, codes.T, strict=True)])
+    assert (decoded[2000:] == matrix[2000:]).all()
+    errors = np.square(decoded[:2000] - matrix[:2000]).mean(axis=0)
+    assert errors[2] < 1e-3  # with the bias beside it
+    assert errors[:2].max() < 0.02
 
 
 @pytest.mark.slow

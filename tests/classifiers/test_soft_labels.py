@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from torch.nn import functional
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, load_model, save_model
-from sklearn_hashnlp.classifiers import export_predictor
+from sklearn_hashnlp.classifiers import AugmentedTextClassifier, export_predictor
 from sklearn_hashnlp.classifiers._losses import SoftLabelLoss
 from sklearn_hashnlp.classifiers._temperature import fit_inverse_temperature
 from sklearn_hashnlp.inspection import explain
@@ -49,6 +49,37 @@ def test_the_score_is_the_accuracy_of_the_most_probable_class(model: TextClassif
     assert model.score(texts, SOFT[clear]) == 1
     assert model.score(texts, 1 - SOFT[clear]) == 0
     assert model.score(texts[:2], np.array([[1, 0], [1, 0]]), sample_weight=[3, 1]) == 0.75
+
+
+def test_a_frame_is_read_by_its_columns() -> None:
+    frame = pd.DataFrame(SOFT, columns=CLASSES)
+    model = classifier().fit(TEXTS, frame)
+    assert model.classes_.tolist() == CLASSES
+    clear = [row for row in range(len(TEXTS)) if row % 5 != 4]
+    texts, part = [TEXTS[row] for row in clear], frame.iloc[clear]
+    assert model.score(texts, part) == model.score(texts, part[["bad", "good"]]) == 1
+    assert model.score(texts, np.array(CLASSES)[part.to_numpy().argmax(axis=1)]) == 1  # true labels
+    other = classifier().fit(TEXTS, frame[["bad", "good"]], classes=CLASSES)
+    np.testing.assert_array_equal(other.predict_proba(TEXTS[:5]), model.predict_proba(TEXTS[:5]))
+    with pytest.raises(ValueError, match=r"takes a frame with the columns \['good', 'bad'\] in y, got \['a', 'b'\]"):
+        model.partial_fit(TEXTS, frame.set_axis(["a", "b"], axis=1))
+    assert classifier().fit(TEXTS, pd.DataFrame(SOFT), classes=CLASSES).classes_.tolist() == CLASSES
+    assert classifier().fit(TEXTS, SOFT, classes=["a", 1]).classes_.tolist() == ["a", 1]
+
+
+def test_temperature_of_rows_that_were_not_trained_on() -> None:
+    """More than 200 rows are calibrated by out-of-batch scores."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(["fine", "dull", "long", "funny", "acting"], 4)) for _ in range(400)]
+    share = np.array([[text.count("fine") + 1, text.count("dull") + 1] for text in texts], dtype=float)
+    share /= share.sum(axis=1, keepdims=True)
+    model = classifier(max_epochs=3).fit(texts, share)
+    assert np.abs(model.predict_proba(texts) - share).mean() < 0.1
+
+
+def test_classes_are_not_repeated_with_the_texts() -> None:
+    model = AugmentedTextClassifier(classifier(max_epochs=3), random_state=0)
+    assert model.fit(TEXTS[:2], SOFT[:2], classes=CLASSES).classes_.tolist() == CLASSES
 
 
 def test_the_loss_is_the_cross_entropy_of_plain_formulas() -> None:
@@ -120,7 +151,7 @@ def test_it_is_searched_explained_and_exported(model: TextClassifier, tmp_path: 
         ([[0.5, 0.5]] * 59 + [[0.6, 0.5]], {}, r"Row 59 is \[0\.6.*, 0\.5\]"),
         ([[1.5, -0.5]] * 60, {}, r"at least 0, with a sum of 1 in each row\. Row 0 is \[1\.5, -0\.5\]"),
         ([[0.5, np.nan]] * 60, {}, "y contains NaN"),
-        (["good"] * 60, {}, "could not convert string to float|takes a probability of each class"),
+        (["good"] * 60, {}, r"takes a probability of each class .* Got one of shape \(60,\)"),
         ([0, 1] * 30, {}, r"an array of shape \(n_samples, n_classes\)\. Got one of shape \(60,\)"),
         ([[1.0]] * 60, {}, r"Got one of shape \(60, 1\)"),
         (SOFT, {"class_weight": "balanced"}, "needs one label per row, got probabilities in y"),

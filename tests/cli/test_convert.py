@@ -56,6 +56,11 @@ def test_there_and_back(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(one, other, atol=1e-5)
     assert hashnlp("convert", folder, "--model", tmp_path / "model.ftz").code == 0
     assert "end with .bin or .ftz" in hashnlp("convert", folder, "--model", tmp_path / "model").err
+    by_epochs = hashnlp("train", data, "--model", tmp_path / "sgd", "--fasttext", "--epochs", 3)
+    assert by_epochs.code == 0, by_epochs.err
+    assert load_model(tmp_path / "sgd")[-1].get_params()["solver"] == "sgd"
+    assert "--precision is for model folders" in hashnlp("convert", folder, "-m", file, "--precision", "int8").err
+    assert "No such file" in hashnlp("convert", tmp_path / "misspelled", "-m", file).err
     assert hashnlp("train", data, "--model", tmp_path / "plain").code == 0
     refused = hashnlp("convert", tmp_path / "plain", "--model", file)
     assert (refused.code, "save_fasttext takes a pipeline" in refused.err) == (1, True)
@@ -72,3 +77,13 @@ def test_what_is_no_model_of_fasttext_is_refused(hashnlp: Any, data: Path, tmp_p
     other = hashnlp("convert", DATA / "hs.bin", "--model", data)
     assert other.code == 1
     assert "is a file. Choose a folder" in other.err
+
+
+def test_several_labels_for_fasttext(hashnlp: Any, tmp_path: Path) -> None:
+    lines = ["__label__a __label__b both words", "__label__a one", "__label__b words"] * 8
+    (tmp_path / "train.txt").write_text("\n".join(lines), encoding="utf-8")
+    result = hashnlp("train", tmp_path / "train.txt", "--model", tmp_path / "m", "--fasttext", "--format", "fasttext")
+    assert result.code == 0, result.err
+    parameters = load_model(tmp_path / "m")[-1].get_params()
+    assert [parameters[name] for name in ("loss", "solver", "learning_rate")] == ["ova", "sgd", 0.5]
+    assert hashnlp("convert", tmp_path / "m", "--model", tmp_path / "m.bin").code == 0

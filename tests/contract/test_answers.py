@@ -113,8 +113,9 @@ def test_tags_say_what_it_takes(name):
     assert tags.input_tags.two_d_array == (name in OF_ROWS)
     assert tags.target_tags.required == (case.y is not None)
     assert (tags.transformer_tags is not None) == hasattr(model, "transform")
-    is_classifier = case.y is not None and not hasattr(model, "transform")
-    assert tags.estimator_type == ("classifier" if is_classifier else None)
+    predicts = case.y is not None and not hasattr(model, "transform")
+    kind = "regressor" if name == "TextRegressor" else "classifier"
+    assert tags.estimator_type == (kind if predicts else None)
     assert get_tags(fitted(name)) == tags or "estimator" in inspect.signature(type(model)).parameters
     if name in OF_TEXTS:
         assert not hasattr(fitted(name), "n_features_in_")
@@ -225,6 +226,7 @@ READS_BYTES = {
     "AutoNgramVectorizer",
     "AugmentedTextClassifier",
     "TextClassifier",
+    "TextRegressor",
 }  # scikit-learn's vectorizers decode them
 NO_SURROGATES = {
     "HashingNgramVectorizer",
@@ -259,4 +261,4 @@ def test_what_is_no_column_of_texts_is_refused(name, texts, message):
         if method == "fit" and isinstance(texts, list) and not get_tags(model).requires_fit:
             continue  # it does not look at each
         with pytest.raises((TypeError, ValueError), match=message):
-            getattr(model, method)(texts, *([LABELS[:2]] if method == "fit" and case.y is not None else []))
+            getattr(model, method)(texts, *([case.y[:2]] if method == "fit" and case.y is not None else []))

@@ -28,11 +28,13 @@ class Difference(NamedTuple):
     half: float  # of its 95 % interval; NaN for fewer than two seeds
 
 
-def group_runs(results: Sequence[Result]) -> dict[tuple[str, str, int], dict[str, list[Result]]]:
-    """Return the results by unit, GPU if any, and seconds of training, and then by variant."""
-    groups: dict[tuple[str, str, int], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+def group_runs(results: Sequence[Result]) -> dict[tuple[str, str, int, int], dict[str, list[Result]]]:
+    """Return the results by unit, GPU if any, seconds of training and rows of a batch, and then by variant."""
+    groups: dict[tuple[str, str, int, int], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
-        groups[result["unit"], result.get("gpu", ""), result["settings"]["seconds"]][result["variant"]].append(result)
+        settings = result["settings"]
+        key = result["unit"], result.get("gpu", ""), settings["seconds"], settings["batch"]
+        groups[key][result["variant"]].append(result)
     return {key: dict(variants) for key, variants in groups.items()}
 
 
@@ -75,7 +77,7 @@ def _pooled(paired: dict[str, list[float]]) -> dict[str, Difference]:
 def report(results: Sequence[Result]) -> list[Table]:
     """Make a table for each unit and time of training, the best variant first."""
     tables = []
-    for (unit, gpu, seconds), variants in sorted(group_runs(results).items()):
+    for (unit, gpu, seconds, _), variants in sorted(group_runs(results).items()):
         compared, rows = differences(variants), []
         for name in sorted(variants, key=lambda name: compared[name].mean if name in compared else 0.0):
             runs, difference = variants[name], compared.get(name)
@@ -109,7 +111,7 @@ def report(results: Sequence[Result]) -> list[Table]:
 def plot(results: Sequence[Result], figure: Figure) -> None:
     """Draw the difference from ``hash`` of each variant, a panel for each unit: of the table with the most variants."""
     by_size = sorted(group_runs(results).items(), key=lambda group: len(group[1]))
-    groups = {unit: variants for (unit, _, _), variants in by_size}
+    groups = {unit: variants for (unit, *_), variants in by_size}
     figure.set_size_inches(8.0, 4.8)
     for axes, (unit, variants) in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True):
         compared = differences(variants)

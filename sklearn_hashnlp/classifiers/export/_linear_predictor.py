@@ -15,7 +15,13 @@ from sklearn_hashnlp.persistence._values import decode_value, is_finite
 Arrays = dict[str, NDArray[Any]]
 PredictorModel = tuple[dict[str, Any], Arrays]
 
-LINKS: Final = {"softmax": "identity", "ova": "log_sigmoid", "hinge": "identity", "soft_softmax": "identity"}
+LINKS: Final = {
+    "softmax": "identity",
+    "ova": "log_sigmoid",
+    "hinge": "identity",
+    "soft_softmax": "identity",
+    "squared": "number",
+}
 """The losses of linear predictors, and the links of their scores."""
 
 _ARCHITECTURE = (

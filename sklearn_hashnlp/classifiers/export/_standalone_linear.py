@@ -47,8 +47,10 @@ class LinearTextPredictor:
         self._vectorizers = [_Vectorizer(options) for options in header["vectorizers"]]
 
     def predict(self, texts: Iterable[str | bytes]) -> Any:
-        """Predict the label of each text; multilabel predictions are lists or an indicator matrix."""
+        """Predict the label of each text, or a number; multilabel predictions are lists or an indicator matrix."""
         scores = self.scores(texts)
+        if self.header["link"] == "number":
+            return scores[:, 0]
         if not self.multilabel:
             return self.classes_[scores.argmax(axis=1)]
         indicator = (scores > 0).astype(np.int64)
@@ -61,6 +63,8 @@ class LinearTextPredictor:
 
     def predict_proba(self, texts: Iterable[str | bytes]) -> Any:
         """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
+        if self.header["link"] == "number":
+            raise ValueError("This model predicts numbers, which have no probabilities: call predict.")
         options = {name: self.header[name] for name in ("multilabel", "link", "inverse_temperature")}
         return _class_probabilities(self.scores(texts), **options)
 
@@ -204,7 +208,7 @@ _NUMBER = (int, float)
 _PARTS: dict[str, Any] = {
     "multilabel": (bool,),
     "label_lists": (bool,),
-    "link": ["identity", "log_sigmoid"],
+    "link": ["identity", "log_sigmoid", "number"],
     "inverse_temperature": _NUMBER,
 }
 _BAG_PARTS: dict[str, Any] = {

@@ -12,7 +12,7 @@ from sklearn_hashnlp.classifiers._net_classifier import ClassWeight
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 
-_LEARNING_RATE = 0.5  # of stochastic gradients; chosen on validation rows of six data sets
+SGD_LEARNING_RATE = 0.5  # of stochastic gradients; chosen on validation rows
 
 
 def make_fasttext_classifier(
@@ -33,7 +33,7 @@ def make_fasttext_classifier(
     A pipeline of two steps: ``"vectorizer"`` counts the words of a dictionary and hashed n-grams, as fastText does, and
     ``"classifier"`` is a :class:`HashEmbeddingClassifier` whose scores fastText can compute. :func:`save_fasttext`
     writes it as a ``.bin`` file. The same texts give the same bytes, at any number of threads. Where no program reads
-    such files, :func:`make_text_classifier` is more accurate and needs no dictionary.
+    such files, :func:`make_text_classifier` needs no dictionary.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def make_fasttext_classifier(
         several labels per text, or is an indicator matrix.
     solver : {"dual", "sgd"}, default="dual"
         With ``loss="softmax"``. ``"dual"`` finds the optimum of a support vector machine; the file has a dimension for
-        each label. ``"sgd"`` is stochastic gradient descent, for more than some 100,000 texts or 100 labels; the file
-        has fewer dimensions than labels.
+        each label. ``"sgd"`` is stochastic gradient descent, which takes less memory for many texts or labels; the
+        file has at most 32 dimensions up to 1,024 labels.
     class_weight : dict, "balanced" or None, default=None
         Weights of the labels in the loss.
     n_jobs : int or None, default=-1
@@ -63,6 +63,11 @@ def make_fasttext_classifier(
     -------
     sklearn.pipeline.Pipeline
         Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by ``set_params``.
+
+    Raises
+    ------
+    ValueError
+        If ``loss`` or ``solver`` is none of its values. The other parameters are checked in ``fit``.
 
     See Also
     --------
@@ -87,6 +92,11 @@ def make_fasttext_classifier(
     >>> model.predict(["a fine and funny film"])
     array(['good'], dtype='<U4')
     """
+    for name, value, known in (("loss", loss, ("softmax", "ova")), ("solver", solver, ("dual", "sgd"))):
+        if value not in known:
+            raise ValueError(
+                f"The {name!r} parameter of make_fasttext_classifier must be one of {known}, got {value!r}."
+            )
     is_dual = loss == "softmax" and solver == "dual"
     vectorizer = FastTextVectorizer(
         word_ngrams=word_ngrams, bucket=bucket, min_n=min_n, max_n=max_n, min_count=min_count, n_jobs=n_jobs
@@ -99,7 +109,7 @@ def make_fasttext_classifier(
         loss="hinge" if is_dual else loss,
         solver=solver if is_dual else "sgd",
         class_weight=class_weight,
-        learning_rate=0.2 if is_dual else _LEARNING_RATE,
+        learning_rate=0.2 if is_dual else SGD_LEARNING_RATE,
         random_state=random_state,
     )
     return Pipeline([("vectorizer", vectorizer), ("classifier", classifier)])

@@ -15,7 +15,7 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._losses import FastTextLoss, OneVsRestLoss, TreeLoss
 from sklearn_hashnlp.classifiers.fasttext._load_fasttext import fasttext_tree
 from sklearn_hashnlp.persistence._fasttext_file import FastTextFile, write_fasttext
-from sklearn_hashnlp.text._fasttext_dictionary import FastTextDictionary
+from sklearn_hashnlp.text._fasttext_dictionary import LABEL_PREFIX, FastTextDictionary
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 
 _MAKE = "Train a pipeline of make_fasttext_classifier, whose parameters are fastText's."
@@ -66,6 +66,8 @@ def save_fasttext(model: Pipeline, path: str | os.PathLike[str]) -> None:
     >>> load_fasttext(path).predict(["a funny film"])
     array(['good'], dtype='<U4')
     """
+    if Path(path).suffix not in (".bin", ".ftz"):
+        raise ValueError(f"save_fasttext writes files that end with .bin or .ftz, got {os.fspath(path)!r}.")
     content = fasttext_file(model)
     if content.dictionary.pruned is not None and Path(path).suffix != ".ftz":
         raise ValueError(
@@ -87,7 +89,7 @@ def fasttext_file(model: Pipeline) -> FastTextFile:
     vectorizer, classifier = steps
     check_is_fitted(model)
     dictionary: FastTextDictionary = vectorizer._dictionary
-    if (reason := next(_obstacles(classifier), None)) is not None:
+    if (reason := next(_obstacles(dictionary, classifier), None)) is not None:
         raise ValueError(f"save_fasttext: a file of fastText has no place for {reason}")
     labels, counts, order = _labels(dictionary, classifier)
     loss, inputs, output, bias = _matrices(classifier, dictionary.n_rows, counts, order)
@@ -100,8 +102,10 @@ def fasttext_file(model: Pipeline) -> FastTextFile:
     return FastTextFile(arguments, dictionary, labels, counts, inputs, output)
 
 
-def _obstacles(classifier: HashEmbeddingClassifier) -> Iterator[str]:
+def _obstacles(dictionary: FastTextDictionary, classifier: HashEmbeddingClassifier) -> Iterator[str]:
     """Yield what has no place in a file, and what to do."""
+    if dictionary.label_prefix != LABEL_PREFIX:
+        yield f"label_prefix={dictionary.label_prefix!r}: fastText skips words with its own. Set {LABEL_PREFIX!r}."
     spec, loss = classifier._table_spec(), classifier._loss
     if spec.has_importance:
         yield (
@@ -112,10 +116,12 @@ def _obstacles(classifier: HashEmbeddingClassifier) -> Iterator[str]:
         yield "rows that are hashed once more. Set embedding=EmbeddingTables(hash_rows=False)."
     if spec.normalize != "l1":
         yield f"normalize={classifier.normalize!r}: fastText divides by the number of rows. Set normalize='l1'."
+    if classifier.device != "cpu" and classifier._linear_model() is None:
+        yield f"weights on device={classifier.device!r}. Save the model by save_model, and load it on the CPU."
     if classifier.hidden_layer_sizes:
         yield f"hidden_layer_sizes={classifier.hidden_layer_sizes!r}. Set hidden_layer_sizes=()."
     if type(loss) is OneVsRestLoss and not loss.multilabel:
-        yield "loss='ova' with one label per text, whose probabilities sum to one here. Set loss='hinge' or 'softmax'."
+        yield "loss='ova' with one label per text, whose probabilities sum to one here. Set loss='softmax'."
     if any("\0" in str(label) for label in classifier.classes_):
         yield "a label with the character NUL. Rename it."
 
@@ -128,8 +134,8 @@ def _labels(
     n_words, n_entries = dictionary.n_words, len(dictionary.counts)
     labels = [label.removeprefix(dictionary.label_prefix) for label in dictionary.entries(n_words, n_entries)]
     if sorted(labels) == sorted(names):  # of a file: its tree depends on the counts
-        order = np.array([names.index(label) for label in labels])
-        return np.array(labels), dictionary.counts[n_words:], order
+        index_of = {name: index for index, name in enumerate(names)}
+        return np.array(labels), dictionary.counts[n_words:], np.array([index_of[label] for label in labels])
     counts = classifier._class_counts[:-1]
     order = np.argsort(-counts, kind="stable")
     return np.array(names)[order], np.maximum(counts[order], 1).astype(np.int64), order

@@ -20,6 +20,7 @@ from sklearn_hashnlp.trees._tree_builders import class_tree
 if TYPE_CHECKING:  # torch is imported where a net is made
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
+_MAX_UNHASHED = 2**27  # columns with a row each
 _POOL_STD = 0.1  # as in the reference implementation
 
 
@@ -108,4 +109,14 @@ def check_ngram_dropout(pair: Any, *, caller: str) -> None:
         raise ValueError(
             f"The 'ngram_dropout' parameter of {caller} must be None or (fewest, most), two integers with "
             f"1 <= fewest <= most <= {MAX_INTEGER}. Got {pair!r} instead."
+        )
+
+
+def check_columns(estimator: Any) -> None:
+    """Check that a row for each column, which is not hashed, is not a table of gigabytes by mistake."""
+    if estimator.n_features_in_ > _MAX_UNHASHED:
+        raise ValueError(
+            f"{type(estimator).__name__}(embedding=EmbeddingTables(hash_rows=False)) has a row for each column, and X "
+            f"has {estimator.n_features_in_:,} columns. Count fewer, by n_features of the vectorizer, or set "
+            "hash_rows=True."
         )

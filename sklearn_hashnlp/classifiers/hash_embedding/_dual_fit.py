@@ -103,7 +103,7 @@ def distinct(ids: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDAr
     return found, position_of[ids]
 
 
-def problem_of(model: LinearModel, dataset: SparseRows, located: Located) -> LinearProblem:
+def problem_of(model: LinearModel, dataset: SparseRows, located: Located, *, drops_new: bool = True) -> LinearProblem:
     """Return the problem of rows whose columns are located in the tables of a model."""
     values = dataset.data.astype(np.float32)
     if model.importance is not None:
@@ -121,6 +121,7 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located) -> Lin
         n_classes,
         norm,
         scale,
+        drops_new,
     )
 
 
@@ -300,7 +301,7 @@ def solve_dual(
         divisor = mean_idf(weights)
         model.importance[located.table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
         enough = enough_evidence(known, rows, divisor, len(rows))
-    problem = problem_of(model, rows, located)
+    problem = problem_of(model, rows, located, drops_new=divisor is not None)
     minimum = minimize(problem, seed, interrupt)
     # Each class is a column of the pool, below a multiple of the identity matrix.
     model.weight[:, :n_classes] = problem.scale * np.eye(n_classes, dtype=np.float32)

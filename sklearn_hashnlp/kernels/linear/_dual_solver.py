@@ -33,6 +33,7 @@ class LinearProblem:
     n_classes: int
     norm: Literal["l1", "l2"] = "l2"  # by which the values of a row are divided
     scale: float = 1.0  # factor of the values: rows have a length near one
+    drops_new: bool = True  # whether columns that no training row has would have no importance
 
     @property
     def n_outputs(self) -> int:
@@ -52,7 +53,9 @@ class LinearProblem:
         return squared_norms(self.rows, len(self.slots))
 
     def known_from(self, train: LinearProblem) -> LinearProblem:
-        """Drop the columns that do not occur in ``train``: their importance weights would be zero."""
+        """Drop the columns that do not occur in ``train``, if their importance weights would be zero."""
+        if not self.drops_new:
+            return self
         known = np.zeros(len(self.slots), dtype=np.bool_)
         known[train.rows.columns] = True
         keep = known[self.rows.columns]

@@ -116,9 +116,9 @@ def test_bits_of_a_network_that_knows_nothing() -> None:
 
 
 def result(variant: str, seed: int, bits: float, **other: object) -> dict[str, object]:
-    fields = {"unit": "words", "settings": {"seconds": 300}, "n_dense": 2_000_000, "n_table": 0, "tokens": 10**6}
-    machine = {"machine": {"processor": "one"}}
-    return {"variant": variant, "seed": seed, "test_bits": bits, "unknown": 0.1} | fields | machine | other
+    fields = {"unit": "words", "n_dense": 2_000_000, "n_table": 0, "tokens": 10**6, "unknown": 0.1}
+    run = {"settings": {"seconds": 300, "batch": 4}, "machine": {"processor": "one"}}
+    return {"variant": variant, "seed": seed, "test_bits": bits} | fields | run | other
 
 
 def test_differences_are_paired_by_seed() -> None:

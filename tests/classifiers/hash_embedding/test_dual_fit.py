@@ -3,6 +3,7 @@
 import pickle
 import signal
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -251,6 +252,20 @@ def test_columns_that_no_other_row_has_are_dropped():
     train = problem([[3, 4, 0]], [0], 3)
     valid = problem([[3, 4, 12], [0, 0, 5], [6, 0, 8]], [0, 1, 2], 3).known_from(train)
     np.testing.assert_allclose(valid.scores(np.eye(3, dtype=np.float32)), [[0.6, 0.8, 0], [0, 0, 0], [1, 0, 0]])
+    other = replace(problem([[3, 4, 12]], [0], 3), norm="l1", scale=2.0)
+    np.testing.assert_allclose(other.known_from(train).scores(np.eye(3, dtype=np.float32)), [[6 / 7, 8 / 7, 0]])
+    kept = replace(other, drops_new=False)
+    assert kept.known_from(train) is kept
+
+
+@pytest.mark.parametrize("options", [{"variant": "standard"}, {"embedding": EmbeddingTables(importance_init="ones")}])
+def test_without_importance_new_columns_count_in_the_norm(options, monkeypatch):
+    """As in predictions: else scores of left-out rows would be larger than those of new ones."""
+    seen = []
+    monkeypatch.setattr(LinearProblem, "known_from", lambda self, train: seen.append(self.drops_new) or self)
+    classifier(**options).fit(*counts())
+    assert seen
+    assert not any(seen)
 
 
 def test_few_rows_have_default_settings_and_more_are_cross_validated():
