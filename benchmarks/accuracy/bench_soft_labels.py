@@ -102,7 +102,7 @@ def labels_table(result: dict[str, Any]) -> str:
     rows = [
         [TITLES[name], f"{one['linear']:.1f}", f"{size:,}"]
         + [f"{mean(one[str(size)][target]):.1f} ± {stdev(one[str(size)][target]):.1f}" for target in TARGETS]
-        for name, one in result["labels"].items()
+        for name, one in result.get("labels", {}).items()
         for size in SIZES
     ]
     return table(("data set", "linear model, %", "rows", *(f"{target}, %" for target in TARGETS)), rows)
@@ -112,7 +112,7 @@ def numbers_table(result: dict[str, Any]) -> str:
     """Return the table of numbers: a row per data set and model."""
     rows = [
         [TITLES[name], model, *(f"{one[key]:.3g}" if key in one else "" for key in ("R2", "AUC"))]
-        for name, models in result["numbers"].items()
+        for name, models in result.get("numbers", {}).items()
         for model, one in models.items()
     ]
     return table(("data set", "model", "R² of the log-odds", "AUC"), rows)
