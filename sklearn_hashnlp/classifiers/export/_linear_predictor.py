@@ -20,7 +20,6 @@ LINKS: Final = {
     "ova": "log_sigmoid",
     "hinge": "identity",
     "soft_softmax": "identity",
-    "squared": "number",
 }
 """The losses of linear predictors, and the links of their scores."""
 
@@ -40,7 +39,8 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
     name = loss["loss"]
     if architecture["hidden_sizes"]:
         raise UnsupportedModelError("a HashEmbeddingClassifier with hidden_layer_sizes is not supported")
-    if name not in LINKS:
+    links = LINKS | {"squared": "number"}  # of a regressor
+    if name not in links:
         raise UnsupportedModelError(f"a HashEmbeddingClassifier with loss={name!r} is not supported")
     if len(arrays["head.0.bias"]) != len(state["classes"]["values"]):
         raise UnsupportedModelError("the classifier has not as many labels as scores")
@@ -55,7 +55,7 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
         "labels": state["classes"],
         "label_lists": bool(state["label_lists"]),
         "multilabel": bool(loss["multilabel"]),
-        "link": LINKS[name],
+        "link": links[name],
         "inverse_temperature": float(loss["sharpness"]),
     }
     kept = {"weight": arrays["head.0.weight"], "bias": arrays["head.0.bias"]}

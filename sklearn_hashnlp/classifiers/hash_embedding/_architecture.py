@@ -29,6 +29,7 @@ def bag_architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str
     tables = estimator._tables()
     hidden_layers = bool(estimator.hidden_layer_sizes)
     return {
+        "hash_rows": bool(tables.hash_rows),
         "num_embeddings": int(estimator.n_embeddings if tables.hash_rows else estimator.n_features_in_),
         "num_buckets": int(estimator.n_buckets),
         "embedding_dim": resolve_embedding_dim(estimator.embedding_dim, n_classes, hidden_layers=hidden_layers),
@@ -36,7 +37,6 @@ def bag_architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str
         "variant": estimator.variant,
         "aggregation": estimator.aggregation,
         "append_weight": bool(tables.append_weight),
-        "hash_rows": bool(tables.hash_rows),
         "normalize": estimator.normalize,
         "importance_init": 1.0 if tables.importance_init == "ones" else 0.0,
         "pool_std": _POOL_STD if tables.importance_init == "zeros" and estimator.variant != "standard" else 0.0,
