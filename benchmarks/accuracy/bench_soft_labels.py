@@ -104,8 +104,9 @@ def labels_table(result: dict[str, Any]) -> str:
         + [f"{mean(one[str(size)][target]):.1f} ± {stdev(one[str(size)][target]):.1f}" for target in TARGETS]
         for name, one in result.get("labels", {}).items()
         for size in SIZES
+        if str(size) in one
     ]
-    return table(("data set", "linear model, %", "rows", *(f"{target}, %" for target in TARGETS)), rows)
+    return table(("data set", "linear model, %", "rows", *(f"{target}, %" for target in TARGETS)), rows) if rows else ""
 
 
 def numbers_table(result: dict[str, Any]) -> str:
@@ -115,7 +116,7 @@ def numbers_table(result: dict[str, Any]) -> str:
         for name, models in result.get("numbers", {}).items()
         for model, one in models.items()
     ]
-    return table(("data set", "model", "R² of the log-odds", "AUC"), rows)
+    return table(("data set", "model", "R² of the log-odds", "AUC"), rows) if rows else ""
 
 
 TABLES = {"soft labels": labels_table, "numbers": numbers_table}

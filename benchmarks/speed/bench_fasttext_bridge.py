@@ -231,7 +231,7 @@ def markdown_written(result: dict[str, Any]) -> str:
         rows.append(
             [TITLES[name], *seconds, f"{one['ratio']:.1f}", *accuracies, f"{one['MB'][0]:.1f}", *same, *quantized]
         )
-    return table(HEADS_WRITTEN, rows)
+    return table(HEADS_WRITTEN, rows) if rows else ""
 
 
 def markdown(result: dict[str, Any]) -> str:
