@@ -66,7 +66,7 @@ class TextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
     alpha_ : float
         The strength of the penalty.
     n_parameters_ : int
-        Number of weights, with those of the columns' importance.
+        Number of parameters, importance weights included.
 
     See Also
     --------
@@ -219,7 +219,7 @@ class TextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
 
     @property
     def n_parameters_(self) -> int:
-        """Number of weights, with those of the columns' importance."""
+        """Number of parameters, importance weights included."""
         check_fitted(self, "vectorizer_")
         return self._model.n_parameters
 

@@ -273,7 +273,7 @@ def _train_in_memory(
 
 
 def _to_several_labels(classifier: Any) -> None:
-    """Give a classifier in fastText's terms the parameters of loss="ova"."""
+    """Set the parameters of make_fasttext_classifier(loss="ova")."""
     from sklearn_hashnlp.classifiers.fasttext._make_fasttext_classifier import SGD_LEARNING_RATE
 
     if classifier.solver == "dual":

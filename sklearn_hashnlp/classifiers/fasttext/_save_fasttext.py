@@ -1,4 +1,4 @@
-"""save_fasttext: a file of fastText of a pipeline whose scores are those of a model of fastText."""
+"""save_fasttext: write a pipeline in fastText's file format."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class LinearFit:
 
     @property
     def has_training_state(self) -> bool:
-        """Whether training can continue exactly where it ended."""
+        """Whether training can be resumed with the same results."""
         return self.training_state is not None or (
             self.optimizer is not None and self.optimizer.learning_rates is not None
         )
