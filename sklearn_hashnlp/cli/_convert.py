@@ -61,7 +61,13 @@ def _to_file(folder: Path, file: Path, screen: Screen) -> None:
     if file.suffix not in (".bin", ".ftz"):
         raise typer.BadParameter(f"fastText's files end with .bin or .ftz, got --model {file}.")
     model = load_classifier(folder)
-    save_fasttext(model, file)
+    try:
+        save_fasttext(model, file)
+    except TypeError as error:
+        kind = type(model).__name__
+        raise ValueError(
+            f"{folder} is a {kind}, which fastText cannot compute: train a model by hashnlp train --fasttext."
+        ) from error
     n_bytes = file.stat().st_size
     labels, n_words = model.classes_.tolist(), model[0].n_words_
     report = {"model": str(file), "loss": model[-1].loss_, "labels": labels, "n_words": n_words, "bytes": n_bytes}

@@ -121,6 +121,15 @@ def test_trained_models_predict_the_same_from_a_file(options: dict[str, Any], n_
     assert saved_bytes[head + 8 :] == again_bytes[head + 8 :]
 
 
+def test_the_most_frequent_label_is_first_in_the_file(tmp_path: Path) -> None:
+    """As fastText sorts them: its hierarchical softmax and the order of ties depend on it."""
+    save_fasttext(
+        make_fasttext_classifier().fit(["a b", "c d", "e f", "a g"], ["x", "z", "z", "y"]), tmp_path / "m.bin"
+    )
+    file = read_fasttext(tmp_path / "m.bin")
+    assert (file.labels.tolist(), file.label_counts.tolist()) == (["z", "x", "y"], [2, 1, 1])
+
+
 def test_several_labels_per_text(tmp_path: Path) -> None:
     labels = [[label, "short"] if len(text) < 10 else [label] for text, label in zip(LINES, LABELS, strict=True)]
     model = make_fasttext_classifier(loss="ova").set_params(classifier__max_epochs=20).fit(LINES, labels)
@@ -231,7 +240,7 @@ def test_quantization_against_the_nearest_of_all_centroids(n_columns: int) -> No
 def test_rows_that_were_never_trained_do_not_choose_centroids() -> None:
     """A file has many more of them than others; the column of the bias is one in all."""
     rng = np.random.default_rng(0)
-    matrix = np.zeros((100_000, 4), dtype=np.float32)
+    matrix = np.zeros((1_000_000, 4), dtype=np.float32)
     matrix[:2000, :3] = rng.normal(size=(2000, 3))
     matrix[:, 3] = 1
     codes, centroids = quantize(matrix)

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import AugmentedTextClassifier, export_predictor
+from sklearn_hashnlp.classifiers._calibration import _are_informative
 from sklearn_hashnlp.classifiers._losses import SoftLabelLoss
 from sklearn_hashnlp.classifiers._temperature import fit_inverse_temperature
 from sklearn_hashnlp.inspection import explain
@@ -75,6 +76,14 @@ def test_temperature_of_rows_that_were_not_trained_on() -> None:
     share /= share.sum(axis=1, keepdims=True)
     model = classifier(max_epochs=3).fit(texts, share)
     assert np.abs(model.predict_proba(texts) - share).mean() < 0.1
+
+
+def test_scores_of_unseen_rows_are_informative_if_they_agree_with_the_labels() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(300, 3))
+    agree = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert _are_informative(SoftLabelLoss(), scores, agree)
+    assert not _are_informative(SoftLabelLoss(), -scores, agree)
 
 
 def test_classes_are_not_repeated_with_the_texts() -> None:
