@@ -26,6 +26,17 @@ except ImportError:  # before scikit-learn 1.9 results were always sparse matric
         return X
 
 
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9 there were no callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """An estimator without set_callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        return method
+
+
 if TYPE_CHECKING:  # scikit-learn has no types: these are what its users see of it through this package
 
     class BaseEstimator(base.BaseEstimator):  # type: ignore[misc]  # a base class without types
@@ -61,6 +72,7 @@ __all__ = [
     "MAX_REAL",
     "ArrayTransformerMixin",
     "BaseEstimator",
+    "CallbackSupportMixin",
     "ConstantPredictor",
     "HasMethods",
     "Interval",
@@ -80,6 +92,7 @@ __all__ = [
     "literal_options",
     "name_estimators",
     "validate_parameter_constraints",
+    "with_callbacks",
 ]
 
 

@@ -15,6 +15,7 @@ and epochs, and the solver of this package, are chosen on validation rows. fastT
 seeds, in turn with this package; accuracy is that of the test rows, and fastText reads the file that was written.
 
     python -m benchmarks run bench_fasttext_bridge --data DIR
+    python -m benchmarks run bench_fasttext_bridge --data DIR --part written
 
 fastText is installed into a temporary folder for the run (--fasttext keeps one).
 """
@@ -32,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.common import fasttext_baseline
-from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import SETS, TITLES, DataFolder, Rows
 from benchmarks.common.pages import table
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
@@ -96,23 +97,27 @@ SETTINGS = {
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--rounds", type=int, default=7, help="rounds of predictions (default: %(default)s)")
+    parser.add_choices("--part", ("read", "written"))
     parser.add_fasttext()
     options, data, path = parser.read(arguments)
     train, test = data.train(SET), data.test(SET)
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
         package = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
-        result: dict[str, Any] = environment(*PACKAGES)
-        result["versions"]["fastText"] = fasttext_baseline.fasttext_version(package)
+        result, measured = read_result(path), environment(*PACKAGES)
+        measured["versions"]["fastText"] = fasttext_baseline.fasttext_version(package)
         fasttext = fasttext_baseline.import_fasttext(package)
-        result |= {"data": {"train": len(train.texts), "texts": len(test.texts)}, "models": {}}
-        for name, setting in SETTINGS.items():
-            model, file = trained(fasttext, setting, train, Path(work))
-            result["models"][name] = compared(model, file, test.texts, options.rounds)
-            print(f"{name}: {result['models'][name]}", flush=True)
-        result["written"] = {}
-        for name, parameters in WRITTEN.items():
-            result["written"][name] = written(fasttext, data, name, parameters, Path(work))
-            print(f"{name}: {result['written'][name]}", flush=True)
+        if "read" in options.part:
+            result |= measured | {"data": {"train": len(train.texts), "texts": len(test.texts)}, "models": {}}
+            for name, setting in SETTINGS.items():
+                model, file = trained(fasttext, setting, train, Path(work))
+                result["models"][name] = compared(model, file, test.texts, options.rounds)
+                print(f"{name}: {result['models'][name]}", flush=True)
+        if "written" in options.part:
+            result["written"] = measured | {"sets": {}}
+            for name, parameters in WRITTEN.items():
+                one = written(fasttext, data, name, parameters, Path(work))
+                print(f"{name}: {one}", flush=True)
+                result["written"]["sets"][name] = one
     print(markdown(result), markdown_written(result), sep="\n\n")
     write_result(path, result)
 
@@ -223,7 +228,7 @@ def written(fasttext: Any, data: DataFolder, name: str, setting: dict[str, Any],
 def markdown_written(result: dict[str, Any]) -> str:
     """Return the table of the models that were written: a row per data set."""
     rows = []
-    for name, one in result.get("written", {}).items():
+    for name, one in result.get("written", {}).get("sets", {}).items():
         seconds = [f"{one[key]['median']:.2f}" for key in ("fasttext s", "ours s")]
         accuracies = [f"{np.mean(one['fasttext accuracies']):.1f}", f"{one['accuracy']:.1f}"]
         same = [f"{one['other labels']:,}", f"{one['largest difference']:.0e}"]

@@ -49,7 +49,8 @@ from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._rows import validation_split
+from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
+from sklearn_hashnlp.training._rows import Rows, validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     Device,
@@ -336,6 +337,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
+    @reported_to_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
         """Train the classifier on rows and their labels.
 
@@ -538,6 +540,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
                     "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
                 },
                 first_callbacks=[] if scores is None else [scores],
+                last_callbacks=epoch_reports(
+                    self, lambda: self._shallow_copy()._keep_trained(net, labels, rows, class_counts, divisor, enough)
+                ),
             )
             if sums is not None:
                 sums.result().add_log_odds(net.module_.linear_model())
@@ -549,10 +554,26 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             net.check_scores(rows)
             calibrates = calibrates and not is_batch
             self._fit_temperature(net, rows, valid, scores, known=known, n_known=n_known, calibrates=calibrates)
+        self._keep_trained(net, labels, rows, class_counts, divisor, enough, resumes=resumes)
+
+    def _keep_trained(
+        self,
+        net: SparseNet,
+        labels: Labels,
+        rows: Rows,
+        class_counts: NDArray[np.float64],
+        idf_divisor: float | None,
+        enough_evidence: float,
+        *,
+        resumes: bool = False,
+    ) -> Self:
+        """Set the fitted attributes."""
         if not resumes:
             self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None
-        self._idf_divisor, self._enough_evidence, self.solver_, self._linear = divisor, enough, "sgd", None
+        self._idf_divisor, self._enough_evidence = idf_divisor, enough_evidence
+        self.solver_, self._linear = "sgd", None
         self._keep(net, labels, rows, class_counts, resumes=resumes)
+        return self
 
     def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
         """Find the weights by dual coordinate descent, and set the fitted attributes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,10 +156,11 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     def _keep(
         self, net: ClassifierNet, labels: Labels, rows: Rows, class_counts: NDArray[np.float64], *, resumes: bool
-    ) -> None:
+    ) -> Self:
         """Set the fitted attributes."""
         self._keep_labels(labels, len(rows) + (self._rows_seen if resumes else 0), class_counts)
         self._keep_net(net, self.history_ if resumes else [])
+        return self
 
     def _keep_labels(self, labels: Labels, rows_seen: int, class_counts: NDArray[np.float64]) -> None:
         self._rows_seen, self._class_counts = rows_seen, class_counts

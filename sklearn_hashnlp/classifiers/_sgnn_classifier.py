@@ -27,6 +27,7 @@ from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset, DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
+from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
 from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
@@ -225,6 +226,7 @@ class SGNNClassifier(NetClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
+    @reported_to_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Train the classifier on rows and their labels.
 
@@ -399,6 +401,9 @@ class SGNNClassifier(NetClassifier):
                 optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
                 loss=make_loss(self.loss, multilabel=labels.multilabel, inverse_temperature=known),
                 first_callbacks=[] if scores is None else [scores],
+                last_callbacks=epoch_reports(
+                    self, lambda: self._shallow_copy()._keep(net, labels, rows, class_counts, resumes=False)
+                ),
             )
             net.rows_per_step = net.rows_per_step or settings.batch_size
             net.check_scores(rows)

@@ -14,7 +14,14 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from sklearn_hashnlp._sklearn import HasMethods, Pipeline, check_fitted, fit_context, literal_options
+from sklearn_hashnlp._sklearn import (
+    CallbackSupportMixin,
+    HasMethods,
+    Pipeline,
+    check_fitted,
+    fit_context,
+    literal_options,
+)
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_order
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
@@ -28,6 +35,7 @@ from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
 from sklearn_hashnlp.text._specs_of import specs_of
 from sklearn_hashnlp.training._estimator import History
+from sklearn_hashnlp.training._fit_task import reported_by, reported_to_callbacks
 from sklearn_hashnlp.training._settings import Device, EarlyStopping, HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
@@ -37,7 +45,7 @@ if TYPE_CHECKING:  # torch is imported where a net is trained
 _MIN_CHUNK, _MAX_CHUNK = 2**17, 2**22
 
 
-class TextClassifier(ScoringClassifier, HasBundles):
+class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # without types
     r"""Classify texts: strings in, labels out, with one or multiple labels per text.
 
     Counts hashed n-grams and classifies them through hash embeddings, without a vocabulary, with good default
@@ -230,6 +238,7 @@ class TextClassifier(ScoringClassifier, HasBundles):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @reported_to_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
         """Train the classifier on texts and their labels.
 
@@ -266,8 +275,15 @@ class TextClassifier(ScoringClassifier, HasBundles):
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
         labels = y if sample_weight is None else None  # the vectorizer would count texts of weight 0
         rows = self._rows(X, pipeline) if resumes else self._count(partial(pipeline[0].fit_transform, y=labels), X)
+
+        def whole(classifier: HashEmbeddingClassifier) -> TextClassifier:
+            model = copy(self)
+            model._keep(Pipeline([pipeline.steps[0], ("classifier", classifier)]))
+            return model
+
         try:
-            pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes)
+            with reported_by(pipeline[-1], self, whole):
+                pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes)
         finally:
             self._keep(pipeline)
         return self

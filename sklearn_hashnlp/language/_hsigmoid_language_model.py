@@ -49,6 +49,7 @@ from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
+from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._optimizers import undone_on_error
 from sklearn_hashnlp.training._settings import (
@@ -339,6 +340,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
+    @reported_to_callbacks
     def fit(self, X: Any, y: Any = None, X_valid: Any = None) -> Self:
         """Train the model on sentences.
 
@@ -532,6 +534,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             step_log.log_ = log
         limits = callbacks_of_kind(settings.callbacks, TimeLimit)
         last_callbacks: list[Callback] = [TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in limits]
+        last_callbacks += epoch_reports(self, lambda: self._shallow_copy()._hold(net, corpus.tokenizer, []))
         self._trained_on, self.max_epochs_ = None, settings.max_epochs
         self.learning_rate_, self.batch_size_ = settings.learning_rate, settings.batch_size
         if checkpoints is not None:

@@ -385,17 +385,17 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         with plain_torch(device.type), torch.inference_mode():
             yield device
 
-    def _hold(self, net: LanguageNet, tokenizer: Tokenizer, history: list[dict[str, Any]]) -> None:
+    def _hold(self, net: LanguageNet, tokenizer: Tokenizer, history: list[dict[str, Any]]) -> Self:
         self._set_tokenizer(tokenizer)
         self._keep_net(net, history)
+        return self
 
     def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> Self:
         """Return a model that shares the net and can be saved."""
         model = type(self)(**storable_parameters(self))
         model._copy_training(self)
         model.log_ = log
-        model._hold(net, tokenizer, [])
-        return model
+        return model._hold(net, tokenizer, [])
 
     def _copy_training(self, model: NeuralLanguageModel) -> None:
         for name in _OF_TRAINING:

@@ -45,6 +45,7 @@ from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
+from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
     Device,
     TrainingSettings,
@@ -308,6 +309,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
+    @reported_to_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train the encoder on paragraphs.
 
@@ -534,6 +536,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 optimizer=net.optimizer_,
                 loss=SentenceObjective(objectives, seed),
                 first_callbacks=callbacks,
+                last_callbacks=epoch_reports(self, self._shallow_copy),
                 resumed=Resumed(n_before - state.epoch),
             )
         record.scoring = None  # it holds the paragraphs

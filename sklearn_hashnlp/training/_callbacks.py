@@ -195,6 +195,27 @@ class EpochBar(ProgressBar):  # type: ignore[misc]  # skorch has no types
             self.pbar_.close()
 
 
+class EpochReports(Callback):  # type: ignore[misc]  # skorch has no types
+    """Report the epochs to the callbacks of scikit-learn."""
+
+    def __init__(self, task: Any, fitted: Callable[[], Any] | None) -> None:
+        self.task = task  # a FitTask
+        self.fitted = fitted
+
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Report the number of epochs."""
+        self.task.begin(net.max_epochs)
+
+    def on_epoch_begin(self, _net: Any, **_: Any) -> None:
+        """Report the beginning of an epoch."""
+        self.task.begin_epoch()
+
+    def on_epoch_end(self, _net: Any, **_: Any) -> None:
+        """Report the end of an epoch; stop the training if a callback asks for it."""
+        if self.task.end_epoch(self.fitted):
+            raise KeyboardInterrupt
+
+
 class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
     """Update a progress bar with every batch, and write a line with the metrics of every epoch."""
 

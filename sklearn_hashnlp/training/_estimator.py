@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._sklearn import CallbackSupportMixin
 from sklearn_hashnlp.training._interrupts import deferred_interrupt
 from sklearn_hashnlp.training._optimizer_state import Packed
 from sklearn_hashnlp.training._settings import HasBundles
@@ -49,7 +50,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 _NO_MEASURES = frozenset({"epoch", "train_batch_count", "valid_batch_count"})  # counts in skorch's history
 
 
-class FittedNet(HasBundles):
+class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a base class without types
     """The net and the history of an estimator: stored after training, pickled, and saved as values and arrays."""
 
     _net: Any  # a Net
@@ -93,6 +94,12 @@ class FittedNet(HasBundles):
             for values, length in zip(lists, lengths, strict=True):
                 del values[length:]
             raise
+
+    def _shallow_copy(self) -> Self:
+        """Return a copy that shares the net, which ``copy`` would pack."""
+        model = type(self).__new__(type(self))
+        model.__dict__ = vars(self).copy()
+        return model
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         """Return the state needed to resume training; None if the model was not trained since loading."""
