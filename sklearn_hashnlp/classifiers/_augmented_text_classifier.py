@@ -107,11 +107,23 @@ class AugmentedTextClassifier(TextInputMixin, MetaEstimatorMixin, ClassifierMixi
 
     Examples
     --------
-    >>> from sklearn_hashnlp.classifiers import AugmentedTextClassifier, make_text_classifier
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
+    >>> from sklearn_hashnlp.classifiers import (
+    ...     AugmentedTextClassifier,
+    ...     make_text_classifier,
+    ... )
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
     >>> classifier = make_text_classifier(random_state=0)
-    >>> model = AugmentedTextClassifier(classifier, distortion=0.1, n_copies=3, random_state=0)
-    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(["fien and funny", "so dull"])
+    >>> model = AugmentedTextClassifier(
+    ...     classifier, distortion=0.1, n_copies=3, random_state=0
+    ... )
+    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(
+    ...     ["fien and funny", "so dull"]
+    ... )
     array(['good', 'bad'], dtype='<U4')
     """
 

@@ -255,9 +255,18 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     >>> from sklearn.feature_extraction.text import HashingVectorizer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
-    >>> model = make_pipeline(HashingVectorizer(), HashEmbeddingClassifier(random_state=0))
-    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(["fine and funny", "so dull"])
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
+    >>> model = make_pipeline(
+    ...     HashingVectorizer(), HashEmbeddingClassifier(random_state=0)
+    ... )
+    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(
+    ...     ["fine and funny", "so dull"]
+    ... )
     array(['good', 'bad'], dtype='<U4')
     """
 
@@ -417,7 +426,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         >>> from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
         >>> model = HashEmbeddingClassifier(random_state=0)
         >>> for part in range(3):
-        ...     model = model.partial_fit(np.eye(4), ["a", "b", "a", "b"], classes=["a", "b", "c"])
+        ...     model = model.partial_fit(
+        ...         np.eye(4), ["a", "b", "a", "b"], classes=["a", "b", "c"]
+        ...     )
         >>> model.predict(np.eye(4)).tolist(), len(model.history_)
         (['a', 'b', 'a', 'b'], 3)
         """

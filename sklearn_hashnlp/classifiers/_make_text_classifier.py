@@ -87,8 +87,15 @@ def make_text_classifier(
     Examples
     --------
     >>> from sklearn_hashnlp.classifiers import make_text_classifier
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
-    >>> model = make_text_classifier(random_state=0).fit(texts, ["good", "bad", "good", "bad"])
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
+    >>> model = make_text_classifier(random_state=0).fit(
+    ...     texts, ["good", "bad", "good", "bad"]
+    ... )
     >>> model.predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
     """

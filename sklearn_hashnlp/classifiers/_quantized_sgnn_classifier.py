@@ -78,10 +78,17 @@ class QuantizedSGNNClassifier(ScoringClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_hashnlp.classifiers import QuantizedSGNNClassifier, SGNNClassifier
-    >>> bits = np.random.default_rng(0).integers(0, 2, (200, 64), dtype=np.uint8)
+    >>> from sklearn_hashnlp.classifiers import (
+    ...     QuantizedSGNNClassifier,
+    ...     SGNNClassifier,
+    ... )
+    >>> bits = np.random.default_rng(0).integers(
+    ...     0, 2, (200, 64), dtype=np.uint8
+    ... )
     >>> labels = np.where(bits[:, :3].sum(axis=1) > 1, "on", "off")
-    >>> network = SGNNClassifier(hidden_layer_sizes=(32,), max_epochs=60, random_state=0)
+    >>> network = SGNNClassifier(
+    ...     hidden_layer_sizes=(32,), max_epochs=60, random_state=0
+    ... )
     >>> model = QuantizedSGNNClassifier(network).fit(bits, labels)
     >>> model.score(bits, labels) > 0.9
     True
@@ -245,11 +252,26 @@ def quantize_classifier(model: SGNNClassifier | Pipeline) -> Any:
     Examples
     --------
     >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
+    >>> from sklearn_hashnlp import (
+    ...     CharNgramFeaturizer,
+    ...     SGNNClassifier,
+    ...     SGNNProjector,
+    ... )
     >>> from sklearn_hashnlp.classifiers import quantize_classifier
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
-    >>> model = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(random_state=0))
-    >>> small = quantize_classifier(model.fit(texts, ["good", "bad", "good", "bad"]))
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
+    >>> model = make_pipeline(
+    ...     CharNgramFeaturizer(),
+    ...     SGNNProjector(),
+    ...     SGNNClassifier(random_state=0),
+    ... )
+    >>> small = quantize_classifier(
+    ...     model.fit(texts, ["good", "bad", "good", "bad"])
+    ... )
     >>> small.predict(["fine and funny", "so dull"]).tolist()
     ['good', 'bad']
     """

@@ -155,10 +155,25 @@ class SGNNClassifier(NetClassifier):
     Examples
     --------
     >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
-    >>> model = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(random_state=0))
-    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(["fine and funny", "so dull"])
+    >>> from sklearn_hashnlp import (
+    ...     CharNgramFeaturizer,
+    ...     SGNNClassifier,
+    ...     SGNNProjector,
+    ... )
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
+    >>> model = make_pipeline(
+    ...     CharNgramFeaturizer(),
+    ...     SGNNProjector(),
+    ...     SGNNClassifier(random_state=0),
+    ... )
+    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(
+    ...     ["fine and funny", "so dull"]
+    ... )
     array(['good', 'bad'], dtype='<U4')
 
     Bits may be packed, which takes an eighth of the memory.
@@ -167,7 +182,9 @@ class SGNNClassifier(NetClassifier):
     >>> rng = np.random.default_rng(0)
     >>> bits = rng.integers(0, 2, (200, 64), dtype=np.uint8)
     >>> labels = np.where(bits[:, 0] == bits[:, 1], "same", "different")
-    >>> model = SGNNClassifier(packed=True, random_state=0).fit(np.packbits(bits, axis=1), labels)
+    >>> model = SGNNClassifier(packed=True, random_state=0).fit(
+    ...     np.packbits(bits, axis=1), labels
+    ... )
     >>> model.n_features_in_
     8
     """

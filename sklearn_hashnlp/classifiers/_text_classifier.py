@@ -164,8 +164,15 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     Examples
     --------
     >>> from sklearn_hashnlp import TextClassifier
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
-    >>> model = TextClassifier(random_state=0).fit(texts, ["good", "bad", "good", "bad"])
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
+    >>> model = TextClassifier(random_state=0).fit(
+    ...     texts, ["good", "bad", "good", "bad"]
+    ... )
     >>> model.predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
 
@@ -323,8 +330,13 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         --------
         >>> from sklearn_hashnlp import TextClassifier
         >>> model = TextClassifier(random_state=0)
-        >>> for text, label in [("fine and funny", "good"), ("long and dull", "bad")] * 5:
-        ...     model = model.partial_fit([text], [label], classes=["bad", "good"])
+        >>> for text, label in [
+        ...     ("fine and funny", "good"),
+        ...     ("long and dull", "bad"),
+        ... ] * 5:
+        ...     model = model.partial_fit(
+        ...         [text], [label], classes=["bad", "good"]
+        ...     )
         >>> model.predict(["funny", "dull"]).tolist()
         ['good', 'bad']
         """

@@ -85,7 +85,12 @@ class TextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
     Examples
     --------
     >>> from sklearn_hashnlp import TextRegressor
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
     >>> model = TextRegressor(random_state=0).fit(texts, [4.5, 1.0, 4.0, 1.5])
     >>> low, high = model.predict(["so dull", "fine and funny"])
     >>> bool(low < 3 < high)

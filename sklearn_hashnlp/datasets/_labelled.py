@@ -112,7 +112,9 @@ def load_labelled(
     >>> from sklearn_hashnlp.datasets import load_labelled
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "mail.csv"
-    >>> _ = path.write_text('label,text\nspam,"Win, now!"\nham,See you at 8\n', encoding="utf-8")
+    >>> _ = path.write_text(
+    ...     'label,text\nspam,"Win, now!"\nham,See you at 8\n', encoding="utf-8"
+    ... )
     >>> texts, labels = load_labelled(path)
     >>> texts
     ['Win, now!', 'See you at 8']
@@ -171,7 +173,10 @@ def stream_labelled(
     >>> from sklearn_hashnlp.datasets import stream_labelled
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "mail.csv"
-    >>> _ = path.write_text("label,text\nspam,Win now!\nham,See you at 8\nham,Thanks\n", encoding="utf-8")
+    >>> _ = path.write_text(
+    ...     "label,text\nspam,Win now!\nham,See you at 8\nham,Thanks\n",
+    ...     encoding="utf-8",
+    ... )
     >>> model = TextClassifier(random_state=0)
     >>> for texts, labels in stream_labelled(path, batch_size=2):
     ...     print(texts, labels.tolist())

@@ -39,7 +39,9 @@ def stream_paragraphs(
     >>> from sklearn_hashnlp.datasets import stream_paragraphs
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "articles.txt"
-    >>> _ = path.write_text("Cats purr.\nThey sleep.\n\nDogs bark.\n", encoding="utf-8")
+    >>> _ = path.write_text(
+    ...     "Cats purr.\nThey sleep.\n\nDogs bark.\n", encoding="utf-8"
+    ... )
     >>> list(stream_paragraphs(path))
     ['Cats purr.', 'They sleep.', 'Dogs bark.']
     >>> folder.cleanup()

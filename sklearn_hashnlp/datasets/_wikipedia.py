@@ -66,11 +66,13 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     >>> folder = tempfile.TemporaryDirectory()
     >>> dump = pathlib.Path(folder.name) / "pages-articles.xml.bz2"
     >>> _ = dump.write_bytes(bz2.compress(b'''<mediawiki>
-    ...   <page><title>Cat</title><ns>0</ns><revision><text>A ''cat'' is a [[pet]].{{citation needed}}
+    ...   <page><title>Cat</title><ns>0</ns><revision><text>
+    ... A ''cat'' is a [[pet]].{{citation needed}}
     ...
     ... == Life ==
     ... It [[sleep]]s.</text></revision></page>
-    ...   <page><title>Talk:Cat</title><ns>1</ns><revision><text>Is it?</text></revision></page>
+    ...   <page><title>Talk:Cat</title><ns>1</ns><revision>
+    ...     <text>Is it?</text></revision></page>
     ... </mediawiki>'''))
     >>> list(stream_wikipedia(dump))
     ['A cat is a pet.', 'It sleeps.']

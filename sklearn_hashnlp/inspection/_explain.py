@@ -77,12 +77,22 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     --------
     >>> from sklearn_hashnlp import TextClassifier
     >>> from sklearn_hashnlp.inspection import explain
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
-    >>> model = TextClassifier(features="words", random_state=0).fit(texts, ["good", "bad", "good", "bad"])
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
+    >>> model = TextClassifier(features="words", random_state=0).fit(
+    ...     texts, ["good", "bad", "good", "bad"]
+    ... )
     >>> explanation = explain(model, "funny but dull")
     >>> explanation.ngrams
     ['funny', 'but', 'dull', 'funny but', 'but dull']
-    >>> explanation.spans[2], [ngram for ngram, contribution in explanation.top(2, "good")]
+    >>> (
+    ...     explanation.spans[2],
+    ...     [ngram for ngram, contribution in explanation.top(2, "good")],
+    ... )
     ([(10, 14)], ['funny', 'dull'])
     """
     if not isinstance(text, str):

@@ -55,10 +55,19 @@ class NgramInverter:
     --------
     >>> from sklearn_hashnlp import TextClassifier
     >>> from sklearn_hashnlp.inspection import NgramInverter
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
-    >>> model = TextClassifier(features="words", random_state=0).fit(texts, ["good", "bad", "good", "bad"])
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
+    >>> model = TextClassifier(features="words", random_state=0).fit(
+    ...     texts, ["good", "bad", "good", "bad"]
+    ... )
     >>> inverter = NgramInverter(model).fit(texts)
-    >>> sorted(ngram for ngram, weight in inverter.top_ngrams(model, "good", n=2))
+    >>> sorted(
+    ...     ngram for ngram, weight in inverter.top_ngrams(model, "good", n=2)
+    ... )
     ['fine', 'funny']
     >>> inverter.get_feature_names_out(inverter.columns_of("funny"))
     array(['funny'], dtype=object)

@@ -81,8 +81,12 @@ class BaseLanguageModel(TextInputMixin, BaseEstimator, metaclass=ABCMeta):
         Examples
         --------
         >>> from sklearn_hashnlp.language import KneserNeyLanguageModel
-        >>> model = KneserNeyLanguageModel(order=2).fit(["the cat sat on the mat", "a cat saw the dog"])
-        >>> indices, scores = model.rank(["dog the on sat cat the", "the cat sat on the dog"])
+        >>> model = KneserNeyLanguageModel(order=2).fit(
+        ...     ["the cat sat on the mat", "a cat saw the dog"]
+        ... )
+        >>> indices, scores = model.rank(
+        ...     ["dog the on sat cat the", "the cat sat on the dog"]
+        ... )
         >>> indices.tolist()
         [1, 0]
         """

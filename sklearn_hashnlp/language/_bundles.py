@@ -39,8 +39,13 @@ class Regularization(Bundle):
 
     Examples
     --------
-    >>> from sklearn_hashnlp.language import HsigmoidLanguageModel, Regularization
-    >>> model = HsigmoidLanguageModel(regularization=Regularization(dropout=0.5))
+    >>> from sklearn_hashnlp.language import (
+    ...     HsigmoidLanguageModel,
+    ...     Regularization,
+    ... )
+    >>> model = HsigmoidLanguageModel(
+    ...     regularization=Regularization(dropout=0.5)
+    ... )
     >>> model.set_params(regularization__weight_decay=0.001).regularization
     Regularization(dropout=0.5, weight_decay=0.001)
     """
@@ -92,7 +97,10 @@ class LanguageSchedule(Schedule):
 
     Examples
     --------
-    >>> from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule
+    >>> from sklearn_hashnlp.language import (
+    ...     HsigmoidLanguageModel,
+    ...     LanguageSchedule,
+    ... )
     >>> model = HsigmoidLanguageModel(schedule=LanguageSchedule(warmup_steps=0))
     >>> model.set_params(schedule__bias_learning_rate=2.0).schedule
     LanguageSchedule(bias_learning_rate=2.0, warmup_steps=0)

@@ -73,7 +73,9 @@ class CacheLanguageModel(BaseLanguageModel):
     Examples
     --------
     >>> from sklearn_hashnlp.language import CacheLanguageModel
-    >>> model = CacheLanguageModel().fit(["the cat sat", "the dog sat", "a cat saw the dog"])
+    >>> model = CacheLanguageModel().fit(
+    ...     ["the cat sat", "the dog sat", "a cat saw the dog"]
+    ... )
     >>> first, again = model.score_samples(["the dog sat", "the dog sat"])
     >>> bool(again > first)
     True

@@ -239,8 +239,18 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     Examples
     --------
     >>> from sklearn_hashnlp.language import HsigmoidLanguageModel
-    >>> sentences = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog"]
-    >>> model = HsigmoidLanguageModel(order=3, embedding_dim=8, hidden_size=16, max_epochs=100, random_state=0)
+    >>> sentences = [
+    ...     "the cat sat on the mat",
+    ...     "the dog sat on the rug",
+    ...     "a cat saw the dog",
+    ... ]
+    >>> model = HsigmoidLanguageModel(
+    ...     order=3,
+    ...     embedding_dim=8,
+    ...     hidden_size=16,
+    ...     max_epochs=100,
+    ...     random_state=0,
+    ... )
     >>> model.fit(sentences).predict(["the cat sat", "a cat saw"]).tolist()
     ['on', 'the']
     """

@@ -77,14 +77,27 @@ class InterpolatedLanguageModel(BaseLanguageModel):
 
     Examples
     --------
-    >>> from sklearn_hashnlp.language import CacheLanguageModel, HsigmoidLanguageModel, InterpolatedLanguageModel
-    >>> sentences = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog"] * 5
-    >>> network = HsigmoidLanguageModel(order=3, embedding_dim=8, hidden_size=16, random_state=0)
+    >>> from sklearn_hashnlp.language import (
+    ...     CacheLanguageModel,
+    ...     HsigmoidLanguageModel,
+    ...     InterpolatedLanguageModel,
+    ... )
+    >>> sentences = [
+    ...     "the cat sat on the mat",
+    ...     "the dog sat on the rug",
+    ...     "a cat saw the dog",
+    ... ] * 5
+    >>> network = HsigmoidLanguageModel(
+    ...     order=3, embedding_dim=8, hidden_size=16, random_state=0
+    ... )
     >>> mixture = InterpolatedLanguageModel([network, CacheLanguageModel()])
     >>> valid = ["a dog saw the dog", "the dog sat on the dog"]
     >>> mixture.fit(sentences, X_valid=valid).weights_.shape
     (2,)
-    >>> all(mixture.perplexity(valid) < model.perplexity(valid) + 1e-6 for model in mixture.models_)
+    >>> all(
+    ...     mixture.perplexity(valid) < model.perplexity(valid) + 1e-6
+    ...     for model in mixture.models_
+    ... )
     True
     """
 

@@ -74,7 +74,11 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     Examples
     --------
     >>> from sklearn_hashnlp.language import KneserNeyLanguageModel
-    >>> sentences = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog"]
+    >>> sentences = [
+    ...     "the cat sat on the mat",
+    ...     "the dog sat on the rug",
+    ...     "a cat saw the dog",
+    ... ]
     >>> model = KneserNeyLanguageModel(order=3).fit(sentences)
     >>> model.predict(["the cat sat", "a cat saw"]).tolist()
     ['on', 'the']
@@ -179,7 +183,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         >>> model = KneserNeyLanguageModel(order=2).fit(["a b", "b"])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.save_arpa(Path(folder, "model.arpa.gz"))
-        ...     loaded = KneserNeyLanguageModel.load_arpa(Path(folder, "model.arpa.gz"))
+        ...     loaded = KneserNeyLanguageModel.load_arpa(
+        ...         Path(folder, "model.arpa.gz")
+        ...     )
         >>> bool(loaded.perplexity(["b a"]) == model.perplexity(["b a"]))
         True
         """

@@ -169,7 +169,10 @@ class HashEmbeddingBag(HashTables):
     >>> import torch
     >>> from sklearn_hashnlp.nn import HashEmbeddingBag
     >>> bag = HashEmbeddingBag(10_000, 16, num_buckets=500)
-    >>> ids, offsets = torch.tensor([3, 1_999_999_999, 3, 7]), torch.tensor([0, 2, 2, 4])
+    >>> ids, offsets = (
+    ...     torch.tensor([3, 1_999_999_999, 3, 7]),
+    ...     torch.tensor([0, 2, 2, 4]),
+    ... )
     >>> documents = bag(ids, offsets, torch.tensor([1.0, 2.0, 1.0, 1.0]))
     >>> documents.shape, documents[1].any().item()
     (torch.Size([3, 18]), False)

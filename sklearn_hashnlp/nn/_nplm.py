@@ -119,10 +119,16 @@ class NPLM(nn.Module):
     --------
     >>> import torch
     >>> from sklearn_hashnlp.nn import NPLM
-    >>> model = NPLM(100, order=3, embedding_dim=8, hidden_size=16, output="softmax")
+    >>> model = NPLM(
+    ...     100, order=3, embedding_dim=8, hidden_size=16, output="softmax"
+    ... )
     >>> contexts, words = torch.tensor([[3, 4], [7, 99]]), torch.tensor([5, 0])
     >>> log_probs, loss = model(contexts, words)
-    >>> log_probs.shape, model.log_prob(contexts).shape, model.predict(contexts).shape
+    >>> (
+    ...     log_probs.shape,
+    ...     model.log_prob(contexts).shape,
+    ...     model.predict(contexts).shape,
+    ... )
     (torch.Size([2]), torch.Size([2, 100]), torch.Size([2]))
     """
 

@@ -120,7 +120,8 @@ class CosineProximityLoss(BlockLoss):
     >>> import torch
     >>> from sklearn_hashnlp.nn import CosineProximityLoss
     >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> CosineProximityLoss()(vectors, torch.tensor([0, 0, 1]))  # 1 - .6 + (0 + .8) / 2
+    >>> # 1 - .6 + (0 + .8) / 2
+    >>> CosineProximityLoss()(vectors, torch.tensor([0, 0, 1]))
     tensor(0.8000)
     """
 
@@ -215,7 +216,9 @@ class VonMisesFisherLoss(BlockLoss):
     >>> import torch
     >>> from sklearn_hashnlp.nn import VonMisesFisherLoss
     >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> VonMisesFisherLoss(concentration=2.0, contrast=0.0)(vectors, torch.tensor([0, 0, 1]))
+    >>> VonMisesFisherLoss(concentration=2.0, contrast=0.0)(
+    ...     vectors, torch.tensor([0, 0, 1])
+    ... )
     tensor(1.4619)
     """
 

@@ -90,8 +90,11 @@ class AttentionSeq2Seq(nn.Module):
     --------
     >>> import torch
     >>> from sklearn_hashnlp.nn import AttentionSeq2Seq
-    >>> network = AttentionSeq2Seq(num_symbols=11, embedding_dim=8, encoder_size=12, decoder_size=12)
-    >>> source = torch.tensor([[3, 1, 4], [1, 5, -1]])  # strings of three and of two symbols
+    >>> network = AttentionSeq2Seq(
+    ...     num_symbols=11, embedding_dim=8, encoder_size=12, decoder_size=12
+    ... )
+    >>> # strings of three and of two symbols
+    >>> source = torch.tensor([[3, 1, 4], [1, 5, -1]])
     >>> target = torch.tensor([[4, 1, 3], [5, 1, -1]])
     >>> log_probs, loss = network(source, target)
     >>> log_probs.shape

@@ -87,7 +87,13 @@ class SGNNTransformer(nn.Module):
     --------
     >>> import torch
     >>> from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
-    >>> network = SGNNTransformer(n_features=40, embedding_dim=16, n_layers=2, n_heads=2, feedforward_size=32)
+    >>> network = SGNNTransformer(
+    ...     n_features=40,
+    ...     embedding_dim=16,
+    ...     n_layers=2,
+    ...     n_heads=2,
+    ...     feedforward_size=32,
+    ... )
     >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
     >>> batch = WordBatch(torch.randn(3, 40), words, (words >= 0).float())
     >>> network(batch).shape, network.encode_words(batch).shape

@@ -221,7 +221,9 @@ class FullSoftmax(SoftmaxLayer):
     >>> import torch
     >>> from sklearn_hashnlp.nn import FullSoftmax
     >>> layer = FullSoftmax(16, 1000)
-    >>> log_probs, loss = layer(torch.randn(4, 16), torch.tensor([3, 7, 999, 3]))
+    >>> log_probs, loss = layer(
+    ...     torch.randn(4, 16), torch.tensor([3, 7, 999, 3])
+    ... )
     >>> log_probs.shape, loss.shape
     (torch.Size([4]), torch.Size([]))
     """

@@ -25,7 +25,8 @@ class WordBatch(NamedTuple):
     --------
     >>> import torch
     >>> from sklearn_hashnlp.nn import WordBatch
-    >>> words = torch.tensor([[0, 1, 0], [1, -1, -1]])  # a sentence of three words and one of one
+    >>> # a sentence of three words and one of one
+    >>> words = torch.tensor([[0, 1, 0], [1, -1, -1]])
     >>> batch = WordBatch(torch.randn(2, 1120), words, (words >= 0).float())
     >>> batch.to("cpu").words.shape
     torch.Size([2, 3])

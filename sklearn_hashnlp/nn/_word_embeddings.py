@@ -138,7 +138,9 @@ class LSHEmbedding(nn.Module):
     --------
     >>> import torch
     >>> from sklearn_hashnlp.nn import LSHEmbedding
-    >>> LSHEmbedding(n_tables=2, table_bits=3, embedding_dim=16)(torch.randn(5, 40)).shape
+    >>> LSHEmbedding(n_tables=2, table_bits=3, embedding_dim=16)(
+    ...     torch.randn(5, 40)
+    ... ).shape
     torch.Size([5, 16])
     """
 

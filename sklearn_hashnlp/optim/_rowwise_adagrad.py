@@ -60,7 +60,8 @@ class RowwiseAdagrad(RowwiseOptimizer):
     >>> ids, before = torch.arange(5), embedding.pool.detach().clone()
     >>> embedding(ids).square().sum().backward()
     >>> optimizer.step()
-    >>> (embedding.pool != before).any(dim=1).sum().item() <= 10  # five ids of two rows each
+    >>> # five ids of two rows each
+    >>> (embedding.pool != before).any(dim=1).sum().item() <= 10
     True
     """
 

@@ -46,7 +46,13 @@ class CollisionDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> from sklearn_hashnlp.plotting import CollisionDisplay
-    >>> display = CollisionDisplay([100, 1000], [5, 500], [4, 510], [[1, 10], [470, 556]], name="B = 1000")
+    >>> display = CollisionDisplay(
+    ...     [100, 1000],
+    ...     [5, 500],
+    ...     [4, 510],
+    ...     [[1, 10], [470, 556]],
+    ...     name="B = 1000",
+    ... )
     >>> display.plot(ax=Figure().subplots()).ax_.get_yscale()
     'log'
     """

@@ -47,8 +47,12 @@ class PathLengthDisplay(Display):
     >>> from sklearn_hashnlp.plotting import PathLengthDisplay
     >>> from sklearn_hashnlp.trees import balanced_tree, huffman_tree
     >>> counts, ax = [8, 4, 2, 1, 1], Figure().subplots()
-    >>> display = PathLengthDisplay.from_tree(balanced_tree(5), counts, name="balanced", ax=ax)
-    >>> display = PathLengthDisplay.from_tree(huffman_tree(counts), counts, name="Huffman", ax=ax)
+    >>> display = PathLengthDisplay.from_tree(
+    ...     balanced_tree(5), counts, name="balanced", ax=ax
+    ... )
+    >>> display = PathLengthDisplay.from_tree(
+    ...     huffman_tree(counts), counts, name="Huffman", ax=ax
+    ... )
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['balanced (mean 2.8)', 'Huffman (mean 1.9)']
     """

@@ -55,7 +55,9 @@ class ReliabilityDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> from sklearn_hashnlp.plotting import ReliabilityDisplay
-    >>> display = ReliabilityDisplay([0.9, 0.9, 0.6, 0.6], [True, True, True, False], name="model")
+    >>> display = ReliabilityDisplay(
+    ...     [0.9, 0.9, 0.6, 0.6], [True, True, True, False], name="model"
+    ... )
     >>> display = display.plot(ax=Figure().subplots())
     >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
     ['calibrated', 'model (ECE 0.100)']

@@ -49,9 +49,16 @@ class RobustnessDisplay(Display):
     >>> from matplotlib.figure import Figure
     >>> from sklearn_hashnlp.plotting import RobustnessDisplay
     >>> ax = Figure().subplots()
-    >>> display = RobustnessDisplay([0, 0.1], [[0.9, 0.9], [0.7, 0.8]], name="words").plot(ax=ax)
-    >>> display = RobustnessDisplay([0, 0.1], [[0.9, 0.9], [0.8, 0.9]], name="characters").plot(ax=ax)
-    >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
+    >>> display = RobustnessDisplay(
+    ...     [0, 0.1], [[0.9, 0.9], [0.7, 0.8]], name="words"
+    ... ).plot(ax=ax)
+    >>> display = RobustnessDisplay(
+    ...     [0, 0.1], [[0.9, 0.9], [0.8, 0.9]], name="characters"
+    ... ).plot(ax=ax)
+    >>> (
+    ...     ax.get_xlabel(),
+    ...     [text.get_text() for text in ax.get_legend().get_texts()],
+    ... )
     ('edits per character', ['words', 'characters'])
     """
 

@@ -56,7 +56,9 @@ class SizeAccuracyDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> from sklearn_hashnlp.plotting import SizeAccuracyDisplay
-    >>> display = SizeAccuracyDisplay([20_000, 30_000, 80_000], [0.8, 0.7, 0.9]).plot(ax=Figure().subplots())
+    >>> display = SizeAccuracyDisplay(
+    ...     [20_000, 30_000, 80_000], [0.8, 0.7, 0.9]
+    ... ).plot(ax=Figure().subplots())
     >>> display.front().tolist()
     [0, 2]
     """

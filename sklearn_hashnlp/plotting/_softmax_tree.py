@@ -45,7 +45,9 @@ class SoftmaxTreeDisplay(Display):
     >>> from matplotlib.figure import Figure
     >>> from sklearn_hashnlp.plotting import SoftmaxTreeDisplay
     >>> from sklearn_hashnlp.trees import huffman_tree
-    >>> display = SoftmaxTreeDisplay.from_tree(huffman_tree([5, 3, 1]), names="abc", ax=Figure().subplots())
+    >>> display = SoftmaxTreeDisplay.from_tree(
+    ...     huffman_tree([5, 3, 1]), names="abc", ax=Figure().subplots()
+    ... )
     >>> [text.get_text() for text in display.ax_.texts]
     ['0', '1', 'a', 'b', 'c']
     """

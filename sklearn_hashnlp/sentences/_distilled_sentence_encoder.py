@@ -74,10 +74,27 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
     Examples
     --------
     >>> from sklearn_hashnlp.sentences import DistilledSentenceEncoder
-    >>> texts = ["a cat sleeps", "cats purr", "the cat purrs", "shares fell", "investors sold shares", "a share fell"]
-    >>> vectors = [[0.9, 0.1], [1.0, 0.0], [0.9, 0.0], [0.1, 1.0], [0.0, 0.8], [0.0, 1.0]]  # of the teacher
+    >>> texts = [
+    ...     "a cat sleeps",
+    ...     "cats purr",
+    ...     "the cat purrs",
+    ...     "shares fell",
+    ...     "investors sold shares",
+    ...     "a share fell",
+    ... ]
+    >>> # of the teacher
+    >>> vectors = [
+    ...     [0.9, 0.1],
+    ...     [1.0, 0.0],
+    ...     [0.9, 0.0],
+    ...     [0.1, 1.0],
+    ...     [0.0, 0.8],
+    ...     [0.0, 1.0],
+    ... ]
     >>> student = DistilledSentenceEncoder().fit(texts, vectors)
-    >>> near, far = student.similarity(["My cat is asleep."] * 2, ["cats purr", "shares fell"])
+    >>> near, far = student.similarity(
+    ...     ["My cat is asleep."] * 2, ["cats purr", "shares fell"]
+    ... )
     >>> bool(near > far)
     True
     """

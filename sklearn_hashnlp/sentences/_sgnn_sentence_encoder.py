@@ -176,11 +176,18 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     Examples
     --------
     >>> from sklearn_hashnlp.sentences import SGNNSentenceEncoder
-    >>> paragraphs = ["The cat sleeps. It purrs.", "Shares fell sharply. Investors sold them."] * 4
+    >>> paragraphs = [
+    ...     "The cat sleeps. It purrs.",
+    ...     "Shares fell sharply. Investors sold them.",
+    ... ] * 4
     >>> encoder = SGNNSentenceEncoder(random_state=0)
-    >>> encoder.fit(paragraphs).transform(["A cat sleeps.", "Cats slept.", "They sold."]).shape
+    >>> encoder.fit(paragraphs).transform(
+    ...     ["A cat sleeps.", "Cats slept.", "They sold."]
+    ... ).shape
     (3, 1152)
-    >>> near, far = encoder.similarity(["A cat sleeps."] * 2, ["Cats slept.", "They sold."])
+    >>> near, far = encoder.similarity(
+    ...     ["A cat sleeps."] * 2, ["Cats slept.", "They sold."]
+    ... )
     >>> bool(near > far)
     True
     """
@@ -291,7 +298,9 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Examples
         --------
         >>> from sklearn_hashnlp import SGNNSentenceEncoder
-        >>> encoder = SGNNSentenceEncoder.report().set_params(device="cuda", max_epochs=10)
+        >>> encoder = SGNNSentenceEncoder.report().set_params(
+        ...     device="cuda", max_epochs=10
+        ... )
         >>> encoder.network
         Network(embedding_dim=512, feedforward_size=2048, n_layers=6, pooling='max')
         """

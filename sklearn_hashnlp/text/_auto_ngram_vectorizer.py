@@ -88,9 +88,12 @@ class AutoNgramVectorizer(TextVectorizer):
     --------
     >>> from sklearn_hashnlp.text import AutoNgramVectorizer
     >>> vectorizer = AutoNgramVectorizer()
-    >>> vectorizer.transform(["to be or not to be"]).nnz  # 6 words, 2 tokens around them, and bigrams
+    >>> # 6 words, 2 tokens around them, and bigrams
+    >>> vectorizer.transform(["to be or not to be"]).nnz
     12
-    >>> X = vectorizer.fit_transform(["to be or not to be", "that is the question"])
+    >>> X = vectorizer.fit_transform(
+    ...     ["to be or not to be", "that is the question"]
+    ... )
     >>> vectorizer.features_, X.shape
     ('words+characters', (2, 1073741824))
     """

@@ -61,7 +61,9 @@ def distort_texts(
     Examples
     --------
     >>> from sklearn_hashnlp.text import distort_texts
-    >>> distort_texts(["what is the capital of France ?", "who wrote Hamlet ?"], 0.1)
+    >>> distort_texts(
+    ...     ["what is the capital of France ?", "who wrote Hamlet ?"], 0.1
+    ... )
     ['wiat is the capial of France ?', 'who wrote Hamlet? ']
     """
     caller = "distort_texts"

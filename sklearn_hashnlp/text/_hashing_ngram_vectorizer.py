@@ -86,8 +86,12 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     Examples
     --------
     >>> from sklearn_hashnlp.text import HashingNgramVectorizer
-    >>> vectorizer = HashingNgramVectorizer(ngram_range=(1, 2), n_features=2**31 - 1, norm=None)
-    >>> X = vectorizer.fit_transform(["to be or not to be", "that is the question"])
+    >>> vectorizer = HashingNgramVectorizer(
+    ...     ngram_range=(1, 2), n_features=2**31 - 1, norm=None
+    ... )
+    >>> X = vectorizer.fit_transform(
+    ...     ["to be or not to be", "that is the question"]
+    ... )
     >>> X.shape
     (2, 2147483647)
     >>> sorted(abs(X[0].data).tolist())

@@ -62,7 +62,12 @@ class NgramSpec:
     Examples
     --------
     >>> from sklearn_hashnlp.text._ngram_spec import NgramSpec
-    >>> spec = NgramSpec(n_features=2**20, analyzer="char_wb", ngram_range=(2, 4), lowercase=True)
+    >>> spec = NgramSpec(
+    ...     n_features=2**20,
+    ...     analyzer="char_wb",
+    ...     ngram_range=(2, 4),
+    ...     lowercase=True,
+    ... )
     >>> NgramSpec.from_dict(spec.to_dict()) == spec
     True
     """

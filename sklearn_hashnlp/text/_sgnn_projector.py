@@ -117,7 +117,9 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
     Examples
     --------
     >>> from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
-    >>> bits = SGNNProjector().transform(CharNgramFeaturizer().transform(["start", "started", "cow"]))
+    >>> bits = SGNNProjector().transform(
+    ...     CharNgramFeaturizer().transform(["start", "started", "cow"])
+    ... )
     >>> bits.shape, bits.dtype
     ((3, 1120), dtype('uint8'))
     >>> (bits[0] != bits[1:]).mean(axis=1).round(2).tolist()

@@ -67,9 +67,15 @@ def project_words(
 
     Examples
     --------
-    >>> from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, project_words
+    >>> from sklearn_hashnlp.text import (
+    ...     CharNgramFeaturizer,
+    ...     SGNNProjector,
+    ...     project_words,
+    ... )
     >>> texts = ["the cat", "", "the cat and the dog"]
-    >>> projections, rows = project_words(texts, featurizer=CharNgramFeaturizer(), projector=SGNNProjector())
+    >>> projections, rows = project_words(
+    ...     texts, featurizer=CharNgramFeaturizer(), projector=SGNNProjector()
+    ... )
     >>> projections.shape, rows.values.tolist(), rows.offsets.tolist()
     ((4, 1120), [0, 1, 0, 1, 2, 0, 3], [0, 2, 2, 7])
     """

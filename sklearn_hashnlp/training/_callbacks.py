@@ -71,7 +71,9 @@ class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types
     --------
     >>> from sklearn_hashnlp import HashEmbeddingClassifier
     >>> from sklearn_hashnlp.training import TimeLimit
-    >>> model = HashEmbeddingClassifier(max_epochs=1000, callbacks=[TimeLimit(60)])
+    >>> model = HashEmbeddingClassifier(
+    ...     max_epochs=1000, callbacks=[TimeLimit(60)]
+    ... )
     """
 
     def __init__(self, seconds: float) -> None:
@@ -113,7 +115,9 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
     --------
     >>> from sklearn_hashnlp.language import HsigmoidLanguageModel
     >>> from sklearn_hashnlp.training import StepLog
-    >>> model = HsigmoidLanguageModel(callbacks=[StepLog(10)], batch_size=8, max_epochs=2)
+    >>> model = HsigmoidLanguageModel(
+    ...     callbacks=[StepLog(10)], batch_size=8, max_epochs=2
+    ... )
     >>> [entry["step"] for entry in model.fit(["a b c d e"] * 20).log_]
     [10, 10]
     """

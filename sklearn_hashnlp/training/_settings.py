@@ -44,7 +44,9 @@ class EarlyStopping(Bundle):
     --------
     >>> from sklearn_hashnlp import TextClassifier
     >>> from sklearn_hashnlp.training import EarlyStopping
-    >>> model = TextClassifier(early_stopping=EarlyStopping("valid_loss", patience=3))
+    >>> model = TextClassifier(
+    ...     early_stopping=EarlyStopping("valid_loss", patience=3)
+    ... )
     >>> model.set_params(early_stopping__patience=5).early_stopping
     EarlyStopping(monitor='valid_loss', patience=5)
     """
@@ -93,7 +95,9 @@ class Schedule(Bundle):
     --------
     >>> from sklearn_hashnlp import HashEmbeddingClassifier
     >>> from sklearn_hashnlp.training import Schedule
-    >>> model = HashEmbeddingClassifier(schedule=Schedule("linear", average=True))
+    >>> model = HashEmbeddingClassifier(
+    ...     schedule=Schedule("linear", average=True)
+    ... )
     >>> model.set_params(schedule__decay="constant").schedule
     Schedule(average=True)
     """

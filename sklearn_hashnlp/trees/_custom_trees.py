@@ -43,7 +43,9 @@ def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | No
     >>> from sklearn_hashnlp.trees import tree_from_nested
     >>> tree_from_nested([["truck", "car"], "cat"]).to_nested()
     [[2, 0], 1]
-    >>> tree_from_nested([["truck", "car"], "cat"], names=["cat", "truck", "car"]).to_nested()
+    >>> tree_from_nested(
+    ...     [["truck", "car"], "cat"], names=["cat", "truck", "car"]
+    ... ).to_nested()
     [[1, 2], 0]
     """
     blocks: list[list[int]] = []

@@ -120,12 +120,21 @@ def export_predictor(
     >>> import runpy, tempfile
     >>> from sklearn_hashnlp import TextClassifier
     >>> from sklearn_hashnlp.classifiers import export_predictor
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
-    >>> model = TextClassifier(random_state=0).fit(texts, ["good", "bad", "good", "bad"])
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ]
+    >>> model = TextClassifier(random_state=0).fit(
+    ...     texts, ["good", "bad", "good", "bad"]
+    ... )
     >>> folder = tempfile.TemporaryDirectory()
     >>> export_predictor(model, f"{folder.name}/model.py") < 50_000
     True
-    >>> runpy.run_path(f"{folder.name}/model.py")["predict"](["fine and funny", "so dull"]).tolist()
+    >>> runpy.run_path(f"{folder.name}/model.py")["predict"](
+    ...     ["fine and funny", "so dull"]
+    ... ).tolist()
     ['good', 'bad']
     >>> folder.cleanup()
     """

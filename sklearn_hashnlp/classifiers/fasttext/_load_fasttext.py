@@ -89,10 +89,14 @@ def load_fasttext(path: str | os.PathLike[str]) -> Pipeline:
     >>> pipeline = load_fasttext("tests/persistence/data/fasttext/softmax.bin")
     >>> pipeline.predict(["how long to bake bread"])
     array(['baking'], dtype='<U9')
-    >>> X = pipeline["vectorizer"].transform(["which pan for an omelet", "how to bake an omelet"])
+    >>> X = pipeline["vectorizer"].transform(
+    ...     ["which pan for an omelet", "how to bake an omelet"]
+    ... )
     >>> pipeline["classifier"].document_vectors(X).shape
     (2, 5)
-    >>> pipeline["classifier"].partial_fit(X, ["equipment", "baking"]).predict(X)
+    >>> pipeline["classifier"].partial_fit(X, ["equipment", "baking"]).predict(
+    ...     X
+    ... )
     array(['equipment', 'baking'], dtype='<U9')
     """
     return fasttext_pipeline(read_fasttext(path))

@@ -87,8 +87,15 @@ def make_fasttext_classifier(
     Examples
     --------
     >>> from sklearn_hashnlp.classifiers import make_fasttext_classifier
-    >>> texts = ["a fine film", "so dull", "funny and fine", "dull, and far too long"]
-    >>> model = make_fasttext_classifier(word_ngrams=2, bucket=1000).fit(texts, ["good", "bad", "good", "bad"])
+    >>> texts = [
+    ...     "a fine film",
+    ...     "so dull",
+    ...     "funny and fine",
+    ...     "dull, and far too long",
+    ... ]
+    >>> model = make_fasttext_classifier(word_ngrams=2, bucket=1000).fit(
+    ...     texts, ["good", "bad", "good", "bad"]
+    ... )
     >>> model.predict(["a fine and funny film"])
     array(['good'], dtype='<U4')
     """

@@ -58,9 +58,20 @@ def save_fasttext(model: Pipeline, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import os, tempfile
-    >>> from sklearn_hashnlp.classifiers import load_fasttext, make_fasttext_classifier, save_fasttext
-    >>> texts = ["a fine film", "so dull", "funny and fine", "dull, and far too long"]
-    >>> model = make_fasttext_classifier().fit(texts, ["good", "bad", "good", "bad"])
+    >>> from sklearn_hashnlp.classifiers import (
+    ...     load_fasttext,
+    ...     make_fasttext_classifier,
+    ...     save_fasttext,
+    ... )
+    >>> texts = [
+    ...     "a fine film",
+    ...     "so dull",
+    ...     "funny and fine",
+    ...     "dull, and far too long",
+    ... ]
+    >>> model = make_fasttext_classifier().fit(
+    ...     texts, ["good", "bad", "good", "bad"]
+    ... )
     >>> path = os.path.join(tempfile.mkdtemp(), "model.bin")
     >>> save_fasttext(model, path)
     >>> load_fasttext(path).predict(["a funny film"])

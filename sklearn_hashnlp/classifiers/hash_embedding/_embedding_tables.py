@@ -42,8 +42,13 @@ class EmbeddingTables(Bundle):
 
     Examples
     --------
-    >>> from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
-    >>> model = HashEmbeddingClassifier(embedding=EmbeddingTables(importance_init="ones"))
+    >>> from sklearn_hashnlp.classifiers import (
+    ...     EmbeddingTables,
+    ...     HashEmbeddingClassifier,
+    ... )
+    >>> model = HashEmbeddingClassifier(
+    ...     embedding=EmbeddingTables(importance_init="ones")
+    ... )
     >>> model.set_params(embedding__train_importance=False).embedding
     EmbeddingTables(importance_init='ones', train_importance=False)
     """

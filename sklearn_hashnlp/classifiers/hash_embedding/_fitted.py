@@ -92,8 +92,12 @@ class FittedHashEmbedding(NetClassifier):
         --------
         >>> import numpy as np
         >>> from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-        >>> model = HashEmbeddingClassifier(variant="standard", embedding_dim=4, random_state=0)
-        >>> model.fit(np.eye(3), ["a", "b", "c"]).document_vectors(np.eye(3)).shape
+        >>> model = HashEmbeddingClassifier(
+        ...     variant="standard", embedding_dim=4, random_state=0
+        ... )
+        >>> model.fit(np.eye(3), ["a", "b", "c"]).document_vectors(
+        ...     np.eye(3)
+        ... ).shape
         (3, 4)
         """
         check_fitted(self, "classes_")

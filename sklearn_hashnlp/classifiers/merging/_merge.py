@@ -83,9 +83,18 @@ def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None)
 
     Examples
     --------
-    >>> from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
-    >>> parts = [(["a fine film", "too dull"], ["good", "bad"]), (["a funny film", "too long"], ["good", "bad"])]
-    >>> models = [TextClassifier(max_epochs=9, random_state=0).fit(texts, labels) for texts, labels in parts]
+    >>> from sklearn_hashnlp.classifiers import (
+    ...     TextClassifier,
+    ...     merge_classifiers,
+    ... )
+    >>> parts = [
+    ...     (["a fine film", "too dull"], ["good", "bad"]),
+    ...     (["a funny film", "too long"], ["good", "bad"]),
+    ... ]
+    >>> models = [
+    ...     TextClassifier(max_epochs=9, random_state=0).fit(texts, labels)
+    ...     for texts, labels in parts
+    ... ]
     >>> model = merge_classifiers(models)
     >>> model.predict(["fine and funny", "dull and long"])
     array(['good', 'bad'], dtype='<U4')

@@ -131,10 +131,17 @@ def tune_text_classifier(
     Examples
     --------
     >>> from sklearn_hashnlp.classifiers import tune_text_classifier
-    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 5
+    >>> texts = [
+    ...     "a fine, funny film",
+    ...     "dull and far too long",
+    ...     "funny and fine acting",
+    ...     "too dull to sit through",
+    ... ] * 5
     >>> y = ["good", "bad", "good", "bad"] * 5
     >>> space = {"features": ["words", "characters"]}
-    >>> result = tune_text_classifier(texts, y, param_distributions=space, max_trials=3, random_state=0)
+    >>> result = tune_text_classifier(
+    ...     texts, y, param_distributions=space, max_trials=3, random_state=0
+    ... )
     >>> [trial.params for trial in result.study.trials]
     [{}, {'features': 'words'}, {'features': 'characters'}]
     >>> model, tuned = result.fit_best(texts, y)
