@@ -75,7 +75,7 @@ def run_beside(work: Callable[..., Result], *arguments: Any) -> Future[Result]:
         pool.shutdown(wait=False)
 
 
-def prefetch(items: Iterable[Item]) -> Iterator[Item]:
+def prefetch(items: Iterable[Item]) -> Generator[Item, None, None]:
     """Compute each item on the background thread while the one before is in use."""
     iterator = iter(items)
     waiting = run_in_background(_next, iterator)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -80,6 +80,7 @@ MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: reading a loss synchronizes
 _CHECKED_EVERY = 200  # batches, a multiple of the others: a shorter rise of the loss is not a divergence
 
 Step = Callable[[], dict[str, Any]]
+Steps = Generator[tuple[Any, Step], None, None]
 
 _TREE = "tree."  # prefix of the tree's arrays
 
@@ -140,9 +141,11 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         with self._ended_by_interrupts():
             for _ in range(self.max_epochs if epochs is None else epochs):
                 self.notify("on_epoch_begin", dataset_train=train, dataset_valid=valid)
-                self._run_epoch(self.training_steps(batches), "train")
+                with closing(self.training_steps(batches)) as steps:  # an error holds its frame, and threads in it
+                    self._run_epoch(steps, "train")
                 if valid_batches is not None:
-                    self._run_epoch(self.validation_steps(valid_batches), "valid")
+                    with closing(self.validation_steps(valid_batches)) as steps:
+                        self._run_epoch(steps, "valid")
                 self._end_epoch(dataset_train=train, dataset_valid=valid)
         return self
 
@@ -158,11 +161,11 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
             for entry in self.history[-2:-1]:
                 entry["batches"] = []
 
-    def training_steps(self, batches: Iterable[Any]) -> Iterable[tuple[Any, Step]]:
+    def training_steps(self, batches: Iterable[Any]) -> Steps:
         """Return each batch with the function that trains on it; overridden for compiled steps."""
         return ((batch, partial(self.train_step, batch)) for batch in batches)
 
-    def validation_steps(self, batches: Iterable[Any]) -> Iterable[tuple[Any, Step]]:
+    def validation_steps(self, batches: Iterable[Any]) -> Steps:
         """Return each batch with the function that evaluates it."""
         return ((batch, partial(self.validation_step, batch)) for batch in batches)
 

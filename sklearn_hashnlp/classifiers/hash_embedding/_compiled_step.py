@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -19,6 +19,7 @@ from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.kernels.linear._softmax_head import softmax_head
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
+from sklearn_hashnlp.training._loop import Steps
 
 _MAX_CLASSES = 256  # with more, torch's matrix products are faster
 _MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -48,9 +49,7 @@ class CompiledStep:
         self._constants = np.array(module.bag._constants, dtype=np.uint64)
         optimizer.zero_grad()
 
-    def steps(
-        self, batches: SparseBatches
-    ) -> Iterator[tuple[tuple[SparseBatch, Tensor], Callable[[], dict[str, Any]]]]:
+    def steps(self, batches: SparseBatches) -> Steps:
         """Return each batch with its training step; a second thread prepares the next batch."""
         steps = ((batch, partial(self._step, *batch, self._locate(batch[0]))) for batch in batches)
         return prefetch(steps) if len(batches) > 1 else steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar, cast
 
@@ -25,7 +25,7 @@ from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.persistence._tables import TABLE_VALUES, pack_table, unpack_table
-from sklearn_hashnlp.training._loop import EpochHistory, Step, stored_tree
+from sklearn_hashnlp.training._loop import EpochHistory, Steps, stored_tree
 from sklearn_hashnlp.training._optimizers import make_with_state
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -157,7 +157,7 @@ class SparseNet(ClassifierNet):
             self.document_frequencies = np.zeros(self.module_.bag.num_embeddings, dtype=np.int32)
             unpack_table(_FREQUENCIES, arrays, self.document_frequencies)
 
-    def training_steps(self, batches: Any) -> Iterable[tuple[Any, Step]]:
+    def training_steps(self, batches: Any) -> Steps:
         """Return each batch with the function that trains on it, compiled if the net supports it."""
         if (
             type(self.criterion_) is SoftmaxLoss  # a subclass has another formula

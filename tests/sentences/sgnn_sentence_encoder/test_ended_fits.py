@@ -34,8 +34,10 @@ def test_an_interrupt_leaves_the_best_weights():
 
 def test_threads_end_with_the_training():
     before = threading.active_count()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as interrupt:
         make(callbacks=[InterruptAfter(3)], n_jobs=3).fit(PARAGRAPHS)
+    assert threading.active_count() == before
+    assert interrupt.value is not None  # it holds the frames of the training
     make(n_jobs=3, callbacks=[TimeLimit(1e-9)]).fit(PARAGRAPHS)
     assert threading.active_count() == before
 
