@@ -117,13 +117,12 @@ class AugmentedTextClassifier(TextInputMixin, MetaEstimatorMixin, ClassifierMixi
     ...     "funny and fine acting",
     ...     "too dull to sit through",
     ... ]
+    >>> labels = ["good", "bad", "good", "bad"]
     >>> classifier = make_text_classifier(random_state=0)
     >>> model = AugmentedTextClassifier(
     ...     classifier, distortion=0.1, n_copies=3, random_state=0
     ... )
-    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(
-    ...     ["fien and funny", "so dull"]
-    ... )
+    >>> model.fit(texts, labels).predict(["fien and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
     """
 

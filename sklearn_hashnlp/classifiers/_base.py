@@ -183,13 +183,9 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         --------
         >>> import numpy as np
         >>> from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-        >>> model = HashEmbeddingClassifier(random_state=0, max_epochs=50).fit(
-        ...     np.eye(3), ["a", "b", "c"]
-        ... )
-        >>> [
-        ...     [label for label, _ in pairs]
-        ...     for pairs in model.predict_topk(np.eye(3), k=1)
-        ... ]
+        >>> model = HashEmbeddingClassifier(random_state=0, max_epochs=50)
+        >>> best = model.fit(np.eye(3), ["a", "b", "c"]).predict_topk(np.eye(3), k=1)
+        >>> [[label for label, _ in pairs] for pairs in best]
         [['a'], ['b'], ['c']]
         """
         if not isinstance(k, int | np.integer) or k < 1:

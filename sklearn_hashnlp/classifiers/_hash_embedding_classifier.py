@@ -50,7 +50,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, 
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
-from sklearn_hashnlp.training._rows import Rows, validation_split
+from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     Device,
@@ -255,18 +255,11 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     >>> from sklearn.feature_extraction.text import HashingVectorizer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-    >>> texts = [
-    ...     "a fine, funny film",
-    ...     "dull and far too long",
-    ...     "funny and fine acting",
-    ...     "too dull to sit through",
-    ... ]
-    >>> model = make_pipeline(
-    ...     HashingVectorizer(), HashEmbeddingClassifier(random_state=0)
-    ... )
-    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(
-    ...     ["fine and funny", "so dull"]
-    ... )
+    >>> texts = ["a fine film", "too dull", "fine and funny", "dull, too long"]
+    >>> labels = ["good", "bad", "good", "bad"]
+    >>> classifier = HashEmbeddingClassifier(random_state=0)
+    >>> model = make_pipeline(HashingVectorizer(), classifier)
+    >>> model.fit(texts, labels).predict(["fine, funny film", "so dull"])
     array(['good', 'bad'], dtype='<U4')
     """
 
@@ -425,11 +418,10 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         >>> import numpy as np
         >>> from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
         >>> model = HashEmbeddingClassifier(random_state=0)
+        >>> X, y = np.eye(4), ["a", "b", "a", "b"]
         >>> for part in range(3):
-        ...     model = model.partial_fit(
-        ...         np.eye(4), ["a", "b", "a", "b"], classes=["a", "b", "c"]
-        ...     )
-        >>> model.predict(np.eye(4)).tolist(), len(model.history_)
+        ...     model = model.partial_fit(X, y, classes=["a", "b", "c"])
+        >>> model.predict(X).tolist(), len(model.history_)
         (['a', 'b', 'a', 'b'], 3)
         """
         self._check_parameters()
@@ -535,6 +527,13 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         if calibrates and valid is None:
             scores = self._first_scores(rows, settings, resumes=resumes, is_batch=is_batch)
         evidence = (self._idf_divisor, self._enough_evidence) if resumes else (None, 0.0)
+
+        def keep(model: Self, enough: float) -> Self:
+            if not resumes:
+                model._tree_name = model.tree if model.loss == TreeLoss.name and isinstance(model.tree, str) else None
+            model._idf_divisor, model._enough_evidence, model.solver_, model._linear = divisor, enough, "sgd", None
+            return model._keep(net, labels, rows, class_counts, resumes=resumes and model is self)
+
         with plain_torch(net.device_type):
             divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
             adds = self._adds_log_odds(loss, len(rows)) and valid is None and not (resumes or is_batch)
@@ -551,9 +550,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
                     "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
                 },
                 first_callbacks=[] if scores is None else [scores],
-                last_callbacks=epoch_reports(
-                    self, lambda: self._shallow_copy()._keep_trained(net, labels, rows, class_counts, divisor, enough)
-                ),
+                last_callbacks=epoch_reports(self, lambda: keep(self._shallow_copy(), enough)),
             )
             if sums is not None:
                 sums.result().add_log_odds(net.module_.linear_model())
@@ -565,26 +562,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             net.check_scores(rows)
             calibrates = calibrates and not is_batch
             self._fit_temperature(net, rows, valid, scores, known=known, n_known=n_known, calibrates=calibrates)
-        self._keep_trained(net, labels, rows, class_counts, divisor, enough, resumes=resumes)
-
-    def _keep_trained(
-        self,
-        net: SparseNet,
-        labels: Labels,
-        rows: Rows,
-        class_counts: NDArray[np.float64],
-        idf_divisor: float | None,
-        enough_evidence: float,
-        *,
-        resumes: bool = False,
-    ) -> Self:
-        """Set the fitted attributes."""
-        if not resumes:
-            self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None
-        self._idf_divisor, self._enough_evidence = idf_divisor, enough_evidence
-        self.solver_, self._linear = "sgd", None
-        self._keep(net, labels, rows, class_counts, resumes=resumes)
-        return self
+        keep(self, enough)
 
     def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
         """Find the weights by dual coordinate descent, and set the fitted attributes."""

@@ -93,9 +93,8 @@ def make_text_classifier(
     ...     "funny and fine acting",
     ...     "too dull to sit through",
     ... ]
-    >>> model = make_text_classifier(random_state=0).fit(
-    ...     texts, ["good", "bad", "good", "bad"]
-    ... )
+    >>> labels = ["good", "bad", "good", "bad"]
+    >>> model = make_text_classifier(random_state=0).fit(texts, labels)
     >>> model.predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
     """

@@ -264,14 +264,13 @@ def quantize_classifier(model: SGNNClassifier | Pipeline) -> Any:
     ...     "funny and fine acting",
     ...     "too dull to sit through",
     ... ]
+    >>> labels = ["good", "bad", "good", "bad"]
     >>> model = make_pipeline(
     ...     CharNgramFeaturizer(),
     ...     SGNNProjector(),
     ...     SGNNClassifier(random_state=0),
     ... )
-    >>> small = quantize_classifier(
-    ...     model.fit(texts, ["good", "bad", "good", "bad"])
-    ... )
+    >>> small = quantize_classifier(model.fit(texts, labels))
     >>> small.predict(["fine and funny", "so dull"]).tolist()
     ['good', 'bad']
     """

@@ -171,9 +171,8 @@ class SGNNClassifier(NetClassifier):
     ...     SGNNProjector(),
     ...     SGNNClassifier(random_state=0),
     ... )
-    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(
-    ...     ["fine and funny", "so dull"]
-    ... )
+    >>> model = model.fit(texts, ["good", "bad", "good", "bad"])
+    >>> model.predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
 
     Bits may be packed, which takes an eighth of the memory.
@@ -182,9 +181,8 @@ class SGNNClassifier(NetClassifier):
     >>> rng = np.random.default_rng(0)
     >>> bits = rng.integers(0, 2, (200, 64), dtype=np.uint8)
     >>> labels = np.where(bits[:, 0] == bits[:, 1], "same", "different")
-    >>> model = SGNNClassifier(packed=True, random_state=0).fit(
-    ...     np.packbits(bits, axis=1), labels
-    ... )
+    >>> packed = np.packbits(bits, axis=1)
+    >>> model = SGNNClassifier(packed=True, random_state=0).fit(packed, labels)
     >>> model.n_features_in_
     8
     """

@@ -170,9 +170,8 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     ...     "funny and fine acting",
     ...     "too dull to sit through",
     ... ]
-    >>> model = TextClassifier(random_state=0).fit(
-    ...     texts, ["good", "bad", "good", "bad"]
-    ... )
+    >>> labels = ["good", "bad", "good", "bad"]
+    >>> model = TextClassifier(random_state=0).fit(texts, labels)
     >>> model.predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
 
@@ -330,13 +329,9 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         --------
         >>> from sklearn_hashnlp import TextClassifier
         >>> model = TextClassifier(random_state=0)
-        >>> for text, label in [
-        ...     ("fine and funny", "good"),
-        ...     ("long and dull", "bad"),
-        ... ] * 5:
-        ...     model = model.partial_fit(
-        ...         [text], [label], classes=["bad", "good"]
-        ...     )
+        >>> mails = [("fine and funny", "good"), ("long and dull", "bad")] * 5
+        >>> for text, label in mails:
+        ...     model = model.partial_fit([text], [label], ["bad", "good"])
         >>> model.predict(["funny", "dull"]).tolist()
         ['good', 'bad']
         """

@@ -191,10 +191,8 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
     >>> from sklearn_hashnlp.datasets import load_stdlib_docstrings
     >>> from sklearn_hashnlp.inspection import collision_report
     >>> texts = load_stdlib_docstrings().data[:200]
-    >>> report = collision_report(
-    ...     texts,
-    ...     TextClassifier(features="words", n_buckets=1000, n_embeddings=1000),
-    ... )
+    >>> model = TextClassifier(features="words", n_buckets=1000, n_embeddings=1000)
+    >>> report = collision_report(texts, model)
     >>> components, embedding = report.rows[2:]
     >>> components.counted_share > 0.9, embedding.counted_share < 0.05
     (True, True)

@@ -83,16 +83,13 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     ...     "funny and fine acting",
     ...     "too dull to sit through",
     ... ]
-    >>> model = TextClassifier(features="words", random_state=0).fit(
-    ...     texts, ["good", "bad", "good", "bad"]
-    ... )
+    >>> labels = ["good", "bad", "good", "bad"]
+    >>> model = TextClassifier(features="words", random_state=0).fit(texts, labels)
     >>> explanation = explain(model, "funny but dull")
     >>> explanation.ngrams
     ['funny', 'but', 'dull', 'funny but', 'but dull']
-    >>> (
-    ...     explanation.spans[2],
-    ...     [ngram for ngram, contribution in explanation.top(2, "good")],
-    ... )
+    >>> top = explanation.top(2, "good")
+    >>> explanation.spans[2], [ngram for ngram, contribution in top]
     ([(10, 14)], ['funny', 'dull'])
     """
     if not isinstance(text, str):

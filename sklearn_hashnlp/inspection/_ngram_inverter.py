@@ -61,13 +61,11 @@ class NgramInverter:
     ...     "funny and fine acting",
     ...     "too dull to sit through",
     ... ]
-    >>> model = TextClassifier(features="words", random_state=0).fit(
-    ...     texts, ["good", "bad", "good", "bad"]
-    ... )
+    >>> labels = ["good", "bad", "good", "bad"]
+    >>> model = TextClassifier(features="words", random_state=0).fit(texts, labels)
     >>> inverter = NgramInverter(model).fit(texts)
-    >>> sorted(
-    ...     ngram for ngram, weight in inverter.top_ngrams(model, "good", n=2)
-    ... )
+    >>> top = inverter.top_ngrams(model, "good", n=2)
+    >>> sorted(ngram for ngram, weight in top)
     ['fine', 'funny']
     >>> inverter.get_feature_names_out(inverter.columns_of("funny"))
     array(['funny'], dtype=object)

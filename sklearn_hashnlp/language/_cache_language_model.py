@@ -21,7 +21,7 @@ _KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "rese
 
 
 class CacheLanguageModel(BaseLanguageModel):
-    """Predict the next word from the recent words of the text.
+    r"""Predict the next word from the recent words of the text.
 
     A word that was used recently is likely to occur again [1]_. The model counts, among the last ``cache_size`` words
     before the predicted one, how often each word occurs and how often each follows the last word. Counts decay with the
@@ -56,10 +56,11 @@ class CacheLanguageModel(BaseLanguageModel):
     Notes
     -----
     With the decayed counts c of the cache, the last word v, the frequency q in the training text, and the priors m and
-    n::
+    n:
 
-        p(w) = (c(w) + m q(w)) / (sum_x c(x) + m)
-        p(w | v) = (c(v w) + n p(w)) / (sum_x c(v x) + n)
+    .. math::
+        p(w) = \frac{c(w) + m\, q(w)}{\sum_x c(x) + m}, \qquad
+        p(w \mid v) = \frac{c(v\, w) + n\, p(w)}{\sum_x c(v\, x) + n}
 
     ``</s>`` and ``<unk>`` are words. Methods that predict the next word read only the given contexts, which may hold
     earlier sentences, each ended by ``</s>``.

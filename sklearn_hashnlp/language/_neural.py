@@ -210,7 +210,8 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         Words that the network predicts from similar hidden states share a cluster [1]_. One or two epochs of a small
         network suffice::
 
-            HsigmoidLanguageModel(tree=first.learned_tree(X), vocabulary=first.vocabulary_).fit(X)
+            tree, vocabulary = first.learned_tree(X), first.vocabulary_
+            HsigmoidLanguageModel(tree=tree, vocabulary=vocabulary).fit(X)
 
         Parameters
         ----------

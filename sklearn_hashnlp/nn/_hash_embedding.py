@@ -121,14 +121,16 @@ class HashEmbedding(HashTables):
 
 
 class HashEmbeddingBag(HashTables):
-    """Sum the hash embeddings of each document's features, weighted by their counts.
+    r"""Sum the hash embeddings of each document's features, weighted by their counts.
 
     With x_j the weight (such as the count) of feature w_j in a document and e_w the vector of :class:`HashEmbedding`,
     the vector of the document is sum_j x_j e_(w_j). Its length grows with the document. ``normalize`` divides the sum
     by the l1 or l2 norm of the document, in which a feature has the weight that it has in the sum, its count times its
-    importance::
+    importance, with k the number of hashes:
 
-        l1: sum_j mean_i |x_j p_(j,i)|          l2: sqrt(sum_j mean_i (x_j p_(j,i))^2)
+    .. math::
+        \ell_1: \sum_j \frac{1}{k} \sum_i |x_j\, p_{j,i}|, \qquad
+        \ell_2: \sqrt{\sum_j \frac{1}{k} \sum_i (x_j\, p_{j,i})^2}
 
     Importance weights initialized with inverse document frequencies thus give the l2-normalized TF-IDF weights of
     information retrieval. The vector of an empty document is zero.
@@ -169,10 +171,8 @@ class HashEmbeddingBag(HashTables):
     >>> import torch
     >>> from sklearn_hashnlp.nn import HashEmbeddingBag
     >>> bag = HashEmbeddingBag(10_000, 16, num_buckets=500)
-    >>> ids, offsets = (
-    ...     torch.tensor([3, 1_999_999_999, 3, 7]),
-    ...     torch.tensor([0, 2, 2, 4]),
-    ... )
+    >>> ids = torch.tensor([3, 1_999_999_999, 3, 7])
+    >>> offsets = torch.tensor([0, 2, 2, 4])
     >>> documents = bag(ids, offsets, torch.tensor([1.0, 2.0, 1.0, 1.0]))
     >>> documents.shape, documents[1].any().item()
     (torch.Size([3, 18]), False)

@@ -42,17 +42,23 @@ _MAX_DIRECT = 2**31 - 1
 
 
 class HierarchicalSoftmax(nn.Module):
-    """Predict a class by a classifier at each inner node on its path from the root of a tree.
+    r"""Predict a class by a classifier at each inner node on its path from the root of a tree.
 
     The probability of a class is the product of the probabilities of the branches on its path [1]_. At an inner node
     with two children, the right child (child 1) has the probability sigmoid(w x + b); at any other node, child j has
-    softmax(W x + b)_j. Training on a row needs the scores of one path, about log2(V) in a binary tree, instead of the V
+    softmax(W x + b)_j. In a binary tree, with the branches c_i (0 or 1) at the nodes n_i of the path of class y:
+
+    .. math::
+        P(y \mid x) = \prod_i P(c_i \mid n_i, x), \quad
+        P(1 \mid n, x) = \sigma(w_n \cdot x + b_n) = 1 - P(0 \mid n, x)
+
+    Training on a row needs the scores of one path, about log2(V) in a binary tree, instead of the V
     scores of a full softmax.
 
     With hashed direct connections, the features of a row, such as hashes of its last words, add weights from a table
-    of size ``n_direct`` to the scores, without a hidden layer [2]_. They add to score j of node i::
+    of size ``n_direct`` to the scores, without a hidden layer [2]_. They add to score j of node i
 
-        sum_f direct[(slot(f, i) + j) mod n_direct],
+    .. math:: \sum_f \mathrm{direct}[(\mathrm{slot}(f, i) + j) \bmod n_{\mathrm{direct}}]
 
     with slot(f, i) the hash of the key ``fmix32(f) + i * 0x9E3779B1`` (modulo 2**32) by the hash function of
     ``direct_seed``. Different features may collide.

@@ -33,12 +33,12 @@ _ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 
 
 class NPLM(nn.Module):
-    """Neural probabilistic language model: predict a word from the ``order - 1`` previous words.
+    r"""Neural probabilistic language model: predict a word from the ``order - 1`` previous words.
 
     x is the concatenation of the vectors of the context words. The input of the output layer is a hidden layer over x
-    and, with direct connections W, also x itself [1]_::
+    and, with direct connections W, also x itself [1]_:
 
-        y = b + W x + U tanh(d + H x)
+    .. math:: y = b + W x + U \tanh(d + H x)
 
     P(word | context) is the softmax of y, or a hierarchical softmax with a row of U, W and b for each tree node.
 

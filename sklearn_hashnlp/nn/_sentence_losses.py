@@ -131,12 +131,14 @@ class CosineProximityLoss(BlockLoss):
 
 
 class InfoNCELoss(BlockLoss):
-    """Supervised contrastive loss: classify the members of a vector's block among all other vectors of the batch.
+    r"""Supervised contrastive loss: classify the members of a vector's block among all other vectors of the batch.
 
     With t the temperature and P(i) the other members of the block of v_i, the loss of v_i is that of supervised
-    contrastive learning, equation 2 of [1]_::
+    contrastive learning, equation 2 of [1]_:
 
-        mean over p in P(i) of - log(exp(v_i . v_p / t) / sum over a != i of exp(v_i . v_a / t))
+    .. math::
+        -\frac{1}{|P(i)|} \sum_{p \in P(i)} \log
+        \frac{\exp(v_i \cdot v_p / t)}{\sum_{a \neq i} \exp(v_i \cdot v_a / t)}
 
     which for blocks of two is InfoNCE [2]_. The result is the mean over all v_i whose block has other members; vectors
     that are alone in their block are negative examples only. It is zero if all are alone.
@@ -181,22 +183,24 @@ class InfoNCELoss(BlockLoss):
 
 
 class VonMisesFisherLoss(BlockLoss):
-    """Negative log-likelihood of each vector under a von Mises-Fisher density that the rest of its block predicts.
+    r"""Negative log-likelihood of each vector under a von Mises-Fisher density that the rest of its block predicts.
 
     The other members of a block predict a vector v of d columns by e = concentration * their mean. As in [1]_, section
     3, the direction of e is the mean direction of the density and its length is the concentration, so members that
-    agree predict a more concentrated density than members that do not::
+    agree predict a more concentrated density than members that do not:
 
-        log f(v; e) = log C_d(|e|) + e . v,    C_d(k) = k**(d/2 - 1) / ((2 pi)**(d/2) I_(d/2 - 1)(k))
+    .. math::
+        \log f(v; e) = \log C_d(\lVert e \rVert) + e \cdot v, \quad
+        C_d(k) = \frac{k^{d/2 - 1}}{(2 \pi)^{d/2}\, I_{d/2 - 1}(k)}
 
-    with I the modified Bessel function of the first kind. The loss of v is ::
+    with I the modified Bessel function of the first kind. With c the ``contrast``, the loss of v is
 
-        - log f(v; e) + contrast * log(sum of f(v; e_b) over all blocks b)
+    .. math:: -\log f(v; e) + c\, \log \sum_b f(v; e_b)
 
-    where e_b of another block is concentration * the mean of its members, and that of the block of v is e. With
-    ``contrast=1`` this is the negative log-probability of the block of v under a uniform prior over blocks; with
-    ``contrast=0`` it is the density alone, as in [1]_. The result is the mean over all v whose block has other members,
-    and zero if there are none.
+    over all blocks b, where e_b of another block is concentration * the mean of its members, and that of the block of v
+    is e. With ``contrast=1`` this is the negative log-probability of the block of v under a uniform prior over blocks;
+    with ``contrast=0`` it is the density alone, as in [1]_. The result is the mean over all v whose block has other
+    members, and zero if there are none.
 
     Parameters
     ----------

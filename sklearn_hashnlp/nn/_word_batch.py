@@ -12,7 +12,7 @@ from torch.nn import functional
 class WordBatch(NamedTuple):
     """A batch of sentences, with each distinct word once.
 
-    Attributes
+    Parameters
     ----------
     projections : Tensor of shape (n_distinct, n_features), dtype float32 or uint8
         A row for each distinct word of the batch: the projection of its characters, or its bits, 0 and 1.

@@ -13,12 +13,14 @@ from sklearn_hashnlp.optim._rowwise_optimizer import RowKernel, RowwiseOptimizer
 
 
 class RowwiseAdagrad(RowwiseOptimizer):
-    """AdaGrad for embedding tables, row by row; ordinary AdaGrad for all other parameters.
+    r"""AdaGrad for embedding tables, row by row; ordinary AdaGrad for all other parameters.
 
     For a parameter with a sparse gradient (an embedding with ``sparse=True``), each row r of the gradient has one
-    accumulator [2]_. A row that occurs several times in a batch is updated once, by the sum g_r of its gradients::
+    accumulator [2]_. A row that occurs several times in a batch is updated once, by the sum g_r of its gradients:
 
-        G_r <- G_r + mean_c g_(r,c)^2        w_r <- w_r - lr g_r / (sqrt(G_r) + eps)
+    .. math::
+        G_r \leftarrow G_r + \frac{1}{d} \sum_c g_{r,c}^2, \quad
+        w_r \leftarrow w_r - \eta\, \frac{g_r}{\sqrt{G_r} + \epsilon}
 
     A row is the number, vector or matrix at one index of the first axis. Rows without a gradient are neither read nor
     written, so the cost of a step does not depend on the size of the table. A parameter with dense gradients is trained

@@ -13,14 +13,18 @@ from sklearn_hashnlp.optim._rowwise_optimizer import RowKernel, RowwiseOptimizer
 
 
 class RowwiseAdam(RowwiseOptimizer):
-    """Adam for embedding tables, row by row; ordinary Adam for all other parameters.
+    r"""Adam for embedding tables, row by row; ordinary Adam for all other parameters.
 
     For a parameter with a sparse gradient (an embedding with ``sparse=True``), each row r of the gradient has a first
-    moment for each element, one second moment and its own number of steps::
+    moment for each element, one second moment and its own number of steps:
 
-        t_r <- t_r + 1      m_r <- b_1 m_r + (1 - b_1) g_r      v_r <- b_2 v_r + (1 - b_2) mean_c g_(r,c)^2
+    .. math::
+        t_r \leftarrow t_r + 1, \quad m_r \leftarrow \beta_1 m_r + (1 - \beta_1)\, g_r, \quad
+        v_r \leftarrow \beta_2 v_r + (1 - \beta_2)\, \frac{1}{d} \sum_c g_{r,c}^2
 
-        w_r <- w_r - lr m_r / (1 - b_1^t_r) / (sqrt(v_r / (1 - b_2^t_r)) + eps)
+    .. math::
+        w_r \leftarrow w_r
+        - \eta\, \frac{m_r / (1 - \beta_1^{t_r})}{\sqrt{v_r / (1 - \beta_2^{t_r})} + \epsilon}
 
     So the bias correction of a rare row depends on its own steps, not on all steps of the optimizer. Rows without a
     gradient are neither read nor written, so their momentum does not move them. A parameter with dense gradients is

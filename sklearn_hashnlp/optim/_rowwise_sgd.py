@@ -13,12 +13,12 @@ from sklearn_hashnlp.optim._rowwise_optimizer import RowKernel, RowwiseOptimizer
 
 
 class RowwiseSGD(RowwiseOptimizer):
-    """Stochastic gradient descent for embedding tables, row by row, and for all other parameters.
+    r"""Stochastic gradient descent for embedding tables, row by row, and for all other parameters.
 
     Each row r of a sparse gradient (of an embedding with ``sparse=True``) is updated once, by the sum g_r of the
-    gradients of its occurrences in the batch::
+    gradients of its occurrences in the batch, with the learning rate:
 
-        w_r <- w_r - lr g_r
+    .. math:: w_r \leftarrow w_r - \eta\, g_r
 
     Rows without a gradient are neither read nor written. There is no momentum, which would move every row in every
     step. The weights are the same as with :class:`torch.optim.SGD`, except that weight decay and averaging are row by

@@ -49,11 +49,8 @@ def save_word_vectors(
     >>> from pathlib import Path
     >>> from sklearn_hashnlp.persistence import save_word_vectors
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_word_vectors(
-    ...         Path(folder, "vectors.txt"),
-    ...         ["a", "b"],
-    ...         np.array([[1, 0.1], [2, -3]]),
-    ...     )
+    ...     vectors = np.array([[1, 0.1], [2, -3]])
+    ...     save_word_vectors(Path(folder, "vectors.txt"), ["a", "b"], vectors)
     ...     print(Path(folder, "vectors.txt").read_text())
     2 2
     a 1.0 0.1

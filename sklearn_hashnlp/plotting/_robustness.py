@@ -55,10 +55,8 @@ class RobustnessDisplay(Display):
     >>> display = RobustnessDisplay(
     ...     [0, 0.1], [[0.9, 0.9], [0.8, 0.9]], name="characters"
     ... ).plot(ax=ax)
-    >>> (
-    ...     ax.get_xlabel(),
-    ...     [text.get_text() for text in ax.get_legend().get_texts()],
-    ... )
+    >>> texts = ax.get_legend().get_texts()
+    >>> ax.get_xlabel(), [text.get_text() for text in texts]
     ('edits per character', ['words', 'characters'])
     """
 

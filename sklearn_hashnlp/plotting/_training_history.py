@@ -41,18 +41,8 @@ class TrainingHistoryDisplay(Display):
     >>> from matplotlib.figure import Figure
     >>> from sklearn_hashnlp.plotting import TrainingHistoryDisplay
     >>> history = [
-    ...     {
-    ...         "train_loss": 1.1,
-    ...         "valid_loss": 1.0,
-    ...         "valid_acc": 0.6,
-    ...         "dur": 0.2,
-    ...     },
-    ...     {
-    ...         "train_loss": 0.7,
-    ...         "valid_loss": 0.8,
-    ...         "valid_acc": 0.8,
-    ...         "dur": 0.2,
-    ...     },
+    ...     {"train_loss": 1.1, "valid_loss": 1.0, "valid_acc": 0.6},
+    ...     {"train_loss": 0.7, "valid_loss": 0.8, "valid_acc": 0.8},
     ... ]
     >>> display = TrainingHistoryDisplay(history).plot(ax=Figure().subplots())
     >>> display.ax_.get_xlabel()

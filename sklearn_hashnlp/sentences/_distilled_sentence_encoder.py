@@ -82,15 +82,9 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
     ...     "investors sold shares",
     ...     "a share fell",
     ... ]
-    >>> # of the teacher
-    >>> vectors = [
-    ...     [0.9, 0.1],
-    ...     [1.0, 0.0],
-    ...     [0.9, 0.0],
-    ...     [0.1, 1.0],
-    ...     [0.0, 0.8],
-    ...     [0.0, 1.0],
-    ... ]
+    >>> # the teacher's vectors
+    >>> vectors = [[0.9, 0.1], [1.0, 0.0], [0.9, 0.0]]
+    >>> vectors += [[0.1, 1.0], [0.0, 0.8], [0.0, 1.0]]
     >>> student = DistilledSentenceEncoder().fit(texts, vectors)
     >>> near, far = student.similarity(
     ...     ["My cat is asleep."] * 2, ["cats purr", "shares fell"]

@@ -181,9 +181,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     ...     "Shares fell sharply. Investors sold them.",
     ... ] * 4
     >>> encoder = SGNNSentenceEncoder(random_state=0)
-    >>> encoder.fit(paragraphs).transform(
-    ...     ["A cat sleeps.", "Cats slept.", "They sold."]
-    ... ).shape
+    >>> encoder = encoder.fit(paragraphs)
+    >>> encoder.transform(["A cat sleeps.", "Cats slept.", "They sold."]).shape
     (3, 1152)
     >>> near, far = encoder.similarity(
     ...     ["A cat sleeps."] * 2, ["Cats slept.", "They sold."]

@@ -52,7 +52,8 @@ class SGNNWordProjector(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTr
     ...     CharNgramFeaturizer(), SGNNProjector(n_projections=2, n_bits=4)
     ... )
     >>> words.transform(["cat", "dog", "cat dog cat cat", ""])[:, :4].tolist()
-    [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.75, 0.25, 0.25, 0.75], [0.0, 0.0, 0.0, 0.0]]
+    [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0],
+     [0.75, 0.25, 0.25, 0.75], [0.0, 0.0, 0.0, 0.0]]
     """
 
     _requires_fit: ClassVar[bool] = False

@@ -90,10 +90,11 @@ def split_sentences(text: str, *, max_words: int = 100) -> list[str]:
     Examples
     --------
     >>> from sklearn_hashnlp.text import split_sentences
-    >>> split_sentences(
-    ...     'Dr. J. Smith moved to Washington, D.C. in 1990. "Why?" she asked. He paid $3.50 for No. 5.'
-    ... )
-    ['Dr. J. Smith moved to Washington, D.C. in 1990.', '"Why?" she asked.', 'He paid $3.50 for No. 5.']
+    >>> text = 'Dr. J. Smith moved to Washington, D.C. in 1990. "Why?" she asked.'
+    >>> split_sentences(text)
+    ['Dr. J. Smith moved to Washington, D.C. in 1990.', '"Why?" she asked.']
+    >>> split_sentences("He paid $3.50 for No. 5. It is in the U.S. The end.")
+    ['He paid $3.50 for No. 5.', 'It is in the U.S.', 'The end.']
     >>> split_sentences("one two three four five", max_words=2)
     ['one', 'two three', 'four five']
     """

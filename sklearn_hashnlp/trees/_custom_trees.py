@@ -43,9 +43,8 @@ def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | No
     >>> from sklearn_hashnlp.trees import tree_from_nested
     >>> tree_from_nested([["truck", "car"], "cat"]).to_nested()
     [[2, 0], 1]
-    >>> tree_from_nested(
-    ...     [["truck", "car"], "cat"], names=["cat", "truck", "car"]
-    ... ).to_nested()
+    >>> names = ["cat", "truck", "car"]
+    >>> tree_from_nested([["truck", "car"], "cat"], names=names).to_nested()
     [[1, 2], 0]
     """
     blocks: list[list[int]] = []

@@ -126,15 +126,13 @@ def export_predictor(
     ...     "funny and fine acting",
     ...     "too dull to sit through",
     ... ]
-    >>> model = TextClassifier(random_state=0).fit(
-    ...     texts, ["good", "bad", "good", "bad"]
-    ... )
+    >>> labels = ["good", "bad", "good", "bad"]
+    >>> model = TextClassifier(random_state=0).fit(texts, labels)
     >>> folder = tempfile.TemporaryDirectory()
     >>> export_predictor(model, f"{folder.name}/model.py") < 50_000
     True
-    >>> runpy.run_path(f"{folder.name}/model.py")["predict"](
-    ...     ["fine and funny", "so dull"]
-    ... ).tolist()
+    >>> program = runpy.run_path(f"{folder.name}/model.py")
+    >>> program["predict"](["fine and funny", "so dull"]).tolist()
     ['good', 'bad']
     >>> folder.cleanup()
     """

@@ -94,9 +94,8 @@ def load_fasttext(path: str | os.PathLike[str]) -> Pipeline:
     ... )
     >>> pipeline["classifier"].document_vectors(X).shape
     (2, 5)
-    >>> pipeline["classifier"].partial_fit(X, ["equipment", "baking"]).predict(
-    ...     X
-    ... )
+    >>> classifier = pipeline["classifier"]
+    >>> classifier.partial_fit(X, ["equipment", "baking"]).predict(X)
     array(['equipment', 'baking'], dtype='<U9')
     """
     return fasttext_pipeline(read_fasttext(path))

@@ -93,10 +93,9 @@ def make_fasttext_classifier(
     ...     "funny and fine",
     ...     "dull, and far too long",
     ... ]
-    >>> model = make_fasttext_classifier(word_ngrams=2, bucket=1000).fit(
-    ...     texts, ["good", "bad", "good", "bad"]
-    ... )
-    >>> model.predict(["a fine and funny film"])
+    >>> labels = ["good", "bad", "good", "bad"]
+    >>> model = make_fasttext_classifier(word_ngrams=2, bucket=1000)
+    >>> model.fit(texts, labels).predict(["a fine and funny film"])
     array(['good'], dtype='<U4')
     """
     for name, value, known in (("loss", loss, ("softmax", "ova")), ("solver", solver, ("dual", "sgd"))):

@@ -69,9 +69,8 @@ def save_fasttext(model: Pipeline, path: str | os.PathLike[str]) -> None:
     ...     "funny and fine",
     ...     "dull, and far too long",
     ... ]
-    >>> model = make_fasttext_classifier().fit(
-    ...     texts, ["good", "bad", "good", "bad"]
-    ... )
+    >>> labels = ["good", "bad", "good", "bad"]
+    >>> model = make_fasttext_classifier().fit(texts, labels)
     >>> path = os.path.join(tempfile.mkdtemp(), "model.bin")
     >>> save_fasttext(model, path)
     >>> load_fasttext(path).predict(["a funny film"])

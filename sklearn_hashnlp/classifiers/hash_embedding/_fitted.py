@@ -95,9 +95,8 @@ class FittedHashEmbedding(NetClassifier):
         >>> model = HashEmbeddingClassifier(
         ...     variant="standard", embedding_dim=4, random_state=0
         ... )
-        >>> model.fit(np.eye(3), ["a", "b", "c"]).document_vectors(
-        ...     np.eye(3)
-        ... ).shape
+        >>> model = model.fit(np.eye(3), ["a", "b", "c"])
+        >>> model.document_vectors(np.eye(3)).shape
         (3, 4)
         """
         check_fitted(self, "classes_")

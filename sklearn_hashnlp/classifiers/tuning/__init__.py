@@ -6,4 +6,4 @@ def check_optuna(caller: str) -> None:
     try:
         import optuna  # noqa: F401
     except ImportError:
-        raise ImportError(f'{caller} needs optuna. Install it with: pip install "sklearn-hashnlp[tune]"') from None
+        raise ImportError(f"{caller} needs optuna. Install it with: pip install optuna") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import sysconfig
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -78,6 +79,8 @@ def _address(objects: NDArray[np.object_]) -> int:
 @cache
 def _layout() -> _Layout | None:
     """Return how strings are stored, by looking at some; None if not as expected, as in other interpreters."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):  # free-threaded builds store objects in another way
+        return None
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != _POINTER or sys.byteorder != "little":
         return None
     headers, shifts = [], set(_FLAGS_SHIFTS)

@@ -23,13 +23,17 @@ class MemoryState(NamedTuple):
 
 
 class NgramMemory(nn.Module):
-    """Add hashed n-grams to the hidden states of a sequence model.
+    r"""Add hashed n-grams to the hidden states of a sequence model.
 
     With e_t the vector of :class:`NgramHashEmbedding` and h_t the hidden state of a token, the vector is both key and
-    value, and the hidden state determines how much of the value is added [1]_::
+    value, and the hidden state determines how much of the value is added [1]_. With d the ``hidden_dim``, the output is
+    o_t:
 
-        k_t = W_K e_t    v_t = sigmoid(norm(h_t) . norm(k_t) / sqrt(hidden_dim)) W_V e_t
-        output: h_t + v_t + SiLU(conv(norm(v))_t)
+    .. math::
+        k_t = W_K e_t, \quad
+        v_t = \sigma\left(\frac{\mathrm{norm}(h_t) \cdot \mathrm{norm}(k_t)}{\sqrt{d}}\right) W_V e_t
+
+    .. math:: o_t = h_t + v_t + \mathrm{SiLU}(\mathrm{conv}(\mathrm{norm}(v))_t)
 
     ``conv`` is a causal convolution of each column, initially zero, and norm the RMS norm. The output is h_t until the
     tables of the embedding, which are zero at first, are trained.

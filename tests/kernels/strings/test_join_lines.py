@@ -33,6 +33,11 @@ def test_the_layout_is_found():
     assert layout.characters == sys.getsizeof("") - 1
 
 
+def test_a_free_threaded_build_reads_copies(monkeypatch):
+    monkeypatch.setattr("sysconfig.get_config_var", {"Py_GIL_DISABLED": 1}.get)
+    assert FIND_LAYOUT.__wrapped__() is None
+
+
 @given(LINES, st.sampled_from([(b"", b""), (b"<s> ", b" </s>")]))
 def test_lines_are_joined(texts, around):
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
