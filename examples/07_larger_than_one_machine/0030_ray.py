@@ -2,14 +2,17 @@
 Texts in a Ray data set
 =======================
 
-Batches of texts are turned into labels by actors that load a saved model once, and into hashed n-grams by tasks.
+Batches of texts are turned into labels by actors that load a saved model once,
+and into hashed n-grams by tasks.
 
-Run it with ``python examples/07_larger_than_one_machine/0030_ray.py`` after ``pip install "ray[data]"``: Ray runs on
-two cores of this machine, and it takes about a minute. ``HASHNLP_QUICK=1`` takes fewer texts.
+Run it with ``python examples/07_larger_than_one_machine/0030_ray.py`` after
+``pip install "ray[data]"``: Ray runs on two cores of this machine, and it takes
+about a minute. ``HASHNLP_QUICK=1`` takes fewer texts.
 """
 
 # %%
-# The functions take and return pandas frames, so that they can be tried and tested without Ray.
+# The functions take and return pandas frames, so that they can be tried and
+# tested without Ray.
 import os
 import tempfile
 from pathlib import Path
@@ -26,9 +29,12 @@ QUICK = os.environ.get("HASHNLP_QUICK") == "1"
 
 
 # %%
-# Tasks: the number of distinct n-grams of each text. Transformers learn nothing, so that any worker can apply them.
+# Tasks: the number of distinct n-grams of each text. Transformers learn
+# nothing, so that any worker can apply them.
 def count_ngrams(batch: pd.DataFrame) -> pd.DataFrame:
-    rows = HashingNgramVectorizer(ngram_range=(1, 2), n_jobs=1).transform(batch["text"])
+    rows = HashingNgramVectorizer(ngram_range=(1, 2), n_jobs=1).transform(
+        batch["text"]
+    )
     return batch.assign(n_ngrams=np.diff(rows.indptr))
 
 
@@ -47,7 +53,9 @@ class Predict:
 
 def make_frames() -> tuple[pd.DataFrame, pd.DataFrame]:
     texts, labels = load_stdlib_docstrings(return_X_y=True)
-    frame = pd.DataFrame({"text": texts, "label": labels}).sample(frac=1, random_state=0, ignore_index=True)
+    frame = pd.DataFrame({"text": texts, "label": labels}).sample(
+        frac=1, random_state=0, ignore_index=True
+    )
     frame = frame[:600] if QUICK else frame
     is_test = np.arange(len(frame)) % 4 == 0
     return frame[~is_test], frame[is_test]
@@ -59,10 +67,15 @@ def main():
     train, test = make_frames()
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "model")
-        save_model(TextClassifier(random_state=0).fit(train["text"], train["label"]), path)
+        save_model(
+            TextClassifier(random_state=0).fit(train["text"], train["label"]),
+            path,
+        )
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
         try:
-            rows = ray.data.from_pandas(test).map_batches(count_ngrams, batch_format="pandas", batch_size=256)
+            rows = ray.data.from_pandas(test).map_batches(
+                count_ngrams, batch_format="pandas", batch_size=256
+            )
             rows = rows.map_batches(
                 Predict,
                 fn_constructor_args=(path,),
@@ -74,8 +87,12 @@ def main():
         finally:
             ray.shutdown()
     print(f"{len(result)} texts with {result['n_ngrams'].sum()} n-grams")
-    print(f"test accuracy {(result['label'] == result['predicted']).mean():.3f}")
+    print(
+        f"test accuracy {(result['label'] == result['predicted']).mean():.3f}"
+    )
 
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/ray.svg"

@@ -2,21 +2,24 @@
 Hash embeddings on several GPUs
 ===============================
 
-Data-parallel training of a torch module of this package: a skorch net with ``AccelerateMixin``, which averages the
-gradients of all processes, so that they have the same weights after each step.
+Data-parallel training of a torch module of this package: a skorch net with
+``AccelerateMixin``, which averages the gradients of all processes, so that they
+have the same weights after each step.
 
-Run it with ``python examples/07_larger_than_one_machine/0040_several_gpus.py`` after ``pip install accelerate``: it
-trains in two processes on the CPU, and takes about a minute. On a machine with GPUs, each of which gets a process::
+Run it with ``python examples/07_larger_than_one_machine/0040_several_gpus.py``
+after ``pip install accelerate``: it trains in two processes on the CPU, and
+takes about a minute. On a machine with GPUs, each of which gets a process::
 
     accelerate launch examples/07_larger_than_one_machine/0040_several_gpus.py
 
-``HashEmbeddingClassifier`` and ``TextClassifier`` have a training loop of their own, which is compiled and trains in
-one process: train one on each device, and merge them by ``sklearn_hashnlp.classifiers.merge_classifiers``.
+``HashEmbeddingClassifier`` and ``TextClassifier`` have a training loop of their
+own, which is compiled and trains in one process: train one on each device, and
+merge them by ``sklearn_hashnlp.classifiers.merge_classifiers``.
 """
 
 # %%
-# The texts are the docstrings of Python's standard library; the label is the module. A text is the list of the hashed
-# columns of its n-grams.
+# The texts are the docstrings of Python's standard library; the label is the
+# module. A text is the list of the hashed columns of its n-grams.
 import os
 import tempfile
 from pathlib import Path
@@ -40,10 +43,19 @@ N_PROCESSES = 2
 
 def make_data():
     texts, labels = load_stdlib_docstrings(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(texts))[: 600 if QUICK else None]
-    rows = HashingNgramVectorizer(ngram_range=(1, 2), alternate_sign=False, n_jobs=1).transform(texts)[order]
+    order = np.random.default_rng(0).permutation(len(texts))
+    order = order[: 600 if QUICK else None]
+    rows = HashingNgramVectorizer(
+        ngram_range=(1, 2), alternate_sign=False, n_jobs=1
+    ).transform(texts)[order]
     names, targets = np.unique(labels[order], return_inverse=True)
-    pairs = list(zip(np.split(rows.indices, rows.indptr[1:-1]), targets.tolist(), strict=True))
+    pairs = list(
+        zip(
+            np.split(rows.indices, rows.indptr[1:-1]),
+            targets.tolist(),
+            strict=True,
+        )
+    )
     n_test = len(pairs) // 4
     return pairs[n_test:], pairs[:n_test], len(names)
 
@@ -62,7 +74,8 @@ class Pairs(Dataset):
 
 
 # %%
-# A batch has a row for each text, filled up by -1: skorch and accelerate count its rows.
+# A batch has a row for each text, filled up by -1: skorch and accelerate count
+# its rows.
 def collate(pairs):
     columns, targets = zip(*pairs, strict=True)
     ids = torch.full((len(columns), max(map(len, columns))), -1)
@@ -76,7 +89,9 @@ class Network(nn.Module):
 
     def __init__(self, n_classes):
         super().__init__()
-        self.bag = HashEmbeddingBag(2**16, 16, num_buckets=2**14, num_hashes=1, normalize="l2")
+        self.bag = HashEmbeddingBag(
+            2**16, 16, num_buckets=2**14, num_hashes=1, normalize="l2"
+        )
         self.scores = nn.Linear(self.bag.output_dim, n_classes)
 
     def forward(self, ids):
@@ -91,14 +106,15 @@ class AcceleratedNet(AccelerateMixin, NeuralNetClassifier):
 
 
 # %%
-# The loss is a function, not a module: torch refuses to distribute modules without parameters.
+# The loss is a function, not a module: torch refuses to distribute modules
+# without parameters.
 def make_loss():
     return functional.cross_entropy
 
 
 # %%
-# Each process trains on every ``num_processes``-th batch; with half the batch size in two processes a step is that of
-# one process.
+# Each process trains on every ``num_processes``-th batch; with half the batch
+# size in two processes a step is that of one process.
 def train(folder):
     accelerator = Accelerator(cpu=not torch.cuda.is_available())
     train_pairs, test_pairs, n_classes = make_data()
@@ -124,7 +140,10 @@ def train(folder):
     with torch.inference_mode():
         accuracy = float((module(X).argmax(dim=1) == targets).float().mean())
     name = f"{accelerator.process_index}-of-{accelerator.num_processes}.pt"
-    torch.save({"accuracy": accuracy, "weights": module.state_dict()}, Path(folder) / name)
+    torch.save(
+        {"accuracy": accuracy, "weights": module.state_dict()},
+        Path(folder) / name,
+    )
 
 
 def main():
@@ -137,12 +156,22 @@ def main():
         debug_launcher(train, (folder,), num_processes=N_PROCESSES)
         train(folder)
         one = torch.load(Path(folder) / "0-of-1.pt")
-        several = [torch.load(Path(folder) / f"{index}-of-{N_PROCESSES}.pt") for index in range(N_PROCESSES)]
+        several = [
+            torch.load(Path(folder) / f"{index}-of-{N_PROCESSES}.pt")
+            for index in range(N_PROCESSES)
+        ]
     for name, weights in several[0]["weights"].items():
-        assert all(torch.equal(weights, other["weights"][name]) for other in several)
+        assert all(
+            torch.equal(weights, other["weights"][name]) for other in several
+        )
     print(f"{N_PROCESSES} processes have the same weights")
-    print(f"test accuracy of {N_PROCESSES} processes {several[0]['accuracy']:.3f}, of one {one['accuracy']:.3f}")
+    print(
+        f"test accuracy of {N_PROCESSES} processes "
+        f"{several[0]['accuracy']:.3f}, of one {one['accuracy']:.3f}"
+    )
 
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/several_gpus.svg"

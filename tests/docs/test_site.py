@@ -29,6 +29,12 @@ def reference():
         return importlib.import_module("reference_pages").pages()
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "images")
+    return importlib.import_module("diagrams")
+
+
 def entries(page):
     """Return the entries of the tables of contents of a page; those that match a pattern one by one."""
     result = []
@@ -61,7 +67,7 @@ def test_every_public_name_has_a_page_of_the_reference(reference):
             assert re.search(rf":obj:`{name} <sklearn_hashnlp\.\w+\.{name}>`", reference["index.rst"]), full_name
             continue
         assert f"{full_name}.rst" in reference
-        directive = rf"^\.\. auto(class|function|data):: {re.escape(full_name)}$"
+        directive = rf"^\.\. auto(class|exception|function|data):: {re.escape(full_name)}$"
         assert re.search(directive, reference[f"{full_name}.rst"], re.MULTILINE)
         assert f"\n   {name}\n" in reference[f"{module}.rst"], full_name
 
@@ -85,14 +91,62 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_diagrams_are_those_that_the_script_draws(monkeypatch):
-    monkeypatch.syspath_prepend(DOCS / "images")
-    diagrams = importlib.import_module("diagrams")
-    for draw in diagrams.DIAGRAMS:
+def test_pictures_are_those_that_the_script_draws_and_are_shown(drawn):
+    pages = [page.read_text(encoding="utf-8") for page in [*DOCS.glob("*.md"), *(ROOT / "examples").rglob("*.py")]]
+    for draw in drawn.DIAGRAMS:
         path = DOCS / "images" / f"{draw.__name__}.svg"
         assert str(draw()) == path.read_text(encoding="utf-8"), "run: python docs/images/diagrams.py"
-        assert any(f"(images/{path.name})" in page.read_text(encoding="utf-8") for page in DOCS.glob("*.md")), path
-    assert len(diagrams.DIAGRAMS) > 8
+        assert any(f"images/{path.name}" in page for page in pages), path
+    assert {path.stem for path in DOCS.glob("images/*.svg")} == {draw.__name__ for draw in drawn.DIAGRAMS}
+
+
+def test_every_chapter_has_a_picture_with_a_text_that_describes_it():
+    tables_of_links = {"contents", "getting_started", "more", "user_guide"}
+    chapters = {name for page in ("user_guide", "coming_from") for name in entries(DOCS / f"{page}.md")} | {"index"}
+    for page in DOCS.glob("*.md"):
+        pictures = re.findall(r"^!\[(.*?)\]\((.*?)\)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert pictures or page.stem not in chapters - tables_of_links, page
+        for text, target in pictures:
+            assert len(text.split()) > 1, f"{page.name}: say what is seen in {target}"
+            assert (DOCS / target).exists()
+    assert len(chapters) > 30
+
+
+def contrast(first, second):
+    """Return the contrast of two colors, as WCAG defines it."""
+    values = [[int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)] for color in (first, second)]
+    linear = [[v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in color] for color in values]
+    low, high = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in linear)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colors_of_pictures_can_be_read_on_both_grounds(drawn):
+    drawing = importlib.import_module("drawing")
+    light, dark = re.findall(
+        r"^html.*?\{(.*?)\}", (DOCS / "site/static/pictures.css").read_text("utf-8"), re.DOTALL | re.M
+    )[:2]
+    for colors, style, ground in ((drawing.LIGHT, light, "#ffffff"), (drawing.DARK, dark, "#14181e")):
+        assert dict(re.findall(r"--picture-(\w+): (#\w+);", style)) == colors
+        assert all(contrast(color, ground) >= 4.5 for color in colors.values())
+
+
+def test_a_picture_is_put_into_its_page_with_the_text_that_describes_it(drawn, monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "site")
+    pictures = importlib.import_module("pictures")
+    images = {"images/tree.svg": "tree.svg", "images/collisions.png": "collisions.png"}
+    app = SimpleNamespace(srcdir=DOCS, builder=SimpleNamespace(images=images))
+    card = '<a class="reference" href="a.html"><img alt="" src="_images/thumb.svg" /></a>'
+    body = '<img alt="A &quot;path&quot;" src="_images/tree.svg" /><img alt="b" src="_images/collisions.png" />'
+    context = {"body": body + card}
+    pictures.show(app, "", "", context, None)
+    assert (
+        '<a class="picture" href="_images/tree.svg" title="larger"><svg aria-label="A &quot;path&quot;"'
+        in context["body"]
+    )
+    assert "<style>" not in context["body"]
+    assert '<img alt="b" src="_images/collisions.png" class="dark-light"/></a>' in context["body"]
+    assert context["body"].endswith('<img alt="" src="_images/thumb.svg" class="dark-light"/></a>')
+    assert pictures.inline('<svg><path id="a" fill="currentColor"/></svg>', "") == ""
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def follow(page: Path) -> int:
                 f"{page.name}: the sentence before this block must end with the name of its file:\n{block.text}"
             )
             Path(block.file).write_text(block.text, encoding="utf-8")
-        elif block.language == "sh" and not block.text.startswith("make"):
+        elif block.language == "sh" and not block.text.startswith(("make", "pip")):
             output = run_shell(block.text)
         elif block.language == "text" and block.file:
             Path(block.file).write_text(block.text, encoding="utf-8")
