@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.commands import experiment_tables, readme_picture, readme_tables
+from benchmarks.commands import experiment_tables, readme_tables
 from benchmarks.commands.docs import DOCS, README, filled_pages
 from benchmarks.commands.report import make_plots
 from benchmarks.commands.scripts import find_scripts, import_script
@@ -95,14 +95,6 @@ def test_the_table_of_the_readme_quotes_results_of_the_present_code() -> None:
         result = readme_tables.read_result(readme_tables.FOLDER / f"{name}.json")
         parts = [result] if name != "classifiers" else [result["speed"], result["prediction"]]
         assert not any("changed since" in part for part in parts), name
-
-
-def test_the_picture_of_the_readme_shows_the_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stored = readme_picture.PICTURE.read_text(encoding="utf-8")
-    monkeypatch.setattr(readme_picture, "PICTURE", tmp_path / "readme.svg")
-    readme_picture.update_picture()
-    assert (tmp_path / "readme.svg").read_text(encoding="utf-8") == stored
-    assert len(stored) < 10_000
 
 
 def measurements(path: Path) -> Iterator[dict[str, Any]]:
