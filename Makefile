@@ -112,6 +112,7 @@ $(VENV)/docs: $(VENV)/installed
 
 docs: $(VENV)/docs
 	@HASHNLP_QUICK=$(QUICK) $(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going docs docs/_build/html
+	@$(BIN)/python docs/site/check_site.py docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 bench-check: $(VENV)/ready

@@ -38,7 +38,7 @@ from benchmarks.common import classifier_accuracy, fasttext_baseline
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import SETS, DataFolder
 from benchmarks.speed import classifier_speed
-from benchmarks.speed.classifier_memory import show_training_memory, training_memory
+from benchmarks.speed.classifier_memory import training_memory
 
 PARTS = ("speed", "prediction", "memory", "accuracy")
 RESULT = "classifiers.json"
@@ -99,18 +99,18 @@ def run_against_fasttext(
         speed = classifier_speed.training(fasttext, data, settings, options.seeds, options.threads, log)
         result["speed"] = env | speed
         write_result(path, result)
-        classifier_speed.show_training(speed)
+        log(f"speed: {speed}")
     if "prediction" in options.part:
         setting = settings[classifier_speed.PUBLISHED]
         speed = classifier_speed.prediction(fasttext, folder, data, setting, options.repeats, options.threads, log)
         result["prediction"] = env | speed
         write_result(path, result)
-        classifier_speed.show_prediction(speed)
+        log(f"prediction: {speed}")
     if "memory" in options.part:
         growth = training_memory(data, folder, settings, 3, options.threads)
         result["memory"] = env | {"models": growth}
         write_result(path, result)
-        show_training_memory(growth)
+        log(f"memory: {growth}")
 
 
 def run_accuracy(
@@ -143,7 +143,6 @@ def run_accuracy(
             cells[model] = {"date": env["date"]} | measured
             log(f"{name}, {model}: {measured['accuracy']:.2f} %, done in {time.perf_counter() - start:.0f} s")
             write_result(path, result)
-    classifier_accuracy.show_accuracy(sets)
 
 
 def log(line: str) -> None:

@@ -37,7 +37,7 @@ from sklearn_hashnlp.text import _auto_ngram_vectorizer
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 
 RESULT = "left_out.json"
-PAGE = "classifier.md"
+PAGE = "model_selection.md"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 N_VALID = 4000
 MANY_ROWS = 20_000  # of a set that is halved

@@ -37,7 +37,7 @@ from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
 
 RESULT = "pretrained.json"
-PAGE = "classifier.md"
+PAGE = "model_selection.md"
 ALONE = "without"
 COLUMNS = {ALONE: "n-grams", "Wikipedia": "Wikipedia", "and own texts": "and own texts", "teacher": "teacher"}
 SETS = ("trec", "sst2", "atis", "swda", "ag_news")

@@ -26,7 +26,7 @@ from benchmarks.common.tuned_linear_model import Counts, TfidfSvm
 from sklearn_hashnlp import TextClassifier
 
 RESULT = "short_texts.json"
-PAGE = "classifier.md"
+PAGE = "model_selection.md"
 SETS = ("languages79",)
 LENGTHS = (5, 10, 20, 40, 80)
 C = 3.0

@@ -33,7 +33,7 @@ from benchmarks.common.tuned_linear_model import Counts, TfidfSvm, choose
 from sklearn_hashnlp.classifiers import make_text_classifier
 
 RESULT = "small_sets.json"
-PAGE = "classifier.md"
+PAGE = "model_selection.md"
 SIZES = {"250": "250 rows", "1000": "1,000 rows", "4000": "4,000 rows", "0": "all rows"}
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 

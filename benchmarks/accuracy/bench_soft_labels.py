@@ -26,7 +26,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
-from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import TITLES, Rows
 from benchmarks.common.pages import table
 from sklearn_hashnlp import TextClassifier, TextRegressor
@@ -44,14 +44,13 @@ ALPHAS = {"ridge__alpha": [0.1, 0.3, 1.0, 3.0, 10.0]}
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    _, data, path = parser.read(arguments)
-    result: dict[str, Any] = environment("sklearn-hashnlp", "numpy", "scikit-learn", "torch") | {
-        "labels": {},
-        "numbers": {},
-    }
+    parser.add_choices("--part", ("labels", "numbers"))
+    options, data, path = parser.read(arguments)
+    result: dict[str, Any] = {"labels": {}, "numbers": {}} | read_result(path)
+    result |= environment("sklearn-hashnlp", "numpy", "scikit-learn", "torch")
     linear = make_pipeline(WORDS, LogisticRegression(C=30, max_iter=300))
     for part, names, measure in (("labels", LABELS, with_labels), ("numbers", NUMBERS, with_numbers)):
-        for name in names:
+        for name in names if part in options.part else ():
             train, test = data.train(name), data.test(name)
             soft = cross_val_predict(linear, train.texts, train.labels, cv=3, method="predict_proba")
             result[part][name] = measure(train, test, soft, linear)

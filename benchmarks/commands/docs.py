@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
-from benchmarks.commands import experiment_tables, readme_picture, readme_tables
+from benchmarks.commands import experiment_tables, readme_tables
 from benchmarks.commands.registry import RECIPES
 from benchmarks.commands.report import save_plots
 from benchmarks.commands.scripts import find_scripts, import_script
@@ -35,6 +37,6 @@ def update() -> None:
     """Write the tables into the pages, and draw the figures."""
     for path, text in filled_pages().items():
         path.write_text(text, encoding="utf-8")
-    readme_picture.update_picture()
+    subprocess.run([sys.executable, str(DOCS / "images" / "diagrams.py")], check=True)
     for name in ("experiments", "ngram-memory"):
-        save_plots(DOCS / "images", read_results(FOLDER / f"{name}.jsonl"), RECIPES, dpi=80)
+        save_plots(DOCS / "images", read_results(FOLDER / f"{name}.jsonl"), RECIPES, dpi=120)

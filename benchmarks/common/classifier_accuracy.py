@@ -185,17 +185,3 @@ def measure_forms(
                 runs.append({"accuracy": score, "seconds": seconds})
             measured[form] = summary(runs) | {"setting": setting}
     return measured
-
-
-def show_accuracy(sets: dict[str, dict[str, Any]]) -> None:
-    """Print a row per data set and a column per model."""
-    print("\nTest accuracy, %")
-    print(f"{'':14}" + "".join(f"{model:>17}" for model in MODELS))
-    for name, measured in sets.items():
-        cells = [
-            f"{measured[model]['accuracy']:.2f} +-{measured[model]['spread']:.2f}" if model in measured else ""
-            for model in MODELS
-        ]
-        print(f"{name:14}" + "".join(f"{cell:>17}" for cell in cells))
-    for model, title in MODELS.items():
-        print(f"  {model}: {title}")

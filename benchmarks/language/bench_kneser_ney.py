@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         models = {}
         for name in MODELS[part]:
             models[name] = in_new_process(measure, data, part, name, options.kenlm)
-            show(part, name, models[name])
+            print(f"{part}, {name}: {models[name]}", flush=True)
         result[part] = environment(*PACKAGES) | {"models": models}
         write_result(path, result)
 
@@ -136,14 +136,3 @@ def read_brown(data: DataFolder) -> dict[str, list[str]]:
 
 def read_imdb(data: DataFolder) -> dict[str, list[str]]:
     return {"train": [*data.read("imdb", "train.csv").texts, *data.read("imdb", "test.csv").texts]}
-
-
-def show(part: str, name: str, measured: dict[str, Any]) -> None:
-    perplexities = [
-        f"{file} {measured[f'{file} perplexity']:.1f}" for file in ("valid", "test") if f"{file} s" in measured
-    ]
-    print(
-        f"{part:6}{name:40}{sum(measured['n-grams']):12,} n-grams {measured['fit s']:6.2f} s "
-        f"{measured['growth MiB']:6,.0f} MiB  {'  '.join(perplexities)}",
-        flush=True,
-    )

@@ -34,6 +34,7 @@ import numpy as np
 
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, read_text
+from benchmarks.common.timing import median_ratio
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
 from sklearn_hashnlp.training import EarlyStopping, TimeLimit
 
@@ -87,18 +88,13 @@ NETWORKS: dict[str, dict[str, Any]] = {
     | FAR,
     "far hashed": LARGE | HASHED | FAR,
 }
-GOALS = {"softmax": 140.0, "hashed": 125.0, "far hashed": 112.0}
-MIN_GAIN = 0.1  # of the modern network over the learned tree, after the same number of epochs
-MAX_LOST = 0.02  # of the full softmax's perplexity, by the best tree
 TIMED = ("softmax", "cluster")
 TIMED_SENTENCES = 2000
 ROUNDS = 5
-MIN_RATIO = 10  # of the full softmax's time to the tree's
 
 RANKED = "learned"
 PAIRS = 1000
 MIN_WORDS = 4  # shorter sentences have few permutations
-MIN_CORRECT = 0.95
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -115,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             measured = RUN[part](data, options, work, result.get(part, {}).get("models", {}))
             result[part] = environment(*PACKAGES) | measured
             write_result(path, result)
-            SHOW[part](measured)
+            print(f"{part}: {measured}", flush=True)
 
 
 def builders(data: DataFolder, options: argparse.Namespace, _work: Path, known: dict[str, Any]) -> dict[str, Any]:
@@ -155,14 +151,9 @@ def speed(data: DataFolder, options: argparse.Namespace, _work: Path, _known: di
         "rounds": rounds,
         "seconds": {name: float(np.median(values)) for name, values in seconds.items()},
         "CPU seconds": {name: float(np.median(values)) for name, values in cpu_seconds.items()},
-        "ratio": median_ratio(seconds),
-        "ratio of CPU seconds": median_ratio(cpu_seconds),
+        "ratio": median_ratio(*(seconds[name] for name in TIMED)),
+        "ratio of CPU seconds": median_ratio(*(cpu_seconds[name] for name in TIMED)),
     }
-
-
-def median_ratio(seconds: dict[str, list[float]]) -> float:
-    slow, fast = (np.array(seconds[name]) for name in TIMED)
-    return float(np.median(slow / fast))
 
 
 def ranking(data: DataFolder, options: argparse.Namespace, work: Path, _known: dict[str, Any]) -> dict[str, Any]:
@@ -229,46 +220,4 @@ def measure(data: DataFolder, name: str, settings: dict[str, Any]) -> dict[str, 
     return measured
 
 
-def show_models(measured: dict[str, Any]) -> None:
-    models = measured["models"]
-    print(f"\n{'':20}{'valid':>8}{'test':>8}{'epochs':>8}{'s/epoch':>9}")
-    for name, one in sorted(models.items(), key=lambda pair: pair[1]["test"]):
-        print(f"{name:20}{one['valid']:8.1f}{one['test']:8.1f}{one['epochs']:8}{one['seconds an epoch']:9.1f}")
-
-
-def show_networks(measured: dict[str, Any]) -> None:
-    show_models(measured)
-    models = measured["models"]
-    for name, goal in GOALS.items():
-        if name in models:
-            print(f"{name}: {models[name]['test']:.1f} on test; goal: at most {goal:g}.")
-    for name in ("cluster", "learned"):
-        if {"softmax", name} <= set(models):
-            lost = models[name]["test"] / models["softmax"]["test"] - 1
-            print(f"Against the full softmax the {name} tree loses {100 * lost:.1f} %; goal: at most {MAX_LOST:.0%}.")
-    if {"learned", "modern"} <= set(models):
-        gained = 1 - models["modern"]["test"] / models["learned"]["test"]
-        print(f"The modern network gains {100 * gained:.1f} % on the plain one; goal: {MIN_GAIN:.0%}.")
-
-
-def show_speed(measured: dict[str, Any]) -> None:
-    print(
-        f"\n{'':20}{'seconds':>9}{'CPU':>9}   for {measured['sentences']:,} sentences, median of {measured['rounds']}"
-    )
-    for name in TIMED:
-        print(f"{name:20}{measured['seconds'][name]:9.2f}{measured['CPU seconds'][name]:9.2f}")
-    print(
-        f"The full softmax takes {measured['ratio']:.1f} times as long as the tree, and "
-        f"{measured['ratio of CPU seconds']:.1f} times its CPU time; goal: {MIN_RATIO} times."
-    )
-
-
-def show_ranking(measured: dict[str, Any]) -> None:
-    print(
-        f"\nOf {measured['pairs']:,} sentences {100 * measured['correct']:.1f} % are more probable than their words "
-        f"shuffled; goal: {100 * MIN_CORRECT:g} %."
-    )
-
-
 RUN = {"builders": builders, "networks": networks, "time": speed, "ranking": ranking}
-SHOW = {"builders": show_models, "networks": show_networks, "time": show_speed, "ranking": show_ranking}

@@ -241,13 +241,17 @@ def draw(result: dict[str, Any], path: Path) -> None:
     for kind, marker in (("float32", "o"), ("int8", "s")):
         sizes = [run[kind]["bytes"] / MEGABYTE for run in models.values()]
         axes.scatter(sizes, [run[kind]["whole"] for run in models.values()], marker=marker, label=kind)
-    for name, run in models.items():
-        place = run["int8"]["bytes"] / MEGABYTE, run["int8"]["whole"]
-        axes.annotate(name, place, xytext=(5, -9), textcoords="offset points", fontsize=7)
+    height = 0.0
+    for name, run in sorted(models.items(), key=lambda model: float(model[1]["float32"]["whole"])):
+        # At the right, where names cover no point, and each above the one before.
+        place = run["float32"]["bytes"] / MEGABYTE, run["float32"]["whole"]
+        height = max(place[1], height + 0.45)
+        leader = {"arrowstyle": "-", "color": "0.6"}
+        axes.annotate(name, place, (1.02, height), textcoords=("axes fraction", "data"), va="center", arrowprops=leader)
     if "similarity" in result["models"].get("teacher", {}):
         axes.axhline(result["models"]["teacher"]["similarity"]["whole"], linestyle=":", label="teacher")
     axes.set(xscale="log", xlabel="size of the folder, MB", ylabel="STS benchmark, dev: Spearman x 100")
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(path, dpi=100)
 
 

@@ -232,7 +232,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
     axes.axhline(result["models"][TFIDF][TFIDF][SENTENCES]["10"], color="gray", linestyle="--", label=TFIDF)
     axes.set(xscale="log", xlabel="size of the saved encoder, MB", ylabel="share of the teacher's 10 neighbors, %")
     axes.set_ylim(0)
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(path, dpi=100)
 
 

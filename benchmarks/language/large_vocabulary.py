@@ -24,7 +24,6 @@ TREE, LINEAR = "hierarchical softmax", "linear and cross entropy"
 STEPS = {TREE: 100, LINEAR: 4}  # per round
 WARM_STEPS = 2
 MILLION_STEPS, MEASURED_LOSSES = 300, 50
-GOAL_TIMES, GOAL_MIB = 50.0, 4096
 
 Progress = Callable[[str], None]
 
@@ -84,13 +83,6 @@ def step_seconds(
     return (time.perf_counter() - start) / len(inputs)
 
 
-def show_large(measured: dict[str, Any]) -> None:
-    print(f"\nA training step with {measured['classes']:,} classes, {BATCH} rows of {FEATURES}")
-    for method, seconds in measured["seconds of a step"].items():
-        print(f"{method:26}{1000 * seconds['median']:10.2f} ms")
-    print(f"The softmax takes {measured['times as long']:.1f} times as long; goal: {GOAL_TIMES:g} times.")
-
-
 def million(n_classes: int) -> dict[str, Any]:
     """Train a language model's network for some steps and measure the memory of this process."""
     reset_peak()
@@ -123,13 +115,3 @@ def million(n_classes: int) -> dict[str, Any]:
         "idle MiB": idle,
         "peak MiB": peak_mb(),
     }
-
-
-def show_million(measured: dict[str, Any]) -> None:
-    words, parameters, steps = (measured[name] for name in ("words", "parameters", "steps"))
-    print(f"\nA network of {words:,} words, {parameters:,} parameters, {steps:,} steps")
-    tree, step = measured["seconds of the tree"], measured["seconds of a step"]
-    print(f"seconds to build the tree {tree:.2f}, per step {step:.4f}")
-    first, last = measured["loss of the first steps"], measured["loss of the last steps"]
-    print(f"loss of the first {MEASURED_LOSSES} steps {first:.2f}, of the last {last:.2f}")
-    print(f"peak {measured['peak MiB']:,.0f} MiB (idle {measured['idle MiB']:,.0f}); goal: less than {GOAL_MIB:,} MiB")

@@ -108,7 +108,7 @@ def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
     rows = _merge(groups[0][1], "embedding") if groups else []
     figure.set_layout_engine("constrained")
     if figure.get_size_inches()[0] < 15:
-        figure.set_size_inches(15, 5)
+        figure.set_size_inches(12, 4.6)
     improved, paper, shares = figure.subplots(1, 3)
     improved.set_title("improved: q = 1/(n B^k)")
     for tables, group in _by_tables(rows, "improved").items():
@@ -117,7 +117,7 @@ def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
     by_n_embeddings = {parse_sizes(tables).n_embeddings: group for tables, group in _by_tables(rows, "paper").items()}
     for n_embeddings, group in by_n_embeddings.items():
         _draw_pairs(paper, f"n = {n_embeddings:,}", group)
-    shares.set_title("share of colliding words, with upper bounds")
+    shares.set_title("share of colliding words")
     for variant in ("improved", "paper"):
         for tables, group in list(_by_tables(rows, variant).items())[:1]:
             _draw_shares(shares, variant, tables, group)

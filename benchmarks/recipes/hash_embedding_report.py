@@ -106,7 +106,7 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
     # A row per experiment and settings, the same in all panels.
     labels = list(dict.fromkeys(_label(group) for group in groups))
     n_lines = max((label.count("\n") + 1 for label in labels), default=1)
-    figure.set_size_inches(3 + 4 * max(len(names), 1), 2 + len(labels) * (0.3 + 0.17 * n_lines))
+    figure.set_size_inches(3 + 2.6 * max(len(names), 1), 2 + len(labels) * (0.3 + 0.17 * n_lines))
     handles: dict[str, Any] = {}
     axes = figure.subplots(1, len(names), sharey=True, squeeze=False)[0] if names else []
     for ax, name in zip(axes, names, strict=True):
@@ -115,9 +115,8 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
                 continue
             row = labels.index(_label(group))
             accuracies = [100 * result["accuracy"] for result in members]
-            ax.plot(
-                accuracies, [row] * len(accuracies), "o", color="C0", alpha=0.6, label="this package, one dot per seed"
-            )
+            heights = [row + 0.07 * (i - (len(accuracies) - 1) / 2) for i in range(len(accuracies))]  # none is covered
+            ax.plot(accuracies, heights, "o", color="C0", alpha=0.6, label="this package, one dot per seed")
             for published, marker in zip(PUBLISHED, ("s", "D"), strict=True) if _all_rows(members) else ():
                 if (accuracy := published.accuracies.get(group.recipe, {}).get(name)) is not None:
                     ax.plot(accuracy, row, marker, color="C1", fillstyle="none", label=published.name)

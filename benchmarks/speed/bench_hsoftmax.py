@@ -63,28 +63,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if part not in options.part:
             continue
         start = time.perf_counter()
-        measured, show = run_part(part, data, options)
+        measured = run_part(part, data, options)
         result[part] = env | measured
         write_result(path, result)
-        show(measured)
+        log(f"{part}: {measured}")
         log(f"{part}: {(time.perf_counter() - start) / 60:.1f} minutes")
 
 
-def run_part(part: str, data: DataFolder | None, options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
-    """Run a part and return its results and the function that prints them."""
+def run_part(part: str, data: DataFolder | None, options: argparse.Namespace) -> dict[str, Any]:
+    """Run a part."""
     if part == "large":
         n_classes = at_most(large_vocabulary.LARGE, options.rows)
-        return large_vocabulary.large(n_classes, options.rounds, log), large_vocabulary.show_large
+        return large_vocabulary.large(n_classes, options.rounds, log)
     if part == "million":
         n_classes = at_most(large_vocabulary.MILLION, options.rows)
-        return in_new_process(large_vocabulary.million, n_classes), large_vocabulary.show_million
+        return in_new_process(large_vocabulary.million, n_classes)
     assert data is not None
     if part == "search":
-        return topk_speed.search(data, options.rounds, log), topk_speed.show_search
+        return topk_speed.search(data, options.rounds, log)
     ptb = softmax_speed.read_ptb(data)
     if part == "epoch":
-        return softmax_speed.epoch(ptb, options.rounds, log), softmax_speed.show_epoch
-    return softmax_speed.target(ptb, options.rounds, log), softmax_speed.show_target
+        return softmax_speed.epoch(ptb, options.rounds, log)
+    return softmax_speed.target(ptb, options.rounds, log)
 
 
 def at_most(wanted: int, rows: int | None) -> int:

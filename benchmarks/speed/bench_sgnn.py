@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         measured = measure(methods, rows, vocabulary, options.rounds)
         measured["memory"] = projection_memory(methods, rows, vocabulary, options.repeats)
         result["cases"][name] = measured
-        show(name, measured)
+        print(f"{name}: {measured}", flush=True)
         write_result(path, result)
 
 
@@ -70,15 +70,3 @@ def measure(methods: Sequence[str], rows: Sequence[str], vocabulary: Sequence[st
             one: {method: median_ratio(seconds[method], seconds[one]) for method in GOALS} for one in ours
         },
     }
-
-
-def show(name: str, measured: dict[str, Any]) -> None:
-    ratios = measured["times as long"]
-    print(f"\n{name}, {measured['different rows']:,} different")
-    print(f"{'':36}{'s':>9}{'MiB':>9}{'of them result':>16}")
-    for method, seconds in measured["seconds"].items():
-        memory = measured["memory"][method]
-        print(f"{method:36}{seconds['median']:9.4f}{memory['growth MiB']:9.1f}{memory['result MiB']:16.1f}")
-    for peer, goal in GOALS.items():
-        compared = ", ".join(f"{times[peer]:.1f} times {one}" for one, times in ratios.items())
-        print(f"{peer}: {compared}; goal: {goal}", flush=True)

@@ -30,7 +30,7 @@ from sklearn_hashnlp.kernels.strings import _join_lines, _units
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 RESULT = "vectorizers.json"
-PAGE = "accuracy.md"
+PAGE = "benchmarks.md"
 CASES: list[tuple[str, dict[str, Any], float, float]] = [
     ("words 1-2", {"ngram_range": (1, 2)}, 25.0, 1.6),
     ("characters 1-4", {"analyzer": "char", "ngram_range": (1, 4)}, 45.0, 1.7),

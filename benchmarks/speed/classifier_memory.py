@@ -33,13 +33,6 @@ def training_memory(
     return {name: min(runs, key=lambda run: run["growth MiB"]) for name, runs in measured.items()}
 
 
-def show_training_memory(measured: dict[str, Any]) -> None:
-    print("\nGrowth of peak memory in training, over the idle process, with everything imported and the texts read")
-    for name, run in measured.items():
-        print(f"{name:34}{run['growth MiB']:9,.0f} MiB{run['idle MiB']:9,.0f} MiB idle")
-    print("Goal: not above the first row of fastText.")
-
-
 def _measure(train: Rows, peer: tuple[Path, Path, dict[str, Any], int] | None = None) -> dict[str, float]:
     """Train ours, or fastText, given its folder, its training file, its parameters and its threads."""
     if peer is None:  # imports torch

@@ -21,7 +21,6 @@ SET = "ag_news"
 OURS = "TextClassifier"
 PUBLISHED, SMALLER, FIVE_EPOCHS = "fastText", "fastText, bucket 2,000,000", "fastText, 5 epochs as published"
 OURS_ONE_THREAD, FASTTEXT_TWO_PROCESSES = "TextClassifier, one thread", "fastText, two processes"
-MIN_POINTS_MORE, TIMES_FASTER, TIMES_FASTER_PREDICTION = 0.5, 5.0, 6.0
 
 Setting = dict[str, Any]
 Progress = Callable[[str], None]
@@ -91,22 +90,6 @@ def training(
     }
 
 
-def show_training(measured: dict[str, Any]) -> None:
-    models, ours = measured["models"], measured["models"][OURS]
-    print(f"\nAG News, {measured['rows']['train']:,} training rows and {measured['rows']['test']:,} test rows")
-    print(f"{'':34}{'accuracy %':>11}{'spread':>8}{'train s':>9}{'times ours':>12}{'points below':>14}")
-    for name, model in models.items():
-        line = f"{name:34}{model['accuracy']:11.2f}{model['spread']:8.2f}{model['seconds']:9.2f}"
-        if name != OURS:
-            line += f"{model['times ours']:12.2f}{ours['accuracy'] - model['accuracy']:14.2f}"
-        print(line)
-    tokenization = measured["tokens of fastText s, not counted"]
-    print(
-        f"Ours from raw strings; fastText from tokens written before, which took {max(tokenization.values()):.1f} s. "
-        f"Goal, against the first row of fastText: {TIMES_FASTER:g} times, {MIN_POINTS_MORE:g} points."
-    )
-
-
 def prediction(
     fasttext: Any,
     fasttext_folder: Path,
@@ -171,12 +154,3 @@ def on_one_processor(work: Callable[[], Result]) -> Result:
         return work()
     finally:
         os.sched_setaffinity(0, allowed)
-
-
-def show_prediction(measured: dict[str, Any]) -> None:
-    print(
-        f"\nPrediction of {measured['texts']:,} texts, texts/s (ours from raw strings, fastText from lines of tokens)"
-    )
-    for method, speed in measured["texts/s"].items():
-        print(f"{method:34}{speed['median']:12,.0f} median{speed['best']:12,.0f} best")
-    print(f"Ours is {measured['times fastText']:.2f} times as fast; goal: {TIMES_FASTER_PREDICTION:g}.")

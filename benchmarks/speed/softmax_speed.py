@@ -31,7 +31,6 @@ SOFTMAX, ADAPTIVE = "softmax", "adaptive"
 SOFTMAX_BATCHES = 200  # of the 1,816 of an epoch: all take the same time
 LEARNING_RATES, SCHEDULES = (1e-3, 2e-3), ("constant", "linear")
 TARGET_EPOCHS, MAX_EPOCHS = 2, 8
-GOAL_SOFTMAX, GOAL_ADAPTIVE = 10.0, 2.0
 
 Progress = Callable[[str], None]
 
@@ -127,19 +126,6 @@ def choose_adam(ptb: Corpus, outputs: tuple[str, ...], progress: Progress) -> di
     return fused
 
 
-def show_epoch(measured: dict[str, Any]) -> None:
-    print(f"\nPTB, {measured['words']:,} words of {measured['classes']:,}: an epoch, seconds")
-    print(f"{'':22}{'seconds':>9}{'softmax takes':>16}{'adaptive takes':>16}")
-    for method, seconds in measured["seconds"].items():
-        times = measured["times as long"].get(method)
-        ratios = "" if times is None else f"{times[SOFTMAX]:10.1f} times{times[ADAPTIVE]:10.1f} times"
-        print(f"{method:22}{seconds['median']:9.2f}{ratios}")
-    print(
-        f"{measured['batches of softmax that were timed']:,} of the softmax's {measured['batches']:,} batches timed. "
-        f"Goals: {GOAL_SOFTMAX:g} times and {GOAL_ADAPTIVE:g} times."
-    )
-
-
 def target(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
     """Train the adaptive softmax for two epochs, then ours, tree included, until its perplexity is as low."""
     fused = choose_adam(ptb, (ADAPTIVE,), progress)[ADAPTIVE]
@@ -186,22 +172,3 @@ def reach(ptb: Corpus, perplexity: float, seed: int) -> list[dict[str, float]]:
         seconds = time.perf_counter() - start
         runs.append({"perplexity": model.perplexity(ptb.valid), "seconds": seconds})
     return runs
-
-
-def show_target(measured: dict[str, Any]) -> None:
-    theirs, best = measured["adaptive"], measured["best"]
-    print(
-        f"\nSeconds to the validation perplexity that the adaptive softmax has after {TARGET_EPOCHS} epochs, by round"
-    )
-    seconds = "".join(f"{run['seconds']:8.1f} s to {run['perplexity']:6.2f}" for run in theirs)
-    print(f"{'adaptive softmax':26}{seconds}  (learning rate {best['learning_rate']:g}, {best['schedule']})")
-    ours = [runs[-1] for runs in measured["ours"]]
-    seconds = "".join(f"{run['seconds']:8.1f} s to {run['perplexity']:6.2f}" for run in ours)
-    missed = sum(run["perplexity"] > peer["perplexity"] for run, peer in zip(ours, theirs, strict=True))
-    if missed:
-        verdict = f"not reached within {MAX_EPOCHS} epochs in {missed} rounds"
-    else:
-        times = median_ratio([run["seconds"] for run in theirs], [run["seconds"] for run in ours])
-        verdict = f"adaptive takes {times:.1f} times as long"
-    print(f"{'cluster tree':26}{seconds}  ({verdict})")
-    print("Goal: less time than the adaptive softmax. Ours from strings, with its tree; the baseline's training alone.")

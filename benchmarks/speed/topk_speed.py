@@ -35,7 +35,6 @@ ALL = "all words"
 VALID_EVERY = 100  # every hundredth paragraph
 CONTEXTS, ROWS, K = 4096, 256, 10
 TIE = 1e-5
-GOAL_TIMES = 10.0
 WORD = re.compile(r"\w+|[^\w\s]")
 
 Progress = Callable[[str], None]
@@ -128,18 +127,3 @@ def time_search(
                 seconds[method].append(taken)
                 progress(f"round {round_}/{rounds}: {method}: {taken:.3f} s")
     return seconds
-
-
-def show_search(measured: dict[str, Any]) -> None:
-    k, classes, rows = (measured[name] for name in ("k", "classes", "rows at a time"))
-    print(f"\nThe {k} most probable of {classes:,} words, batches of {rows} rows")
-    print(f"{'':12}{'contexts/s':>12}{'perplexity':>12}{'all words take':>20}")
-    for method, seconds in measured["seconds"].items():
-        model = measured["models"].get(method)
-        rest = (
-            ""
-            if model is None
-            else f"{model['perplexity of held-out words']:12.1f}{model['times as long']:14.1f} times"
-        )
-        print(f"{method:12}{measured['contexts'] / seconds['median']:12,.0f}{rest}")
-    print(f"Goal: {GOAL_TIMES:g} times. Every result equals the topk of all log-probabilities.")

@@ -1,104 +1,21 @@
-"""Draw the diagrams of the guide; ``python docs/images/diagrams.py`` writes them beside this file.
+"""Draw the pictures of the guide; ``python docs/images/diagrams.py`` writes them beside this file.
 
-They are plain SVG on a white ground, so that they can be read in light and in dark mode, and narrow, so that they can
-be read on a phone.
+Here: how does it work? Other questions are answered in the modules that are imported below.
 """
 
 from __future__ import annotations
 
 import math
-from html import escape
 from pathlib import Path
 
+import figures
+import moves
+import overviews
+import project
+import tasks
+from drawing import BLUE, GRAY, GREEN, INK, ORANGE, PALE, RED, Drawing
+
 FOLDER = Path(__file__).parent
-INK, GRAY = "#24292f", "#57606a"
-BLUE, ORANGE, GREEN, RED = "#0b5cad", "#b45309", "#1a7f37", "#b42318"
-PALE = {BLUE: "#dbeafe", ORANGE: "#ffedd5", GREEN: "#dcfce7", RED: "#fee2e2", GRAY: "#f0f2f4", INK: "#ffffff"}
-
-
-class Drawing:
-    """An SVG, with the few shapes that the diagrams need."""
-
-    def __init__(self, width: float, height: float, title: str) -> None:
-        self.size = (width, height)
-        self.title = title
-        self.parts: list[str] = []
-
-    def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        *,
-        size: float = 16,
-        color: str = INK,
-        anchor: str = "middle",
-        mono: bool = False,
-        bold: bool = False,
-    ) -> None:
-        """Write a line of text, centered on a height."""
-        family = "ui-monospace,'DejaVu Sans Mono',Menlo,monospace" if mono else "system-ui,'DejaVu Sans',sans-serif"
-        weight = ' font-weight="600"' if bold else ""
-        self.parts.append(
-            f'<text x="{x:g}" y="{y + 0.35 * size:g}" font-family="{family}" font-size="{size:g}" fill="{color}" '
-            f'text-anchor="{anchor}"{weight} xml:space="preserve">{escape(words)}</text>'
-        )
-
-    def box(
-        self,
-        x: float,
-        y: float,
-        width: float,
-        height: float,
-        words: str = "",
-        *,
-        color: str = GRAY,
-        fill: str = "",
-        mono: bool = False,
-        size: float = 16,
-        bold: bool = False,
-        radius: float = 5,
-    ) -> None:
-        """Draw a rectangle with lines of text in its middle."""
-        self.parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius:g}" '
-            f'fill="{fill or PALE[color]}" stroke="{color}" stroke-width="1.3"/>'
-        )
-        lines = words.split("\n") if words else []
-        for i, line in enumerate(lines):
-            middle = y + height / 2 + (i - (len(lines) - 1) / 2) * size * 1.25
-            self.text(x + width / 2, middle, line, mono=mono, size=size, bold=bold)
-
-    def line(self, x1: float, y1: float, x2: float, y2: float, *, color: str = GRAY, width: float = 1.5) -> None:
-        """Draw a line."""
-        self.parts.append(
-            f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="{color}" stroke-width="{width:g}"/>'
-        )
-
-    def arrow(self, x1: float, y1: float, x2: float, y2: float, *, color: str = GRAY, width: float = 1.6) -> None:
-        """Draw a line with a head at its end."""
-        length = math.hypot(x2 - x1, y2 - y1)
-        dx, dy = (x2 - x1) / length, (y2 - y1) / length
-        self.line(x1, y1, x2 - 6 * dx, y2 - 6 * dy, color=color, width=width)
-        left, right = ((x2 - 9 * dx + side * 4.5 * dy, y2 - 9 * dy - side * 4.5 * dx) for side in (1, -1))
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in ((x2, y2), left, right))
-        self.parts.append(f'<polygon points="{points}" fill="{color}"/>')
-
-    def circle(self, x: float, y: float, radius: float, *, color: str = GRAY, fill: str = "") -> None:
-        """Draw a circle."""
-        self.parts.append(
-            f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{fill or PALE[color]}" stroke="{color}" '
-            'stroke-width="1.3"/>'
-        )
-
-    def __str__(self) -> str:
-        width, height = self.size
-        head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-            f'height="{height:g}" role="img"><title>{escape(self.title)}</title>'
-            f'<rect width="{width:g}" height="{height:g}" rx="8" fill="#ffffff"/>'
-        )
-        return "\n".join([head, *self.parts, "</svg>"]) + "\n"
 
 
 def hashing_steps() -> Drawing:
@@ -184,7 +101,7 @@ def projections() -> Drawing:
     """Draw three rows and three random hyperplanes: a bit is the side on which a row lies."""
     d = Drawing(640, 300, "A bit is the side of a random hyperplane on which a row lies")
     cx, cy, radius = 180, 150, 128
-    d.circle(cx, cy, radius, color=GRAY, fill="#ffffff")
+    d.circle(cx, cy, radius, color=GRAY, shade=0)
     normals = [12, 78, 140]
     for i, angle in enumerate(normals):
         t = math.radians(angle + 90)
@@ -223,7 +140,7 @@ def hash_embedding() -> Drawing:
         chosen = i == 3
         for k in range(2):
             words = ("0.9", "0.2")[k] if chosen else ""
-            d.box(38 + 60 * k, y, 60, 30, words, color=ORANGE, fill=PALE[ORANGE] if chosen else "#ffffff", radius=0)
+            d.box(38 + 60 * k, y, 60, 30, words, color=ORANGE, shade=PALE if chosen else 0, radius=0)
         for k in range(6):
             chosen_pool = i in (1, 4)
             d.box(
@@ -232,7 +149,7 @@ def hash_embedding() -> Drawing:
                 30,
                 30,
                 color=BLUE,
-                fill=("#bfdbfe" if i == 1 else "#93c5fd") if chosen_pool else "#ffffff",
+                shade=(0.25 if i == 1 else 0.45) if chosen_pool else 0,
                 radius=0,
             )
     d.arrow(250, 48, 160, 224, color=ORANGE)
@@ -265,14 +182,14 @@ def ngram_memory() -> Drawing:
         d.text(x, 122, words, mono=True, size=15, color=color, bold=True)
         for i in range(5):
             for k in range(5):
-                fill = PALE[color] if i == chosen else "#ffffff"
-                d.box(x - 70 + 28 * k, 144 + 24 * i, 28, 24, color=color, fill=fill, radius=0)
+                shade = PALE if i == chosen else 0
+                d.box(x - 70 + 28 * k, 144 + 24 * i, 28, 24, color=color, shade=shade, radius=0)
         d.text(x, 280, "row = hash(n-gram)", size=14, color=GRAY)
         d.arrow(x, 292, x, 326, color=color)
     d.arrow(431, 50, 540, 108, color=INK)
     d.text(540, 122, "the", mono=True, size=15, bold=True)
     for k in range(5):
-        d.box(470 + 28 * k, 192, 28, 24, color=INK, fill=PALE[GRAY], radius=0)
+        d.box(470 + 28 * k, 192, 28, 24, color=INK, radius=0)
     d.text(540, 234, "token embedding", size=14, color=GRAY)
     d.arrow(540, 250, 540, 326)
     for x, words in ((150, "row"), (360, "row"), (540, "vector")):
@@ -298,12 +215,12 @@ def tree() -> Drawing:
     edges = ["ra", "rb", "bc", "bd"]
     twigs = [("a", "the"), ("a", "of"), ("c", "cat"), ("c", "dog"), ("d", "sat"), ("d", "mat")]
     path = {"rb", "bc", "cdog"}
-    for edge in edges:
-        color = ORANGE if edge in path else GRAY
-        d.line(*nodes[edge[0]], *nodes[edge[1]], color=color, width=3.5 if edge in path else 1.5)
-    for node, leaf in twigs:
-        on_path = node + leaf in path
-        d.line(*nodes[node], *leaves[leaf], color=ORANGE if on_path else GRAY, width=3.5 if on_path else 1.5)
+    lines = [(edge, nodes[edge[0]], nodes[edge[1]], 15) for edge in edges]
+    lines += [(node + leaf, nodes[node], leaves[leaf], 20) for node, leaf in twigs]
+    for name, (x1, y1), (x2, y2), end in lines:
+        start, stop = 15 / math.hypot(x2 - x1, y2 - y1), 1 - end / math.hypot(x2 - x1, y2 - y1)
+        points = [(x1 + t * (x2 - x1), y1 + t * (y2 - y1)) for t in (start, stop)]
+        d.line(*points[0], *points[1], color=ORANGE if name in path else GRAY, width=3.5 if name in path else 1.5)
     for name, (x, y) in nodes.items():
         d.circle(x, y, 15, color=ORANGE if name in "rbc" else GRAY)
     for word, (x, y) in leaves.items():
@@ -360,7 +277,7 @@ def which_estimator() -> Drawing:
             ("TextClassifier", "begin here: raw strings, any size"),
             ("AugmentedTextClassifier", "with typing errors"),
             ("HashEmbeddingClassifier", "own sparse features"),
-            ("SGNNClassifier + quantize_classifier", "on a small device, no table"),
+            ("SGNNClassifier", "small devices: quantize_classifier"),
             ("classifiers.merge_classifiers", "data on several machines"),
         ]
     ):
@@ -450,9 +367,9 @@ def gpu_training() -> Drawing:
     """Draw which steps of a training run on the processor, and which on the GPU."""
     d = Drawing(640, 268, "Texts are hashed on the processor; rows go to the GPU, where the network is trained")
     d.text(160, 18, "processor", bold=True)
-    d.box(12, 36, 296, 218, color=GRAY, fill="#ffffff")
+    d.box(12, 36, 296, 218, color=GRAY, shade=0)
     d.text(480, 18, "GPU", bold=True)
-    d.box(332, 36, 296, 218, color=GREEN, fill="#ffffff")
+    d.box(332, 36, 296, 218, color=GREEN, shade=0)
     d.box(30, 52, 260, 52, "tokenize, hash, count:\nn_jobs threads", color=BLUE, size=15)
     d.arrow(160, 104, 160, 126)
     d.box(30, 128, 260, 44, "rows of n-gram counts", color=ORANGE, size=15)
@@ -467,19 +384,9 @@ def gpu_training() -> Drawing:
 
 
 DIAGRAMS = (
-    hashing_steps,
-    hash_collisions,
-    character_ngrams,
-    projections,
-    hash_embedding,
-    ngram_memory,
-    tree,
-    language_model,
-    which_estimator,
-    sentence_encoder,
-    saving_and_serving,
-    parts_of_data,
-    gpu_training,
+    *(hashing_steps, hash_collisions, character_ngrams, projections, hash_embedding, ngram_memory, tree),
+    *(language_model, which_estimator, sentence_encoder, saving_and_serving, parts_of_data, gpu_training),
+    *(*tasks.DIAGRAMS, *moves.DIAGRAMS, *project.DIAGRAMS, *overviews.DIAGRAMS, *figures.DIAGRAMS),
 )
 
 

@@ -38,12 +38,20 @@ class Row:
     lead: float
     ours: str
     theirs: str
-    is_ratio: bool
+    words: tuple[str, str] | None = None  # of a ratio: where this package is better, and where the other is
 
     @property
     def is_loss(self) -> bool:
         """True if the other program is better."""
-        return self.lead < (1 if self.is_ratio else 0)
+        return self.lead < (1 if self.words else 0)
+
+    @property
+    def said(self) -> str:
+        """The lead as people say it, such as "25 times as fast"."""
+        if self.words is None:
+            return f"{self.lead:+.2f} points"
+        ratio = 1 / self.lead if self.is_loss else self.lead
+        return f"{_digits(ratio, 2)} times {self.words[self.is_loss]}"
 
 
 _AG = "36,476 texts of AG News"
@@ -198,11 +206,11 @@ _WORD_VECTOR_TASKS = {
 
 
 def page() -> str:
-    """Return the page in Markdown."""
+    """Return the tables in Markdown, which ``docs/benchmarks.md`` includes."""
     results = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))}
     sections = [
-        ("Speed", _SPEED_TEXT, _rows(SPEED, results)),
-        ("Memory and size", _MEMORY_TEXT, _rows(MEMORY, results)),
+        ("Speed", _SPEED_TEXT, _rows(SPEED, results, ("as fast", "as slow"))),
+        ("Memory and size", _MEMORY_TEXT, _rows(MEMORY, results, ("as small", "as large"))),
         ("Accuracy against a tuned linear model", _LINEAR_TEXT, list(_against_linear(results))),
         ("Accuracy against fastText", _FASTTEXT_TEXT, list(_against_fasttext(results))),
         ("Word vectors against gensim", _WORD_VECTORS_TEXT, list(_against_gensim(results))),
@@ -217,33 +225,29 @@ def page() -> str:
 
 
 _HEAD = """\
-# Benchmarks
-
-Figures of this package beside those of other programs, measured by the scripts in `benchmarks/`; this page is made
-from the JSON files that they wrote. This package is better where the first column is above 1 in times, or above 0 in
-percentage points. The other is better in {n_losses} rows, which stand once more in
-[a table of their own](#where-others-are-better).
+The first column compares this package with the other program, in times or in percentage points. The other is better in
+{n_losses} rows, which stand once more in [a table of their own](#where-others-are-better).
 
 **Machine:** {machine}. Seconds vary with what else runs on it; ratios, of both programs in one run, vary less.
 **Versions:** {versions}."""
 _SPEED_TEXT = (
-    "How many times as long the other takes, or how many times as many texts ours labels in a second; with "
-    f"{_AG} where nothing else is said. fastText has 10,000,000 buckets, as published, or 2,000,000; its learning rate "
-    "and number of epochs were chosen on validation rows, but for the row with 5 epochs, as published."
+    f"Seconds, or texts per second, with {_AG} where nothing else is said. fastText has 10,000,000 buckets, as "
+    "published, or 2,000,000; its learning rate and number of epochs were chosen on validation rows, but for the row "
+    "with 5 epochs, as published."
 )
-_MEMORY_TEXT = f"How many times as much the other needs. Training: the growth of memory, with {_AG}."
+_MEMORY_TEXT = f"Training: the growth of memory, with {_AG}."
 _LINEAR_TEXT = (
     "Test accuracy in percent of `TextClassifier` with its defaults, mean of five seeds, beside TF-IDF of words and of "
     "characters with `LinearSVC`, whose case, damping and C are chosen by cross-validation on the same training rows: "
-    "all of them, or samples of 250 to 4,000. [More](../classifier.md#against-a-tuned-linear-model)."
+    "all of them, or samples of 250 to 4,000. [More](model_selection.md#against-a-tuned-linear-model)."
 )
 _FASTTEXT_TEXT = (
-    "Test accuracy in percent, mean of five seeds. Both are tuned on training or validation rows; where ours was not, "
-    "it has the n-grams of words and characters and its defaults."
+    "Test accuracy in percent, mean of five seeds, all training texts: `TextClassifier` with its defaults; the "
+    "hyper-parameters of fastText were chosen on training or validation rows."
 )
 _WORD_VECTORS_TEXT = (
     f"Percent, for vectors trained on {_WIKIPEDIA}; this package's are of the language model, `HsigmoidLanguageModel`, "
-    "embeddings and context vectors side by side. [More](../coming_from_gensim.md#which-vectors-are-better)."
+    "embeddings and context vectors side by side. [More](coming_from_gensim.md#which-vectors-are-better)."
 )
 _LOSS_TEXT = "Every row above in which the other program is faster, smaller or more accurate."
 _SOURCE_TEXT = (
@@ -281,35 +285,44 @@ def _get(result: Any, path: Keys) -> float:
     return float(result)
 
 
-def _rows(comparisons: Sequence[Comparison], results: dict[str, Any]) -> list[Row]:
+def _rows(comparisons: Sequence[Comparison], results: dict[str, Any], words: tuple[str, str]) -> list[Row]:
     rows = []
     for one in comparisons:
         result = results[one.file]
         ours, theirs = _get(result, one.ours), _get(result, one.theirs)
         ratio = _get(result, one.ratio) if one.ratio else ours / theirs if one.more_is_better else theirs / ours
         texts = [f"{_digits(value, 3)}&nbsp;{one.unit}" for value in (ours, theirs)]
-        rows.append(Row(one.what, one.peer, ratio, *texts, is_ratio=True))
+        rows.append(Row(one.what, one.peer, ratio, *texts, words))
     return rows
 
 
 def _against_linear(results: dict[str, Any]) -> Iterator[Row]:
-    result = results["small_sets"]
+    sets = results["small_sets"]["sets"]
+    by_size: dict[int, list[Any]] = {}
     for name, label in TITLES.items():
-        for size, values in sorted(result["sets"].get(name, {}).items(), key=lambda pair: int(pair[0])):
-            what = f"{label}, {'all texts' if size == '0' else f'{int(size):,} texts'}"
-            lead, texts = values["lead"], [f"{values[key]:.2f}" for key in ("ours", "linear")]
-            yield Row(what, "tuned `LinearSVC`", lead, *texts, is_ratio=False)
+        for size, values in sorted(sets.get(name, {}).items(), key=lambda pair: int(pair[0])):
+            by_size.setdefault(int(size), []).append(values)
+            yield _row_of_size(label, int(size), *(values[key] for key in ("lead", "ours", "linear")))
+    for size, found in sorted(by_size.items(), key=lambda pair: pair[0] or 10**9):
+        means = (sum(values[key] for values in found) / len(found) for key in ("lead", "ours", "linear"))
+        yield _row_of_size(f"mean of {len(found)} sets", size, *means)
+
+
+def _row_of_size(label: str, size: int, lead: float, ours: float, linear: float) -> Row:
+    texts = "all texts" if size == 0 else f"{size:,} texts"
+    return Row(f"{label}, {texts}", "tuned `LinearSVC`", lead, f"{ours:.2f}", f"{linear:.2f}")
 
 
 def _against_fasttext(results: dict[str, Any]) -> Iterator[Row]:
-    result = results["classifiers"]["accuracy"]
-    for name, label in TITLES.items():
-        models = result["sets"][name]
-        if "fasttext" in models:
-            best = models.get("tuned", models["words+characters"])["accuracy"]
-            theirs = models["fasttext"]["accuracy"]
-            texts = [f"{value:.2f}" for value in (best, theirs)]
-            yield Row(label, "fastText, tuned", best - theirs, *texts, is_ratio=False)
+    ours, theirs = results["small_sets"]["sets"], results["classifiers"]["accuracy"]["sets"]
+    pairs = {
+        label: (ours[name]["0"]["ours"], theirs[name]["fasttext"]["accuracy"])
+        for name, label in TITLES.items()
+        if "0" in ours.get(name, {}) and "fasttext" in theirs.get(name, {})
+    }
+    mean = [sum(column) / len(pairs) for column in zip(*pairs.values(), strict=True)]
+    for label, (one, other) in [*pairs.items(), (f"mean of the {len(pairs)}", mean)]:
+        yield Row(label, "fastText, tuned", one - other, f"{one:.2f}", f"{other:.2f}")
 
 
 def _against_gensim(results: dict[str, Any]) -> Iterator[Row]:
@@ -317,14 +330,13 @@ def _against_gensim(results: dict[str, Any]) -> Iterator[Row]:
     ours, theirs = (result["models"][name] for name in ("ours, words before, both", "gensim, skip-gram"))
     for task, what in _WORD_VECTOR_TASKS.items():
         texts = [f"{model[task]:.1f}" for model in (ours, theirs)]
-        yield Row(what, "gensim, skip-gram", ours[task] - theirs[task], *texts, is_ratio=False)
+        yield Row(what, "gensim, skip-gram", ours[task] - theirs[task], *texts)
 
 
 def _table(rows: Sequence[Row]) -> str:
     lines = ["| lead | what | compared with | ours | other |", "|---|---|---|---|---|"]
     for row in rows:
-        lead = f"{_digits(row.lead, 2)}&nbsp;times" if row.is_ratio else f"{row.lead:+.2f}&nbsp;points"
-        cells = [f"**{lead}**", row.what, row.peer, row.ours, row.theirs]
+        cells = [f"**{row.said.replace(' ', '&nbsp;')}**", row.what, row.peer, row.ours, row.theirs]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+import textwrap
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import benchmark_page
+import names
 import reference_pages
+from docutils import nodes
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,6 +34,9 @@ _REMOTE = re.compile(
 _TAG_OR_LONG_WORD = re.compile(r"<(pre|script|style)\b.*?</\1>|<[^>]*>|[^<>\s]{25,}", re.DOTALL)
 _BREAK = re.compile(r"(?<=[/_.:(=,])(?=[^\W_])")
 _TITLE, _NEW_WORD = re.compile(r"(?<=<h1>)[^<]+"), re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_PAREN = r'(<span class="sig-paren">\{}</span>)'
+_SIGNATURE = re.compile(_PAREN.format("(") + r"\s*<dl>(.*?)</dl>\s*" + _PAREN.format(")"), re.DOTALL)
+_THUMBNAIL = re.compile(r'(tooltip="([^"]*)">\s*<img alt=)""')
 _PLOT = re.compile(r'<img [^>]*"sphx-glr-single-img"/>')
 _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 
@@ -39,7 +46,7 @@ def write(docs: Path) -> None:
     generated = docs / "generated"
     write_folder(docs / "api", reference_pages.pages())
     pages = {name: _project_page(ROOT / source, generated) for source, name in PROJECT_PAGES.items()}
-    write_folder(generated, pages | {"benchmarks.md": benchmark_page.page()})
+    write_folder(generated, pages | {"comparisons.md": benchmark_page.page()})
 
 
 def forget_other_examples(gallery: Path, *, quick: bool) -> None:
@@ -64,7 +71,30 @@ def fit_to_small_screens(_app: Any, _name: str, _template: str, context: dict[st
     if "body" in context:
         body = _TAG_OR_LONG_WORD.sub(lambda match: _breakable(match[0]), context["body"])
         body = _TITLE.sub(lambda match: _NEW_WORD.sub("<wbr>", match[0]), body)
+        body = _THUMBNAIL.sub(r'\1"\2"', body)
         context["body"] = _PLOT.sub(r"<p>\g<0></p>", body)
+
+
+def fold_signatures(_app: Any, _name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Fold the parameters of a signature that takes several lines; called by Sphinx."""
+    if "body" in context:
+        context["body"] = _SIGNATURE.sub(_folded, context["body"])
+
+
+def _folded(match: re.Match[str]) -> str:
+    summary = f"{match[2].count('<dd>')} parameters"
+    folded = f'<details class="parameters"><summary>{summary}</summary><dl>{match[2]}</dl></details>'
+    return match[1] + folded + match[3]
+
+
+def describe(_app: Any, _name: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give a page the description that search engines show, its first paragraph; called by Sphinx."""
+    paragraphs = [] if doctree is None else list(doctree.findall(nodes.paragraph))
+    texts = [" ".join(paragraph.astext().split()) for paragraph in paragraphs if paragraph.parent.tagname != "entry"]
+    long = [text for text in texts if len(text) > 40 and not text.startswith("Read more in")]
+    if long:
+        text = textwrap.shorten(long[0], 160, placeholder=" ...")
+        context["metatags"] = context.get("metatags", "") + f'<meta name="description" content="{escape(text)}" />'
 
 
 def _breakable(word: str) -> str:
@@ -93,7 +123,7 @@ def point_links(app: Any, name: str, source: list[str]) -> None:
     path = Path(app.env.doc2path(name))
     if path.suffix == ".md":
         if path.parent == Path(app.srcdir):
-            source[0] = with_site_links(source[0], path.parent, path.parent)
+            source[0] = names.link_names(with_site_links(source[0], path.parent, path.parent))
         source[0] = source[0].replace("\n\n```\n", "\n```\n")  # doctest needs the empty line, readers do not
 
 

@@ -8,6 +8,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+import names
+
 FOLDERS = {
     "classifiers": "Text classifiers",
     "text": "Text features",
@@ -73,6 +75,15 @@ def _index() -> str:
     return "\n".join(parts)
 
 
+def point_back(_app: Any, name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Point the links of a page of sources at the classes of results, which have no public name; called by Sphinx."""
+    if name.startswith("_modules/"):
+        for result in RESULTS.values():
+            folder, _, class_name = result.split(".")
+            wrong, right = f"#{PACKAGE}.{folder}.{class_name}", f"#{PACKAGE}.{result}"
+            context["body"] = context["body"].replace(wrong, right)
+
+
 def _folder_page(module: ModuleType, heading: str) -> str:
     return "\n".join(
         [_heading(heading, "="), f"``{module.__name__}``: {_first_paragraph(module)}\n", _table(module, toctree=True)]
@@ -104,14 +115,39 @@ def _page(full_name: str, value: Any) -> str:
     result = RESULTS.get(full_name.removeprefix(f"{PACKAGE}."))
     if result is not None:
         module, _, result_name = f"{PACKAGE}.{result}".rpartition(".")
-        body += f"\n{_class(f'{module}.{result_name}', getattr(import_module(module), result_name))}"
+        result_class = _class(f"{module}.{result_name}", getattr(import_module(module), result_name))
+        body += "\n" + result_class.replace("\n", "\n   :no-index-entry:\n", 1)
+    page, chapter = names.chapter_of(full_name)
+    guide = f"Read more in the User Guide: :doc:`{chapter} </{page}>`.\n"
     short = f"{PACKAGE}.{name}" if name in import_module(PACKAGE).__all__ else ""
-    return f"{title}\n{body}\n.. minigallery:: {full_name} {short}".rstrip() + "\n   :add-heading: Examples\n"
+    gallery = f".. minigallery:: {full_name} {short}".rstrip() + "\n   :add-heading: Examples in the gallery\n"
+    return "\n".join([title, guide, body, gallery])
 
 
 def _class(full_name: str, value: type) -> str:
     members = ", ".join(_members(value))
-    return f".. autoclass:: {full_name}\n" + (f"   :members: {members}\n" if members else "")
+    kind = "exception" if issubclass(value, Exception) else "class"
+    return f".. auto{kind}:: {full_name}\n" + (f"   :members: {members}\n" if members else "")
+
+
+def arrange_docstring(_app: Any, what: str, _name: str, value: Any, _options: Any, lines: list[str]) -> None:
+    """Put the example of a class or function before its parameters, and a table of methods after them.
+
+    Called by Sphinx after numpydoc.
+    """
+    if what not in ("class", "function"):
+        return
+    sections = [at for at, line in enumerate(lines) if re.match(r":[A-Z][a-z]+:$|\.\. (rubric|seealso)::", line)]
+    starts = [at for at in sections if lines[at] == ".. rubric:: Examples"]
+    if starts:
+        end = min([at for at in sections if at > starts[0]], default=len(lines))
+        example = ["", *lines[starts[0] : end], ""]
+        del lines[starts[0] : end]
+        lines[sections[0] : sections[0]] = example
+    methods = [name for name in _members(value) if callable(getattr(value, name, None))] if what == "class" else []
+    if len(methods) > 1:
+        table = [f"   {name}" for name in methods]
+        lines += ["", ".. rubric:: Methods", "", ".. autosummary::", "   :nosignatures:", "", *table, ""]
 
 
 def _members(value: type) -> list[str]:

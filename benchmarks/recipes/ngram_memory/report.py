@@ -111,11 +111,11 @@ def report(results: Sequence[Result]) -> list[Table]:
 def plot(results: Sequence[Result], figure: Figure) -> None:
     """Draw the difference from ``hash`` of each variant, a panel for each unit: of the table with the most variants."""
     by_size = sorted(group_runs(results).items(), key=lambda group: len(group[1]))
-    groups = {unit: variants for (unit, *_), variants in by_size}
+    groups = {unit: variants for (unit, *_), variants in by_size if _with_tables(variants)}
     figure.set_size_inches(8.0, 4.8)
     for axes, (unit, variants) in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True):
         compared = differences(variants)
-        names = [name for name in compared if variants[name][0]["n_table"]]
+        names = _with_tables(variants)
         names.sort(key=lambda name: -compared[name].mean)
         for y, name in enumerate(names):
             one = compared[name]
@@ -124,9 +124,14 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
         axes.set_yticks(range(len(names)), names)
         axes.axvline(0, color="gray", linewidth=1)
         others = [f"{name}: {one.mean:+.2f}" for name, one in compared.items() if name not in names]
-        axes.set_title("\n".join([unit, *([f"without tables: {', '.join(others)}"] if others else [])]), fontsize=10)
+        axes.set_title("\n".join([unit, *(["without tables: " + ", ".join(others)] if others else [])]), fontsize=10)
         axes.set_xlabel(f"bits per byte more than {BASE}")
         axes.grid(axis="x", alpha=0.3)
+
+
+def _with_tables(variants: dict[str, list[Result]]) -> list[str]:
+    """Return the variants with tables that are compared."""
+    return [name for name in differences(variants) if variants[name][0]["n_table"]]
 
 
 def _mean(runs: Sequence[Result], name: str) -> float:
