@@ -27,14 +27,11 @@ except ImportError:  # before scikit-learn 1.9 results were always sparse matric
 
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
 except ImportError:  # before scikit-learn 1.9 there were no callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """An estimator without set_callbacks."""
-
-    def with_callbacks(method: Any) -> Any:
-        return method
 
 
 if TYPE_CHECKING:  # scikit-learn has no types: these are what its users see of it through this package
@@ -92,7 +89,6 @@ __all__ = [
     "literal_options",
     "name_estimators",
     "validate_parameter_constraints",
-    "with_callbacks",
 ]
 
 

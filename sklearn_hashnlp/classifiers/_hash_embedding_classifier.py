@@ -49,7 +49,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
+from sklearn_hashnlp.training._fit_task import begin_without_epochs, epoch_reports, reported_to_callbacks
 from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
@@ -338,8 +338,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    @atomic_fit
     @reported_to_callbacks
+    @atomic_fit
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
         """Train the classifier on rows and their labels.
 
@@ -567,6 +567,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
         """Find the weights by dual coordinate descent, and set the fitted attributes."""
         warn_of_printers(self.callbacks, caller=type(self).__name__)
+        begin_without_epochs(self)
         start, n_classes = clock(), len(labels.classes)
         architecture = bag_architecture(self, n_classes, seeds.hash)
         architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)

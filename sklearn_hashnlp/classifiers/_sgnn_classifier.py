@@ -240,8 +240,8 @@ class SGNNClassifier(NetClassifier):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    @atomic_fit
     @reported_to_callbacks
+    @atomic_fit
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Train the classifier on rows and their labels.
 

@@ -349,8 +349,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    @atomic_fit
     @reported_to_callbacks
+    @atomic_fit
     def fit(self, X: Any, y: Any = None, X_valid: Any = None) -> Self:
         """Train the model on sentences.
 
@@ -544,7 +544,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             step_log.log_ = log
         limits = callbacks_of_kind(settings.callbacks, TimeLimit)
         last_callbacks: list[Callback] = [TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in limits]
-        last_callbacks += epoch_reports(self, lambda: self._shallow_copy()._hold(net, corpus.tokenizer, []))
         self._trained_on, self.max_epochs_ = None, settings.max_epochs
         self.learning_rate_, self.batch_size_ = settings.learning_rate, settings.batch_size
         if checkpoints is not None:
@@ -552,6 +551,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             tokenizer = corpus.tokenizer  # the callback is not to keep the corpus
             save = SaveCheckpoints(checkpoints, lambda: self._snapshot(net, tokenizer, log), self._first_epoch)
             last_callbacks.append(save)
+
+        def so_far() -> HsigmoidLanguageModel:
+            model = self._shallow_copy()
+            model.log_ = log
+            return model._hold(net, corpus.tokenizer, [])
+
+        last_callbacks += epoch_reports(self, so_far)
         with plain_torch(net.device_type), undone_on_error(net) as undo, net.watched(corpus.windows):
             if self._trains_further(net):
                 last_callbacks.append(undo)

@@ -316,8 +316,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         )
 
     @fit_context(prefer_skip_nested_validation=True)
-    @atomic_fit
     @reported_to_callbacks
+    @atomic_fit
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train the encoder on paragraphs.
 
@@ -519,6 +519,12 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             update_component()
             return score_of(self)
 
+        def so_far() -> SGNNSentenceEncoder:
+            update_component()
+            model = self._shallow_copy()
+            model._hold(net, self._reader, list(self.history_))
+            return model
+
         epochs = EpochsOfParagraphs(
             make_batches,
             paragraphs.n_sentences,
@@ -544,7 +550,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 optimizer=net.optimizer_,
                 loss=SentenceObjective(objectives, seed),
                 first_callbacks=callbacks,
-                last_callbacks=epoch_reports(self, self._shallow_copy),
+                last_callbacks=epoch_reports(self, so_far),
                 resumed=Resumed(n_before - state.epoch),
             )
         record.scoring = None  # it holds the paragraphs

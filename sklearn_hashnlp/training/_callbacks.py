@@ -202,9 +202,13 @@ class EpochBar(ProgressBar):  # type: ignore[misc]  # skorch has no types
 class EpochReports(Callback):  # type: ignore[misc]  # skorch has no types
     """Report the epochs to the callbacks of scikit-learn."""
 
-    def __init__(self, task: Any, fitted: Callable[[], Any] | None) -> None:
-        self.task = task  # a FitTask
+    def __init__(self, task: Any, fitted: Any) -> None:
+        self.task = task  # a FitTask, called with what returns the fitted estimator
         self.fitted = fitted
+
+    def release(self) -> None:
+        """Drop the training data, since the net keeps its callbacks."""
+        self.task = self.fitted = None
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
         """Report the number of epochs."""

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sklearn_hashnlp._sklearn import level_of_user
-from sklearn_hashnlp.training._callbacks import EpochBar
+from sklearn_hashnlp.training._callbacks import EpochBar, EpochReports
 from sklearn_hashnlp.training._early_stopping import EarlyStopping
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
@@ -128,6 +128,9 @@ def _configured(
         raise
     finally:
         net.train_split = net.deadline = net.max_grad_norm = None
+        for _, callback in net.callbacks_:
+            if isinstance(callback, EpochReports):
+                callback.release()
         net.module_.eval()
 
 

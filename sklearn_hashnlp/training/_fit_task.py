@@ -1,14 +1,16 @@
-"""The callbacks of scikit-learn (SLEP 23): ``fit`` is a task, and each of its epochs a subtask."""
+"""The callbacks of scikit-learn (SLEP 23): ``fit`` is a task, and each of its epochs a subtask.
+
+scikit-learn's decorator of ``fit`` calls their ``teardown``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-from sklearn_hashnlp._sklearn import with_callbacks
 
 if TYPE_CHECKING:  # skorch, and torch with it, is imported where a net is trained
     from sklearn_hashnlp.training._callbacks import EpochReports
@@ -23,10 +25,12 @@ class FitTask:
         X, weights = arguments["X"], arguments.get("sample_weight")
         self._of_all = {
             "estimator": estimator,
-            "X": None if isinstance(X, Iterator) else X,  # fit has read an iterator when it is scored
+            "X": None if isinstance(X, Iterator) or callable(X) else X,  # fit has read it, or it is read again
             "y": arguments.get("y"),
             "metadata": None if weights is None else {"sample_weight": weights},
         }
+        self.trained = estimator  # whose net is trained: the estimator, or a part of it
+        self.whole: Callable[[Any], Any] = lambda fitted: fitted  # the fitted estimator, given its trained part
         self._context = estimator._init_callback_context(max_subtasks=None)
         self._epoch: Any = None
         self._has_begun = False
@@ -41,63 +45,79 @@ class FitTask:
         self._epoch = self._context.subcontext(task_name="epoch")
         self._epoch.call_on_fit_task_begin(**self._of_all)
 
-    def end_epoch(self, fitted: Callable[[], Any] | None) -> bool:
+    def end_epoch(self, fitted: Callable[[], Any]) -> bool:
         """Report the end of an epoch; return whether a callback asks to stop.
 
-        ``fitted`` returns an estimator that predicts as if ``fit`` had ended here.
+        ``fitted`` returns an estimator with the current weights, which it shares with the training.
         """
-        attributes = None if fitted is None else lambda: vars(fitted())
-        stop: bool = self._epoch.call_on_fit_task_end(**self._of_all, reconstruction_attributes=attributes)
+        stop: bool = self._epoch.call_on_fit_task_end(
+            **self._of_all, reconstruction_attributes=lambda: vars(self.whole(fitted()))
+        )
         return stop
 
     def end(self) -> None:
         """Report the end."""
-        if not self._has_begun:  # there were no epochs
+        if not self._has_begun:  # there was nothing to train
             self.begin(0)
         fitted = self._of_all["estimator"]
         self._context.call_on_fit_task_end(**self._of_all, reconstruction_attributes=lambda: vars(fitted))
+
+
+_running: ContextVar[tuple[FitTask, ...]] = ContextVar("_running", default=())
 
 
 def reported_to_callbacks(fit: Method) -> Method:
     """Decorate ``fit``, which trains with :func:`epoch_reports`: it calls the callbacks of ``set_callbacks``."""
     parameters = signature(fit)
 
-    def fit_as_task(estimator: Any, arguments: dict[str, Any]) -> None:
-        estimator._fit_task = FitTask(estimator, arguments)
-        try:
-            fit(**arguments)
-            estimator._fit_task.end()
-        finally:
-            del estimator._fit_task
-
     @wraps(fit)
     def fit_and_report(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not getattr(self, "_skl_callbacks", None):
             return fit(self, *args, **kwargs)
-        with_callbacks(fit_as_task)(self, parameters.bind(self, *args, **kwargs).arguments)
-        return self
+        try:
+            arguments = parameters.bind(self, *args, **kwargs).arguments
+        except TypeError:
+            return fit(self, *args, **kwargs)  # which raises it
+        task = FitTask(self, arguments)
+        token = _running.set((*_running.get(), task))
+        try:
+            result = fit(self, *args, **kwargs)
+            task.end()
+        finally:
+            _running.reset(token)
+        return result
 
     return cast(Method, fit_and_report)
+
+
+def _tasks_of(trained: Any) -> list[FitTask]:
+    return [task for task in _running.get() if task.trained is trained]
 
 
 @contextmanager
 def reported_by(part: Any, estimator: Any, whole: Callable[[Any], Any]) -> Iterator[None]:
     """Let a part of an estimator report its epochs; ``whole`` returns the fitted estimator, given the fitted part."""
-    task = vars(estimator).get("_fit_task")
-    if task is not None:
-        part._fit_task, part._fitted_whole = task, whole
+    tasks = _tasks_of(estimator)
+    for task in tasks:
+        task.trained, task.whole = part, whole
     try:
         yield
     finally:
-        for name in ("_fit_task", "_fitted_whole"):
-            vars(part).pop(name, None)
+        for task in tasks:
+            task.trained = estimator
 
 
-def epoch_reports(estimator: Any, fitted: Callable[[], Any] | None = None) -> list[EpochReports]:
-    """Return the skorch callback that reports epochs, if there are callbacks to report to."""
-    task, whole = (vars(estimator).get(name) for name in ("_fit_task", "_fitted_whole"))
-    if task is None:
+def begin_without_epochs(estimator: Any) -> None:
+    """Report the beginning of a ``fit`` without a net."""
+    for task in _tasks_of(estimator):
+        task.begin(0)
+
+
+def epoch_reports(estimator: Any, fitted: Callable[[], Any]) -> list[EpochReports]:
+    """Return skorch callbacks that report the epochs, if there are callbacks to report to."""
+    tasks = _tasks_of(estimator)
+    if not tasks:
         return []
     from sklearn_hashnlp.training._callbacks import EpochReports
 
-    return [EpochReports(task, fitted if whole is None or fitted is None else lambda: whole(fitted()))]
+    return [EpochReports(task, fitted) for task in tasks]

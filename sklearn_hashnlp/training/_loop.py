@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 
 from sklearn_hashnlp.optim import clip_grad_norm_
 from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
-from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
+from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, EpochReports
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerName, pack_step_sizes, unpack_step_sizes
 from sklearn_hashnlp.training._optimizers import (
@@ -259,7 +259,8 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                     raise
                 stop = interrupt  # the last line must still be printed
             except KeyError as error:
-                if datasets["dataset_valid"] is not None or "valid_" not in str(error):
+                of_net = not isinstance(callback, EpochReports)
+                if not of_net or datasets["dataset_valid"] is not None or "valid_" not in str(error):
                     raise
                 raise ValueError(
                     f"The callback {type(callback).__name__} needs a validation set: {error.args[0]} {self.validation}"

@@ -1,5 +1,10 @@
 """The callbacks of scikit-learn, which it has since version 1.9: fit is a task, and its epochs are subtasks."""
 
+import copy
+import gc
+import pickle
+import signal
+import weakref
 from typing import Any
 
 import numpy as np
@@ -31,12 +36,22 @@ MODELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
+def answers(model: Any) -> Any:
+    """Return what a model answers on its kind of data."""
+    if isinstance(model, HsigmoidLanguageModel):
+        return model.score_samples(["the cat sat"])
+    if isinstance(model, SGNNSentenceEncoder):
+        return model.transform(["the cat sat"])
+    return model.predict_proba(TEXTS[:3] if isinstance(model, TextClassifier) else ROWS[:3])
+
+
 class Recorder:
     """Record the calls of a callback, and ask to stop after an epoch."""
 
     def __init__(self, stop_after: int | None = None) -> None:
         self.calls: list[tuple[Any, ...]] = []
         self.fitted: list[Any] = []
+        self.answers: list[Any] = []
         self.stop_after = stop_after
 
     def setup(self, estimator: Any, context: Any) -> None:
@@ -52,6 +67,7 @@ class Recorder:
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
         self.calls.append(("end", context.task_name, context.task_id))
         self.fitted.append(fitted_estimator)
+        self.answers.append(answers(fitted_estimator))
         return context.task_name == "epoch" and context.task_id + 1 == self.stop_after
 
 
@@ -68,7 +84,7 @@ def test_a_fit_and_its_epochs_are_reported(name: str) -> None:
     epochs = [call for i in range(3) for call in (("begin", "epoch", i, 0), ("end", "epoch", i))]
     assert recorder.calls == [("setup",), ("begin", "fit", 0, 3), *epochs, ("end", "fit", 0), ("teardown",)]
     assert recorder.X is data[0]
-    assert not {"_fit_task", "_callback_fit_ctx"} & vars(model).keys()
+    assert "_callback_fit_ctx" not in vars(model)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -94,7 +110,7 @@ def test_an_error_ends_the_callbacks(name: str) -> None:
     with pytest.raises((ValueError, TypeError)):
         model.fit([1, "a"], [[["b"]]])
     assert recorder.calls == [("setup",), ("teardown",)]
-    assert not {"_fit_task", "_callback_fit_ctx"} & vars(model).keys()
+    assert "_callback_fit_ctx" not in vars(model)
 
 
 @pytest.mark.parametrize("name", ["texts", "rows", "dense rows"])
@@ -134,6 +150,128 @@ def test_the_dual_solver_has_no_epochs() -> None:
     assert model.solver_ == "dual"
     assert recorder.calls == [("setup",), ("begin", "fit", 0, 0), ("end", "fit", 0), ("teardown",)]
     assert recorder.fitted[0].predict(["funny", "dull"]).tolist() == ["good", "bad"]
+
+
+class Unfitted(Recorder):
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:  # type: ignore[override]
+        assert not hasattr(estimator, "classes_")
+
+
+def test_the_dual_solver_has_not_begun_when_the_beginning_is_reported() -> None:
+    HashEmbeddingClassifier().set_callbacks(Unfitted()).fit(ROWS, LABELS)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_interrupt_ends_the_callbacks_but_not_the_task(name: str) -> None:
+    model, data, recorder = with_recorder(name)
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    recorder.on_fit_task_end = interrupt  # type: ignore[method-assign]  # by a user, in the first epoch
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*data)
+    assert recorder.calls == [("setup",), ("begin", "fit", 0, 3), ("begin", "epoch", 0, 0), ("teardown",)]
+    assert len(model.history_) == 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_training_data_is_freed(name: str) -> None:
+    class Data(list[Any]):
+        pass
+
+    model, data, recorder = with_recorder(name)
+    X = np.array(data[0]) if name in ("rows", "dense rows") else Data(data[0])
+    freed = weakref.ref(X)
+    model.fit(X, *data[1:])
+    recorder.X, recorder.fitted = None, []
+    del X
+    gc.collect()
+    assert freed() is None
+
+
+class Copier(Recorder):
+    """Copy the estimator after each task, and train the first copy further."""
+
+    def __init__(self, *data: Any) -> None:
+        super().__init__()
+        self.data = data
+        self.deep: list[Any] = []
+        self.pickled: list[Any] = []
+
+    def __reduce__(self) -> Any:
+        return Recorder, ()  # the estimators have their callbacks: copies of copies
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+        stop = super().on_fit_task_end(estimator, context, fitted_estimator=fitted_estimator)
+        self.pickled.append(pickle.loads(pickle.dumps(fitted_estimator)))
+        self.deep.append(copy.deepcopy(fitted_estimator))
+        if len(self.deep) == 1:
+            self.deep[0].partial_fit(*self.data)
+        return stop
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_estimator_of_an_epoch_is_copied_pickled_and_trained_further(name: str) -> None:
+    model, data, _ = with_recorder(name)
+    copier = Copier(*data)
+    model.set_callbacks(copier).fit(*data)
+    assert sum(call[0] == "end" for call in copier.calls) == 4  # none of them by partial_fit
+    for copied in (copier.deep[1:3], copier.pickled[:3]):
+        for one, expected in zip(copied, copier.answers[3 - len(copied) : 3], strict=True):
+            np.testing.assert_allclose(answers(one), expected, rtol=1e-5)
+
+
+class Silent(Recorder):
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+        self.calls.append(("end", context.task_name, context.task_id))
+        self.fitted.append(fitted_estimator)
+        return False
+
+
+def test_callbacks_of_a_classifier_and_of_the_classifier_within() -> None:
+    inner, outer = Silent(), Recorder()
+    rows = HashEmbeddingClassifier(loss="softmax", max_epochs=2, random_state=0).set_callbacks(inner)
+    TextClassifier(classifier=rows, random_state=0).set_callbacks(outer).fit(TEXTS, LABELS)
+    assert inner.calls == outer.calls
+    assert {type(each) for each in inner.fitted} == {HashEmbeddingClassifier}
+    assert {type(each) for each in outer.fitted} == {TextClassifier}
+
+
+def test_a_reader_is_read_once() -> None:
+    n_calls = []
+
+    def reader() -> Any:
+        n_calls.append(1)
+        return iter(SENTENCES)
+
+    model, _, recorder = with_recorder("words")
+    plain = MODELS["words"][0].fit(reader)
+    n_plain = len(n_calls)
+    model.fit(reader)
+    assert len(n_calls) == 2 * n_plain
+    assert recorder.X is None
+    assert len(plain.history_) == len(model.history_) == 3
+
+
+def test_wrong_arguments_are_the_same_error_as_without_callbacks() -> None:
+    model, _, _ = with_recorder("texts")
+    with pytest.raises(TypeError, match=r"fit\(\) missing 2 required positional arguments: 'X' and 'y'"):
+        model.fit()
+
+
+def test_weights_are_passed_on() -> None:
+    seen = []
+
+    class Metadata(Recorder):
+        def on_fit_task_begin(self, estimator: Any, context: Any, *, metadata: Any = None) -> None:  # type: ignore[override]
+            seen.append(metadata)
+
+    weights = [1.0, 2.0] * 30
+    model, data, _ = with_recorder("rows")
+    model.set_callbacks(Metadata()).fit(*data, sample_weight=weights)
+    assert all(each["sample_weight"] is weights for each in seen)
+    assert len(seen) == 4
 
 
 def test_early_stopping_ends_the_task() -> None:
