@@ -53,6 +53,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 python_maximum_signature_line_length = 80
 
+html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = project
 html_static_path = ["site/static"]

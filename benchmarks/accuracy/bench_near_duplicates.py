@@ -111,7 +111,7 @@ def accuracies(result: dict[str, Any]) -> str:
         others = [number(one["runs"], kind, 0) for kind in ("false positives", "natural")]
         equal = {seed: run["equal"] for seed, run in one["runs"].items()}
         rows.append([name, *found, *others, number(equal, RECALL[-1], 1), number(equal, "natural", 0)])
-    allowed = f"with {FALSE_POSITIVES * result['paragraphs']:.0f} false positives"
+    allowed = f"with at most {FALSE_POSITIVES * result['paragraphs']:.0f} false positives"
     heads = ["", *RECALL, "false positives", "natural", f"{RECALL[-1]}, {allowed}", f"natural, {allowed}"]
     return table(heads, rows)
 

@@ -211,7 +211,7 @@ def nn() -> Drawing:
         if i:
             d.arrow(275, y - 18, 275, y)
         y += height + 18
-    d.box(478, 10, 152, 124, "optim:\nRowwiseAdagrad,\nRowwiseAdam", color=GRAY, size=15)
+    d.box(478, 10, 152, 124, "optim:\nRowwiseAdagrad,\nRowwiseAdam,\nRowwiseSGD", color=GRAY, size=15)
     d.arrow(478, 51, 440, 51)
     d.lines(554, 166, "update only the rows\nthat a batch used", size=14, color=GRAY)
     return d

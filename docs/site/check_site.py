@@ -59,8 +59,9 @@ def check(site: Path) -> Found:
 
 def _has_parameters(body: str) -> bool:
     """Return whether there is a section of parameters, or nothing that could be in it."""
-    signature = _TAG.sub("", "".join(re.findall(r'<dt class="sig.*?</dt>', body, re.DOTALL)[:1]))
-    return "Parameters<" in body or "()" in "".join(signature.split()) or "(*args" in signature
+    own = re.split(r'<dl class="py (?:method|attribute|property)">', body)[0]
+    signature = "".join(_TAG.sub("", "".join(re.findall(r'<dt class="sig.*?</dt>', own, re.DOTALL)[:1])).split())
+    return "Parameters" in own or signature.partition("[source]")[0].endswith("()")
 
 
 def _code_lines(body: str) -> list[str]:

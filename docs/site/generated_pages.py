@@ -27,7 +27,6 @@ PROJECT_PAGES = {
 }
 """Files outside of ``docs`` that are pages of the site, in the folder ``generated``."""
 
-_FENCED = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
 _REMOTE = re.compile(
     r'<(?:script|img|iframe)\b[^>]*\bsrc="(?:https?:)?//[^>]*>|<link\b[^>]*\bhref="(?:https?:)?//[^>]*>'
 )
@@ -83,15 +82,15 @@ def fold_signatures(_app: Any, _name: str, _template: str, context: dict[str, An
 
 def _folded(match: re.Match[str]) -> str:
     summary = f"{match[2].count('<dd>')} parameters"
-    folded = f'<details class="parameters"><summary>{summary}</summary><dl>{match[2]}</dl></details>'
-    return match[1] + folded + match[3]
+    folded = f'<details class="parameters"><summary>{summary}{match[3]}</summary><dl>{match[2]}</dl></details>'
+    return match[1] + folded
 
 
 def describe(_app: Any, _name: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give a page the description that search engines show, its first paragraph; called by Sphinx."""
     paragraphs = [] if doctree is None else list(doctree.findall(nodes.paragraph))
     texts = [" ".join(paragraph.astext().split()) for paragraph in paragraphs if paragraph.parent.tagname != "entry"]
-    long = [text for text in texts if len(text) > 40 and not text.startswith("Read more in")]
+    long = [text for text in texts if len(text) > 40 and not text.startswith(("Read more in", "Go to the end"))]
     if long:
         text = textwrap.shorten(long[0], 160, placeholder=" ...")
         context["metatags"] = context.get("metatags", "") + f'<meta name="description" content="{escape(text)}" />'
@@ -115,7 +114,7 @@ def write_folder(folder: Path, pages: dict[str, str]) -> None:
 
 
 def _project_page(source: Path, folder: Path) -> str:
-    return with_site_links(source.read_text(encoding="utf-8"), source.parent, folder)
+    return names.link_names(with_site_links(source.read_text(encoding="utf-8"), source.parent, folder))
 
 
 def point_links(app: Any, name: str, source: list[str]) -> None:
@@ -132,7 +131,7 @@ def with_site_links(text: str, folder: Path, page_folder: Path) -> str:
 
     Files that the site does not have, such as scripts of benchmarks, are named, not linked.
     """
-    parts = _FENCED.split(text)
+    parts = names.FENCED.split(text)
     parts[::2] = [_LINK.sub(lambda match: _site_link(match, folder, page_folder), part) for part in parts[::2]]
     return "".join(parts)
 

@@ -11,6 +11,8 @@ from typing import Any
 from docutils import nodes
 
 DOCS = Path(__file__).parents[1]
+FENCED = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
+"""The code of a Markdown page."""
 PACKAGE = "sklearn_hashnlp"
 
 CHAPTERS = {
@@ -85,7 +87,6 @@ ELSEWHERE = {
 }
 """Package -> address of the page of a name, so that no inventory is downloaded."""
 
-_FENCED = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
 _LINK_OR_CODE = re.compile(r"!?\[[^\[\]]*\]\([^)]*\)|^#.*$|(?<![`}])`([A-Za-z_][\w.]*)(?:\(\))?`(?!`)", re.MULTILINE)
 
 
@@ -104,7 +105,7 @@ def public_names() -> dict[str, str]:
 
 def link_names(text: str) -> str:
     """Return a Markdown text with each public name, or method of one, as a link to the reference."""
-    parts = _FENCED.split(text)
+    parts = FENCED.split(text)
     parts[::2] = [_LINK_OR_CODE.sub(_as_link, part) for part in parts[::2]]
     return "".join(parts)
 
@@ -112,10 +113,16 @@ def link_names(text: str) -> str:
 def _as_link(match: re.Match[str]) -> str:
     for name, rest in ((match[1], ""), (match[1] or "").rpartition(".")[::2]):
         full_name = public_names().get(name or "")
-        if full_name is not None:
+        if full_name is not None and (not rest or _has(full_name, rest)):
             attribute = f".{rest}" if rest else ""
             return f"{{py:obj}}`{match[0][1:-1]} <{full_name}{attribute}>`"
     return match[0]
+
+
+def _has(full_name: str, attribute: str) -> bool:
+    """Return whether a public class has a method or a fitted attribute that it documents."""
+    module, _, name = full_name.rpartition(".")
+    return hasattr(getattr(import_module(module), name), attribute)
 
 
 def chapter_of(full_name: str) -> tuple[str, str]:

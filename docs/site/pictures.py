@@ -30,7 +30,7 @@ def _picture(match: re.Match[str], sources: dict[str, Path]) -> str:
     if "_static" in address or "://" in address:
         return match[0]
     attributes["class"] = f"dark-light {attributes.get('class', '')}".strip()  # else the theme gives it a light ground
-    image = f"<img {' '.join(f'{name}={chr(34)}{value}{chr(34)}' for name, value in attributes.items())}/>"
+    image = "<img {}/>".format(" ".join('{}="{}"'.format(*pair) for pair in attributes.items()))
     if match["link"]:  # of a gallery card, which leads to its example
         return match["link"] + image
     source = sources.get(unescape(address).rsplit("/", 1)[-1])

@@ -35,7 +35,7 @@ RESULTS = {
 }
 """Public name -> class of its results, which is described on the same page."""
 
-PACKAGE = "sklearn_hashnlp"
+PACKAGE = names.PACKAGE
 PACKAGES = {"sklearn": "scikit-learn", "skorch": "skorch", "torch": "torch"}
 
 
@@ -59,8 +59,8 @@ def _public(module: ModuleType) -> list[str]:
 def _index() -> str:
     package = import_module(PACKAGE)
     places = {name: folder for folder in FOLDERS for name in _public(import_module(f"{PACKAGE}.{folder}"))}
-    names = [name for name in _public(package) if name != "__version__"]
-    short = ", ".join(f":obj:`{name} <{PACKAGE}.{places[name]}.{name}>`" for name in names)
+    at_top = [name for name in _public(package) if name != "__version__"]
+    short = ", ".join(f":obj:`{name} <{PACKAGE}.{places[name]}.{name}>`" for name in at_top)
     modules = [import_module(f"{PACKAGE}.{folder}") for folder in FOLDERS]
     folders = "".join(f"   {module.__name__}\n" for module in modules)
     parts = [
@@ -152,11 +152,11 @@ def arrange_docstring(_app: Any, what: str, _name: str, value: Any, _options: An
 
 def _members(value: type) -> list[str]:
     """Return the public methods and properties that classes of this package define."""
-    names: dict[str, None] = {}
+    found: dict[str, None] = {}
     for base in value.__mro__:
         if base.__module__.startswith(PACKAGE):
-            names |= {name: None for name, member in vars(base).items() if _is_documented(name, member)}
-    return sorted(names)
+            found |= {name: None for name, member in vars(base).items() if _is_documented(name, member)}
+    return sorted(found)
 
 
 def _is_documented(name: str, member: Any) -> bool:

@@ -39,6 +39,11 @@ def same(text: str, value: object) -> bool:
     return text.removeprefix("r").strip("\"'`") == str(value) or text.replace('"', "'") == repr(value)
 
 
+def test_defaults_are_found():
+    values_ = [getattr(import_module(name.rpartition(".")[0]), name.rpartition(".")[2]) for name in NAMES]
+    assert sum(len(described(value.__doc__ or "")) for value in values_) > 300
+
+
 @pytest.mark.parametrize("full_name", NAMES)
 def test_defaults_are_those_of_the_signature(full_name):
     module, _, name = full_name.rpartition(".")

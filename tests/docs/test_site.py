@@ -169,3 +169,15 @@ def test_the_table_of_contents_names_what_is_public():
     names = {name for row in rows for name in re.findall(r"`([\w.]+)`", row)} - {"hashnlp", "trees"}  # command, folder
     assert {f"sklearn_hashnlp.{name}" for name in names} <= set(public_api())
     assert [name for name in sklearn_hashnlp.__all__ if name[0].isupper() and name not in page] == []
+
+
+def test_the_chapter_of_a_name_has_the_name(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "site")
+    names = importlib.import_module("names")
+    without = []
+    for full_name in set(names.public_names().values()):
+        page, title = names.chapter_of(full_name)
+        assert title
+        if full_name.rpartition(".")[2] not in (DOCS / f"{page}.md").read_text(encoding="utf-8"):
+            without.append((full_name, page))
+    assert without == []

@@ -79,7 +79,7 @@ def _address(objects: NDArray[np.object_]) -> int:
 @cache
 def _layout() -> _Layout | None:
     """Return how strings are stored, by looking at some; None if not as expected, as in other interpreters."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):  # free-threaded builds store objects in another way
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):  # objects of free-threaded builds have a larger header
         return None
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != _POINTER or sys.byteorder != "little":
         return None
