@@ -61,7 +61,7 @@ def _has_parameters(body: str) -> bool:
     """Return whether there is a section of parameters, or nothing that could be in it."""
     own = re.split(r'<dl class="py (?:method|attribute|property)">', body)[0]
     signature = "".join(_TAG.sub("", "".join(re.findall(r'<dt class="sig.*?</dt>', own, re.DOTALL)[:1])).split())
-    return "Parameters" in own or signature.partition("[source]")[0].endswith("()")
+    return "Parameters" in own or signature.partition("[source]")[0].endswith(("()", "(*args,**kwargs)"))
 
 
 def _code_lines(body: str) -> list[str]:
