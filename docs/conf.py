@@ -43,7 +43,7 @@ nitpicky = False
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 html_math_renderer = "mathml"
-copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_text = r">>> |\.\.\. ?|\$ "
 copybutton_prompt_is_regexp = True
 
 autosummary_generate = False  # docs/site/reference_pages.py writes the pages

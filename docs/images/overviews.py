@@ -11,9 +11,9 @@ def faq() -> Drawing:
     """Draw what people ask, by the step at which they ask it."""
     d = Drawing(640, 168, "Questions of training, of memory and time, of results, and of saving and serving")
     columns = (
-        ("training", BLUE, "imbalanced classes\ntypos, languages\nnew texts"),
+        ("training", BLUE, "imbalanced classes\nconfusion matrix\ntypos, languages"),
         ("memory and time", ORANGE, "out of memory\nslow first call\nGPU"),
-        ("results", GREEN, "confusion matrix\nprobabilities\nwhy this label?"),
+        ("results", GREEN, "probabilities\nwhy this label?\nreproducible?"),
         ("saving, serving", INK, "save a model\nserve it\nfastText files"),
     )
     for i, (heading, color, words) in enumerate(columns):

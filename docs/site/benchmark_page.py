@@ -51,7 +51,7 @@ class Row:
         if self.words is None:
             return f"{self.lead:+.2f} points"
         ratio = 1 / self.lead if self.is_loss else self.lead
-        return f"{_digits(ratio, 2)} times {self.words[self.is_loss]}"
+        return f"{_digits(ratio, 2 if ratio > 1.1 else 3)} times {self.words[self.is_loss]}"
 
 
 _AG = "36,476 texts of AG News"
@@ -346,7 +346,8 @@ def _sources(results: dict[str, Any]) -> str:
     for name, result in results.items():
         dates = sorted(set(_find(result, "date")))
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-        lines.append(f"| `{name}.json` | {span} | {'; '.join(dict.fromkeys(_find(result, 'changed since')))} |")
+        clauses = dict.fromkeys(clause for text in _find(result, "changed since") for clause in text.split("; "))
+        lines.append(f"| `{name}.json` | {span} | {'; '.join(clauses)} |")
     return "\n".join(lines)
 
 

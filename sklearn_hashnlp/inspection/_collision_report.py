@@ -162,6 +162,7 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
     Parameters
     ----------
     texts : iterable of str
+        The texts whose n-grams are counted; read once.
     model : classifier or vectorizer of texts, default=None
         A :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a pipeline of hashing vectorizers and a
         :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or another classifier, a fitted search over these,
@@ -222,6 +223,7 @@ def suggest_buckets(
     Parameters
     ----------
     texts : iterable of str
+        The texts whose n-grams are counted; read once.
     max_collision : float, default=0.01
         Maximum expected share of the distinct n-grams that collide with another, between 0 and 1.
     vectorizer : hashing vectorizer, union or pipeline of them, or classifier of texts, default=None

@@ -44,6 +44,7 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
         keep columns separate, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such as ``GridSearchCV``
         over these, and a ``CalibratedClassifierCV`` of a single classifier; its uncalibrated scores are explained.
     text : str
+        The text to explain, of any length.
     labels : iterable of labels, default=None
         Labels to explain; None is all. Fewer labels save time with hidden layers or thousands of labels. With two
         classes there is one score, and ``labels`` must be None.

@@ -205,6 +205,7 @@ class SGNNTransformer(nn.Module):
         Parameters
         ----------
         batch : WordBatch
+            The sentences, with each distinct word once.
         hidden : Tensor of shape (n_sentences, longest), dtype bool, default=None
             Mask of the words that are hidden from the network, which reads zeros instead of x; see
             ``MaskedWordHead``.

@@ -38,6 +38,7 @@ def distort_texts(
     Parameters
     ----------
     texts : iterable of str
+        The texts to distort; they are not changed.
     rate : float, default=0.05
         Edits per character, from 0 (texts are unchanged) to 1. A text of n characters gets ``rate * n`` edits, rounded
         up or down at random so that their mean is ``rate * n``.

@@ -76,6 +76,7 @@ def split_sentences(text: str, *, max_words: int = 100) -> list[str]:
     Parameters
     ----------
     text : str
+        The text, usually a paragraph.
     max_words : int, default=100
         Maximum number of words of a sentence, separated by whitespace. A longer one, for example a text without
         punctuation, is split into as few parts as possible, with lengths that differ by at most one word. Chinese or

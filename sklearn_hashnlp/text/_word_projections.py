@@ -52,6 +52,7 @@ def project_words(
     Parameters
     ----------
     texts : iterable of str
+        The texts whose words are projected; each distinct word once.
     featurizer : CharNgramFeaturizer
         Converts words to rows. Its ``split`` and ``lowercase`` define the words. For ``level='word'`` its ``analyzer``
         must be 'char'.

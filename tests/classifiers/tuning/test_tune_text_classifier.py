@@ -325,7 +325,7 @@ def test_wrong_arguments(options, message):
 
 def test_without_optuna_the_error_has_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    message = r'tune_text_classifier needs optuna\. Install it with: pip install optuna'
+    message = r"tune_text_classifier needs optuna\. Install it with: pip install optuna"
     with pytest.raises(ImportError, match=message):
         _tune()
 
