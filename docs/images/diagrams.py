@@ -258,7 +258,7 @@ def language_model() -> Drawing:
 
 def which_estimator() -> Drawing:
     """Draw a chart: which estimator do I need."""
-    d = Drawing(660, 640, "Which estimator do I need?")
+    d = Drawing(660, 702, "Which estimator do I need?")
 
     def question(x: float, y: float, width: float, words: str) -> None:
         d.box(x, y, width, 44 if "\n" not in words else 58, words, color=GRAY, size=16, bold=True, radius=20)
@@ -275,6 +275,7 @@ def which_estimator() -> Drawing:
     for i, (words, note) in enumerate(
         [
             ("TextClassifier", "begin here: raw strings, any size"),
+            ("TextRegressor", "a number in place of a label"),
             ("AugmentedTextClassifier", "with typing errors"),
             ("HashEmbeddingClassifier", "own sparse features"),
             ("SGNNClassifier", "small devices: quantize_classifier"),
@@ -294,11 +295,12 @@ def which_estimator() -> Drawing:
     for i, (words, note) in enumerate(
         [
             ("SGNNSentenceEncoder", "by meaning: trained vectors"),
+            ("DistilledSentenceEncoder", "vectors of another model"),
             ("SGNNProjector", "by spelling: bits, no training"),
         ]
     ):
         answer(454, 130 + 62 * i, 198, words, note, ORANGE)
-    question(130, 456, 400, "Only features, for an estimator of yours?")
+    question(130, 518, 400, "Only features, for an estimator of yours?")
     for i, (words, note) in enumerate(
         [
             ("HashingNgramVectorizer", "n-grams, any text"),
@@ -306,9 +308,9 @@ def which_estimator() -> Drawing:
             ("FrequentNgramVectorizer", "a vocabulary, counted"),
         ]
     ):
-        answer(8 + 221 * i, 516, 204, words, note, INK)
-    d.text(330, 598, "In torch, without scikit-learn: nn.HashEmbedding, nn.HierarchicalSoftmax,", size=14, color=GRAY)
-    d.text(330, 618, "nn.SGNNProjection and the other modules of sklearn_hashnlp.nn", size=14, color=GRAY)
+        answer(8 + 221 * i, 578, 204, words, note, INK)
+    d.text(330, 660, "In torch, without scikit-learn: nn.HashEmbedding, nn.HierarchicalSoftmax,", size=14, color=GRAY)
+    d.text(330, 680, "nn.SGNNProjection and the other modules of sklearn_hashnlp.nn", size=14, color=GRAY)
     return d
 
 
