@@ -12,7 +12,6 @@ from typing import Any
 import benchmark_page
 import names
 import reference_pages
-from docutils import nodes
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,6 +87,8 @@ def _folded(match: re.Match[str]) -> str:
 
 def describe(_app: Any, _name: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give a page the description that search engines show, its first paragraph; called by Sphinx."""
+    from docutils import nodes  # comes with Sphinx, which the tests do without
+
     paragraphs = [] if doctree is None else list(doctree.findall(nodes.paragraph))
     texts = [" ".join(paragraph.astext().split()) for paragraph in paragraphs if paragraph.parent.tagname != "entry"]
     long = [text for text in texts if len(text) > 40 and not text.startswith(("Read more in", "Go to the end"))]

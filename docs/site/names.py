@@ -8,8 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-
 DOCS = Path(__file__).parents[1]
 FENCED = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
 """The code of a Markdown page."""
@@ -132,8 +130,10 @@ def chapter_of(full_name: str) -> tuple[str, str]:
     return page, (DOCS / f"{page}.md").read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
-def link_elsewhere(_app: Any, _env: Any, node: Any, shown: Any) -> nodes.reference | None:
+def link_elsewhere(_app: Any, _env: Any, node: Any, shown: Any) -> Any:
     """Link a name of another package that a docstring refers to; called by Sphinx for names it does not know."""
+    from docutils import nodes  # comes with Sphinx, which the tests do without
+
     name = node.get("reftarget", "")
     address = ELSEWHERE.get(name.partition(".")[0]) if node.get("refdomain") == "py" else None
     return None if address is None else nodes.reference("", "", shown, internal=False, refuri=address.format(name))
