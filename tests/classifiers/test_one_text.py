@@ -1,5 +1,6 @@
 """Predictions of one text, which skip scikit-learn's checks, and of many, in chunks: as those of all texts at once."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -86,14 +87,13 @@ def in_chunks(monkeypatch):
     monkeypatch.setattr(_text_classifier, "_MAX_CHUNK", 1000)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 3])
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_topk"])
-def test_chunks_are_predicted_as_all_texts_at_once(method, n_jobs, model, in_chunks):
-    texts = UNSEEN * 60
-    model = TextClassifier(**model.get_params() | {"n_jobs": n_jobs}).fit(TEXTS, LABELS)
-    expected = whole(model, method, texts)
-    for given in (texts, iter(texts), np.array(texts, dtype=object)):
-        assert same(getattr(model, method)(given), expected)
+def test_chunks_are_predicted_as_all_texts_at_once(model, in_chunks):
+    texts = UNSEEN * 6  # some hundred chunks
+    for method, n_jobs in product(["predict", "predict_proba", "predict_topk"], [1, 3]):
+        model.set_params(n_jobs=n_jobs)
+        expected = whole(model, method, texts)
+        for given in (texts, iter(texts), np.array(texts, dtype=object)):
+            assert same(getattr(model, method)(given), expected)
 
 
 def test_an_error_in_a_chunk_names_the_position_among_all_texts(in_chunks):
