@@ -13,9 +13,9 @@ sys.path[:0] = [str(DOCS / "site"), str(ROOT)]
 os.environ.setdefault("MPLBACKEND", "agg")
 
 import generated_pages  # noqa: E402 - its folder is on the path from here on
-import names  # noqa: E402
-import pictures  # noqa: E402
-import reference_pages  # noqa: E402
+import names  # noqa: E402 - likewise
+import pictures  # noqa: E402 - likewise
+import reference_pages  # noqa: E402 - likewise
 
 import sklearn_hashnlp  # noqa: E402 - isort keeps it behind the one above
 

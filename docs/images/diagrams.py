@@ -6,7 +6,10 @@ Here: how does it work? Other questions are answered in the modules that are imp
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # for the titles of the data sets
 
 import figures
 import moves

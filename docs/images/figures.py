@@ -11,17 +11,9 @@ from typing import Any
 
 from drawing import BLUE, GRAY, GREEN, INK, ORANGE, Drawing
 
+from benchmarks.common.data import TITLES
+
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
-TITLES = {
-    "ag_news": "AG News",
-    "imdb": "IMDB",
-    "swda": "SwDA",
-    "mrda": "MRDA",
-    "trec": "TREC",
-    "sst2": "SST-2",
-    "atis": "ATIS",
-    "languages79": "79 languages",
-}
 
 
 def read(name: str) -> Any:
@@ -222,7 +214,7 @@ def readme() -> Drawing:
     """Draw how many times as fast other programs are outrun, and accuracy by training time."""
     d = Drawing(640, 500, "Speed compared with scikit-learn and fastText, and test accuracy by training time")
     classifiers = read("classifiers")
-    singly = {name: one.get("single texts/s") for name, one in read("serving")["models"].items()}
+    singly = {name: one.get("single ms") for name, one in read("serving")["models"].items()}
     rows = [(f"n-grams, {name}", "scikit-learn", one["ratio"]) for name, one in read("vectorizers")["cases"].items()]
     rows += [
         ("training", "fastText", classifiers["speed"]["models"]["fastText"]["times ours"]),
@@ -230,7 +222,7 @@ def readme() -> Drawing:
         (
             "predicting one text",
             "fastText",
-            singly["process"] / singly["fasttext"],
+            singly["fasttext"] / singly["process"],
         ),
     ]
     logs = [math.log10(ratio) for _, _, ratio in rows]
