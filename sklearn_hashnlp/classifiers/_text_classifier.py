@@ -35,7 +35,7 @@ from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
 from sklearn_hashnlp.text._specs_of import specs_of
 from sklearn_hashnlp.training._estimator import History
-from sklearn_hashnlp.training._fit_task import reported_by, reported_to_callbacks
+from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
 from sklearn_hashnlp.training._settings import Device, EarlyStopping, HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
@@ -287,9 +287,9 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             model._keep(Pipeline([pipeline.steps[0], ("classifier", classifier)]))
             return model
 
+        let_report(pipeline[-1], self, whole)
         try:
-            with reported_by(pipeline[-1], self, whole):
-                pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes)
+            pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes)
         finally:
             self._keep(pipeline)
         return self

@@ -6,7 +6,6 @@ scikit-learn's decorator of ``fit`` calls their ``teardown``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
@@ -94,17 +93,10 @@ def _tasks_of(trained: Any) -> list[FitTask]:
     return [task for task in _running.get() if task.trained is trained]
 
 
-@contextmanager
-def reported_by(part: Any, estimator: Any, whole: Callable[[Any], Any]) -> Iterator[None]:
+def let_report(part: Any, estimator: Any, whole: Callable[[Any], Any]) -> None:
     """Let a part of an estimator report its epochs; ``whole`` returns the fitted estimator, given the fitted part."""
-    tasks = _tasks_of(estimator)
-    for task in tasks:
+    for task in _tasks_of(estimator):
         task.trained, task.whole = part, whole
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.trained = estimator
 
 
 def begin_without_epochs(estimator: Any) -> None:

@@ -154,11 +154,29 @@ def test_the_dual_solver_has_no_epochs() -> None:
 
 class Unfitted(Recorder):
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:  # type: ignore[override]
-        assert not hasattr(estimator, "classes_")
+        assert not hasattr(estimator, "pipeline_")
 
 
 def test_the_dual_solver_has_not_begun_when_the_beginning_is_reported() -> None:
-    HashEmbeddingClassifier().set_callbacks(Unfitted()).fit(ROWS, LABELS)
+    TextClassifier(random_state=0).set_callbacks(Unfitted()).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("name", ["rows", "dense rows", "words"])
+def test_a_training_that_continues_has_each_epoch_once(name: str) -> None:
+    model, data, recorder = with_recorder(name)
+    model.set_params(warm_start=True).fit(*data).fit(*data)
+    assert [entry["epoch"] for entry in model.history_] == [1, 2, 3, 4, 5, 6]
+    assert len(recorder.calls) == 2 * (4 + 2 * 3)
+
+
+def test_an_error_of_a_callback_is_its_own() -> None:
+    class Wrong(Recorder):
+        def on_fit_task_end(self, estimator: Any, context: Any) -> bool:  # type: ignore[override]
+            raise KeyError("valid_score")
+
+    model, data, _ = with_recorder("rows")
+    with pytest.raises(KeyError, match="valid_score"):
+        model.set_callbacks(Wrong()).fit(*data)
 
 
 @pytest.mark.parametrize("name", MODELS)
