@@ -532,7 +532,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             if not resumes:
                 model._tree_name = model.tree if model.loss == TreeLoss.name and isinstance(model.tree, str) else None
             model._idf_divisor, model._enough_evidence, model.solver_, model._linear = divisor, enough, "sgd", None
-            return model._keep(net, labels, rows, class_counts, resumes=resumes and model is self)
+            return model._keep(net, labels, rows, class_counts, resumes=resumes)
 
         with plain_torch(net.device_type):
             divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)

@@ -417,7 +417,7 @@ class SGNNClassifier(NetClassifier):
                 loss=make_loss(self.loss, multilabel=labels.multilabel, inverse_temperature=known),
                 first_callbacks=[] if scores is None else [scores],
                 last_callbacks=epoch_reports(
-                    self, lambda: self._shallow_copy()._keep(net, labels, rows, class_counts, resumes=False)
+                    self, lambda: self._shallow_copy()._keep(net, labels, rows, class_counts, resumes=resumes)
                 ),
             )
             net.rows_per_step = net.rows_per_step or settings.batch_size
