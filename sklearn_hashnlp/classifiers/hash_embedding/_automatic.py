@@ -107,8 +107,8 @@ def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, de
     is_table = parameters["variant"] == "standard"
     if parameters["hidden_layer_sizes"]:
         yield "hidden_layer_sizes", "it trains a linear model"
-    if not is_table and parameters["n_hashes"] != 1:
-        yield "n_hashes", "it trains one vector per column"
+    if not is_table and parameters["aggregation"] == "median":
+        yield "aggregation", "a median is not linear in the pool"
     tables: EmbeddingTables = parameters["embedding"] or EmbeddingTables()
     if not is_table and tables.importance_init == "zeros":
         yield "embedding", "it does not train importance weights, which would stay zero"

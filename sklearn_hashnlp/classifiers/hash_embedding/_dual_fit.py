@@ -78,19 +78,19 @@ class Settings(NamedTuple):
 
 
 class Located(NamedTuple):
-    """The rows of both tables that the values of rows belong to, with one hash function."""
+    """The rows of both tables that the values of rows belong to; each has k rows of the pool."""
 
     table_rows: NDArray[np.int64]  # (n_table_rows,): rows of the importance table
     rows: NDArray[np.int32]  # (n_values,): positions in them
     slots: NDArray[np.int64]  # (n_columns,): rows of the pool
-    columns: NDArray[np.int32]  # (n_values,): positions in them
+    columns: NDArray[np.int32]  # (n_values * k,): positions in them
 
     @classmethod
     def of(cls, model: LinearModel, rows: SparseRows) -> Located:
         """Hash the columns of rows."""
         sizes = len(model.known), len(model.pool)
         table_rows, slots = locate_columns(rows.indices, model.constants, *sizes, model.spec.layout.variant)
-        return cls(*distinct(table_rows, sizes[0]), *distinct(slots, sizes[1]))
+        return cls(*distinct(table_rows, sizes[0]), *distinct(slots.reshape(-1), sizes[1]))
 
 
 def distinct(ids: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -109,19 +109,22 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located, *, dro
     if model.importance is not None:
         values *= model.importance[located.table_rows, 0][located.rows]
     norm: Literal["l1", "l2"] = "l1" if model.spec.normalize == "l1" else "l2"
-    normalize_rows(values, dataset.indptr, norm)
+    n_hashes = len(located.columns) // max(len(located.rows), 1)
+    values, offsets = np.repeat(values, n_hashes), n_hashes * dataset.indptr
+    normalize_rows(values, offsets, norm, n_hashes)
     square = float(np.square(values, dtype=np.float64).sum()) / len(dataset)
-    scale = 1 / math.sqrt(square) if norm == "l1" and square > 0 else 1.0
+    scale = 1 / math.sqrt(n_hashes if norm == "l2" else square or 1.0)
     values *= np.float32(scale)
     n_classes, labels = len(model.bias), dataset.targets.astype(np.int64)
     return LinearProblem(
-        LinearRows(dataset.indptr, located.columns, values, labels - 1 if n_classes == 2 else labels),
+        LinearRows(offsets, located.columns, values, labels - 1 if n_classes == 2 else labels),
         costs_of(dataset),
         located.slots,
         n_classes,
         norm,
         scale,
         drops_new,
+        n_hashes,
     )
 
 
@@ -304,7 +307,8 @@ def solve_dual(
     problem = problem_of(model, rows, located, drops_new=divisor is not None)
     minimum = minimize(problem, seed, interrupt)
     # Each class is a column of the pool, below a multiple of the identity matrix.
-    model.weight[:, :n_classes] = problem.scale * np.eye(n_classes, dtype=np.float32)
+    for first in range(0, spec.vector_dim, spec.embedding_dim):  # a part for each hash where they are concatenated
+        model.weight[:, first : first + n_classes] = problem.scale * np.eye(n_classes, dtype=np.float32)
     model.bias[:] = minimum.bias
     model.pool[problem.slots, :n_classes] = minimum.weights
     enough = evidence_of_training(known, rows, divisor, enough)
@@ -338,7 +342,8 @@ def curvature_state(
     sums["bag.pool"][problem.slots] = accumulated(np.bincount(columns, squares, len(problem.slots)))
     if model.importance is not None:
         sums["bag.importance"] = lazy_table((len(model.importance),))
-        sums["bag.importance"][located.table_rows] = accumulated(np.bincount(located.rows, squares))
+        by_value = squares.reshape(-1, problem.n_hashes).sum(axis=1)
+        sums["bag.importance"][located.table_rows] = accumulated(np.bincount(located.rows, by_value))
     vectors = document_vectors(model, rows)
     by_column = (np.square(vectors) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
     sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()

@@ -43,14 +43,14 @@ _mix_of_arrays, _slot_of_arrays = of_arrays(fmix32), of_arrays(slot_of)
 
 def locate_columns(
     columns: NDArray[Any],  # (n_values,): below 2**32
-    constants: NDArray[np.uint64],  # (2, 3): of one hash function
+    constants: NDArray[np.uint64],  # (k + 1, 3): of the hash functions of the importance table and of the pool
     n_rows: int,
     n_slots: int,
     variant: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:  # (n_values,), (n_values,)
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:  # (n_values,), (n_values, k)
     """Hash columns to rows of the importance table and of the pool, as :func:`locate_ids`; nothing is compiled."""
-    rows, slots = np.empty(len(columns), dtype=np.int32), np.empty(len(columns), dtype=np.int32)
-    (a, b, _), (c, d, _) = constants[:2]
+    rows, (a, b, _) = np.empty(len(columns), dtype=np.int32), constants[0]
+    slots = np.empty((len(columns), len(constants) - 1), dtype=np.int32)
     is_hashed = bool(a or b)
     for start in range(0, len(columns), _BLOCK):  # their words stay in the first caches
         block = slice(start, start + _BLOCK)
@@ -58,9 +58,10 @@ def locate_columns(
         rows[block] = _slot_of_arrays(mixed.astype(np.uint64), a, b, np.uint64(n_rows)) if is_hashed else columns[block]
         if variant == PAPER:
             mixed = _mix_of_arrays(rows[block].astype(np.uint32))
-        if variant != STANDARD:
-            slots[block] = _slot_of_arrays(mixed.astype(np.uint64), c, d, np.uint64(n_slots))
-    return rows, rows if variant == STANDARD else slots
+        for i in range(0 if variant == STANDARD else slots.shape[1]):
+            c, d, _ = constants[i + 1]
+            slots[block, i] = _slot_of_arrays(mixed.astype(np.uint64), c, d, np.uint64(n_slots))
+    return rows, rows[:, np.newaxis] if variant == STANDARD else slots
 
 
 @compiled

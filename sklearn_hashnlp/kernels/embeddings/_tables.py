@@ -84,10 +84,12 @@ class TableSpec:
     @property
     def output_dim(self) -> int:
         """Columns of the output: d (k d for "concat"), plus k when weights are appended."""
-        if not self.has_importance:
-            return self.embedding_dim
-        width = self.embedding_dim * (self.num_hashes if self.aggregation == "concat" else 1)
-        return width + (self.num_hashes if self.append_weight else 0)
+        return self.vector_dim + (self.num_hashes if self.append_weight and self.has_importance else 0)
+
+    @property
+    def vector_dim(self) -> int:
+        """Columns of the output without the appended weights."""
+        return self.embedding_dim * (self.num_hashes if self.aggregation == "concat" and self.has_importance else 1)
 
     @cached_property
     def layout(self) -> BagLayout:

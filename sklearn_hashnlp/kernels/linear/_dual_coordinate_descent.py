@@ -24,11 +24,16 @@ class LinearRows(NamedTuple):
     labels: NDArray[np.int64]  # (n_rows,): the output that a row is positive for, if any
 
 
-def normalize_rows(values: NDArray[np.float32], offsets: NDArray[np.int64], norm: Literal["l1", "l2"] = "l2") -> None:
+def normalize_rows(
+    values: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    norm: Literal["l1", "l2"] = "l2",
+    n_hashes: int = 1,  # times that each value of a row occurs; they count once
+) -> None:
     """Divide the values of each row by their norm, in place."""
     lengths = np.diff(offsets)
     sizes = np.square(values, dtype=np.float64) if norm == "l2" else np.abs(values, dtype=np.float64)
-    norms = np.bincount(np.repeat(np.arange(len(lengths)), lengths), sizes, len(lengths))
+    norms = np.bincount(np.repeat(np.arange(len(lengths)), lengths), sizes, len(lengths)) / n_hashes
     norms = np.sqrt(norms) if norm == "l2" else norms
     norms[~(norms > 0)] = 1
     values /= np.repeat(norms, lengths)

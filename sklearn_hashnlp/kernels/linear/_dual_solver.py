@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -27,13 +28,14 @@ SMOOTHING = 0.03  # added to sums of normalized values, which are below one per 
 class LinearProblem:
     """Rows as input of a linear layer over the pool, with fixed importance weights."""
 
-    rows: LinearRows
+    rows: LinearRows  # with n_hashes values for each value of a row
     costs: NDArray[np.float32]  # (n_rows,): weight of each row in the loss
     slots: NDArray[np.int64]  # (n_columns,): pool row of each column
     n_classes: int
     norm: Literal["l1", "l2"] = "l2"  # by which the values of a row are divided
     scale: float = 1.0  # factor of the values: rows have a length near one
     drops_new: bool = True  # whether columns that no training row has would have no importance
+    n_hashes: int = 1  # pool rows of each value
 
     @property
     def n_outputs(self) -> int:
@@ -61,7 +63,7 @@ class LinearProblem:
         keep = known[self.rows.columns]
         offsets = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.rows.offsets]
         columns, values = self.rows.columns[keep], self.rows.values[keep]
-        normalize_rows(values, offsets, self.norm)
+        normalize_rows(values, offsets, self.norm, self.n_hashes)
         values *= np.float32(self.scale)
         return replace(self, rows=LinearRows(offsets, columns, values, self.rows.labels))
 
@@ -73,8 +75,10 @@ class LinearProblem:
         return np.asarray(np.concatenate([-scores, scores], axis=1) if self.n_classes == 2 else scores, np.float64)
 
     def log_odds(self) -> NDArray[np.float32]:
-        """Return the log-odds of naive Bayes for each column and output."""
-        return naive_bayes_log_odds(self.rows, self.costs, len(self.slots), self.n_outputs, SMOOTHING)
+        """Return the log-odds of naive Bayes for each column and output; those of all hashes of a value add up."""
+        root = np.float32(math.sqrt(self.n_hashes))  # by which more hashes make values and weights smaller
+        odds = naive_bayes_log_odds(self.rows, self.costs * root, len(self.slots), self.n_outputs, SMOOTHING)
+        return odds / root
 
     def targets(self) -> NDArray[np.int64]:
         """Return the encoded label of each row."""
