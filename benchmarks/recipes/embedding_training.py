@@ -17,9 +17,9 @@ from benchmarks.recipes.hash_embedding_trial import CountedTexts, drop_ngrams
 from benchmarks.runner.load_recipe import load_object
 from benchmarks.runner.recipe import Result, Run
 from sklearn_hashnlp._clock import clock
+from sklearn_hashnlp._device import resolve_device
 from sklearn_hashnlp.nn import HashEmbedding
 from sklearn_hashnlp.optim import RowwiseAdam
-from sklearn_hashnlp.training._settings import resolve_device
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 _BUCKETS_PER_COLUMN = 0.1  # of hash embeddings, as in the paper's experiments: B = n / 10

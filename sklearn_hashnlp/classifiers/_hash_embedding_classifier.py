@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._clock import clock
+from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._class_shares import count_classes
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
@@ -53,7 +54,6 @@ from sklearn_hashnlp.training._fit_task import begin_without_epochs, epoch_repor
 from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
-    Device,
     EarlyStopping,
     Schedule,
     Seeds,
@@ -61,7 +61,6 @@ from sklearn_hashnlp.training._settings import (
     as_schedule,
     check_training_parameters,
     draw_seeds,
-    resolve_device,
 )
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_builders import ClassTree

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion
 
+from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import LossChoice
@@ -20,7 +21,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
 from sklearn_hashnlp.text._count_ngrams import TOKENS
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
-from sklearn_hashnlp.training._settings import Device, EarlyStopping
+from sklearn_hashnlp.training._settings import EarlyStopping
 
 Features: TypeAlias = Literal["auto", "words", "words+characters", "characters"]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
+from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal_options
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import make_loss
@@ -31,7 +32,6 @@ from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callba
 from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
-    Device,
     EarlyStopping,
     Schedule,
     Seeds,
@@ -39,7 +39,6 @@ from sklearn_hashnlp.training._settings import (
     as_schedule,
     check_training_parameters,
     draw_seeds,
-    resolve_device,
 )
 from sklearn_hashnlp.training._torch_scope import plain_torch
 

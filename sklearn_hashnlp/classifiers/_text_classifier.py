@@ -14,6 +14,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import (
     CallbackSupportMixin,
     HasMethods,
@@ -36,7 +37,7 @@ from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jo
 from sklearn_hashnlp.text._specs_of import specs_of
 from sklearn_hashnlp.training._estimator import History
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
-from sklearn_hashnlp.training._settings import Device, EarlyStopping, HasBundles
+from sklearn_hashnlp.training._settings import EarlyStopping, HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet

@@ -8,12 +8,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from sklearn_hashnlp._device import Device, resolve_device
+
 
 class OptionGroup:
     """Options that commands share: one argument, whose parameters ``reporting_errors`` puts among the options."""
 
 
-Device: TypeAlias = Literal["cpu", "cuda", "auto"]
 Errors: TypeAlias = Literal["strict", "replace", "skip"]
 FileFormat: TypeAlias = Literal["csv", "tsv", "jsonl", "fasttext"]
 Precision: TypeAlias = Literal["float32", "float16", "int8"]
@@ -123,12 +124,9 @@ class LabelledOptions(TextOptions):
 
 def check_device(device: Device) -> None:
     """Raise an error for a missing GPU, before a large file is read."""
-    if device != "cuda":
-        return
-    import torch
-
-    if not torch.cuda.is_available():
+    try:
+        resolve_device(device, caller="hashnlp")
+    except RuntimeError as error:
         raise typer.BadParameter(
-            f"--device cuda: torch {torch.__version__} finds no CUDA device. Use --device auto, which takes a GPU if "
-            "there is one, or cpu."
-        )
+            "--device cuda: torch finds no CUDA device. Use --device auto, which uses a GPU if there is one, or cpu."
+        ) from error

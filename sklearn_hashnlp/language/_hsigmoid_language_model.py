@@ -12,6 +12,7 @@ import numpy as np
 from skorch.callbacks import Callback
 from torch import Tensor
 
+from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.language._architecture import (
     SeedEpochs,
@@ -54,7 +55,6 @@ from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._optimizers import undone_on_error
 from sklearn_hashnlp.training._settings import (
     TRAINING,
-    Device,
     EarlyStopping,
     Schedule,
     Seeds,
@@ -63,7 +63,6 @@ from sklearn_hashnlp.training._settings import (
     as_schedule,
     check_training_parameters,
     draw_seeds,
-    resolve_device,
 )
 from sklearn_hashnlp.training._torch_scope import plain_torch
 from sklearn_hashnlp.trees import SoftmaxTree

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.nn._sgnn_transformer import Init
 from sklearn_hashnlp.persistence import save_model
@@ -47,11 +48,9 @@ from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
 from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
-    Device,
     TrainingSettings,
     check_training_parameters,
     draw_seeds,
-    resolve_device,
 )
 from sklearn_hashnlp.training._torch_scope import plain_torch
 

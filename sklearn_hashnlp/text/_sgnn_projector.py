@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_array, validate_data
 
+from sklearn_hashnlp._device import resolve_device
 from sklearn_hashnlp._sklearn import (
     MAX_INTEGER,
     ArrayTransformerMixin,
@@ -79,9 +80,9 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         and process.
     n_jobs : int or None, default=None
         The number of threads on a CPU; None is 1 and -1 is the number of cores. The results do not depend on it.
-    device : str, default='cpu'
-        The device to compute on. Other devices of torch use :class:`sklearn_hashnlp.nn.SGNNProjection`, with bitwise
-        equal results.
+    device : {'cpu', 'cuda', 'auto'} or str, default='cpu'
+        Device to compute on; 'auto' is a CUDA device if there is one. Other devices than 'cpu', which may be any of
+        torch, use :class:`sklearn_hashnlp.nn.SGNNProjection`, with bitwise equal results.
 
     Attributes
     ----------
@@ -202,7 +203,8 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         self._check_sizes(rows.data if issparse(rows) else rows)
         form = _FORMS[self.output]
         out = np.empty((rows.shape[0], self._n_features_out), dtype=form.dtype)
-        if self.device == "cpu":
+        device = resolve_device(self.device, caller=type(self).__name__)
+        if device == "cpu":
             hyperplanes = Hyperplanes.of(
                 self.hyperplanes,
                 int(self.n_projections) * int(self.n_bits),
@@ -215,7 +217,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
 
             map_blocks(project, len(out), effective_n_jobs(self.n_jobs), max_rows=_block_rows(rows))
         else:
-            module = self._torch_module()
+            module = self._torch_module(device)
 
             def project_on_device(block: slice) -> None:
                 indptr, indices, data = _block(rows, block)
@@ -224,18 +226,9 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
             map_blocks(project_on_device, len(out), 1, max_rows=_block_rows(rows))
         return out
 
-    def _torch_module(self) -> Any:
-        import torch  # only for other devices
+    def _torch_module(self, device: str) -> Any:
+        from sklearn_hashnlp.nn import SGNNProjection  # only for other devices, as it imports torch
 
-        from sklearn_hashnlp.nn import SGNNProjection
-
-        try:
-            torch.empty(0, device=self.device)
-        except (RuntimeError, AssertionError) as error:  # AssertionError if torch was built without CUDA
-            raise RuntimeError(
-                f"{type(self).__name__}(device={self.device!r}) needs a device that torch {torch.__version__} does not "
-                f"find here: {error} Set device='cpu': the bits are the same."
-            ) from error
         return SGNNProjection(
             int(self.n_projections),
             int(self.n_bits),
@@ -243,7 +236,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
             density=float(self.density),
             hyperplanes=self.hyperplanes,
             seed=int(self.random_state),
-            device=self.device,
+            device=device,
         )
 
     @property

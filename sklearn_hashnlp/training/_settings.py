@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, BaseEstimator, Interval, StrOptions, literal_options
 from sklearn_hashnlp.trees._arrays import is_integer
 
@@ -185,7 +186,6 @@ def as_schedule(value: Any, automatic: Schedule) -> Schedule:
 
 
 AdaptiveOptimizer: TypeAlias = Literal["adagrad", "adam"]
-Device: TypeAlias = Literal["cpu", "cuda", "auto"]
 
 TRAINING: Final[dict[str, list[Any]]] = {
     "optimizer": [literal_options(AdaptiveOptimizer)],
@@ -207,22 +207,6 @@ def _check_hidden_layers(estimator: Any) -> None:
             f"The 'hidden_layer_sizes' parameter of {type(estimator).__name__} must hold integers from 1 to "
             f"{MAX_INTEGER}. Got {sizes!r} instead."
         )
-
-
-def resolve_device(device: str, *, caller: str) -> str:
-    """Return an available device for the ``device`` parameter of an estimator."""
-    if device == "cpu":
-        return "cpu"
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda"
-    if device == "auto":
-        return "cpu"
-    raise RuntimeError(
-        f"{caller}(device='cuda') needs a CUDA device, and torch {torch.__version__} finds none. "
-        "Set device='auto' to use one only where there is one, or device='cpu'."
-    )
 
 
 def check_training_parameters(estimator: Any) -> None:

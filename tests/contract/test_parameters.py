@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
+import torch
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import estimator_checks, estimator_html_repr
 from sklearn.utils._param_validation import generate_invalid_param_val, make_constraint
@@ -16,7 +17,7 @@ from skorch.callbacks import Callback
 
 import sklearn_hashnlp
 from sklearn_hashnlp.training._settings import Bundle
-from tests.contract.estimators import CASES, ONE_OF_A_KIND, fit, fitted, kind, refit
+from tests.contract.estimators import CASES, NETS, ONE_OF_A_KIND, answers, fit, fitted, kind, refit
 
 CHECKS = [
     estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
@@ -172,3 +173,24 @@ def test_type_checkers_know_the_choices_of_each_parameter(name):
         choices = {choice for constraint in constraints for choice in getattr(constraint, "options", ())}
         if (name, parameter) not in FREE_STRINGS:
             assert literals(hints[parameter]) == {choice for choice in choices if isinstance(choice, str)}, parameter
+
+
+def devices(name):
+    """Return the parameters of a model, and of its parts, that are a device."""
+    return [parameter for parameter in CASES[name].make().get_params() if parameter.split("__")[-1] == "device"]
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if kind(name) == name and devices(name)])
+def test_every_device_may_be_auto_and_cuda_is_refused_where_there_is_none(name, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match=r"\w\(device='cuda'\) needs a device.*device='cpu'\.$"):
+        answers(name, refit(name, CASES[name].make().set_params(**dict.fromkeys(devices(name), "cuda"))))
+    model = refit(name, CASES[name].make().set_params(**dict.fromkeys(devices(name), "auto")))
+    assert name not in NETS or str(model.net_.device) == "cpu"
+    assert answers(name, model) == answers(name, fitted(name))
+
+
+def test_every_function_with_a_device_is_in_the_table():
+    functions = {name: entry for name, entry in public_names() if inspect.isfunction(entry)}
+    have_one = {name for name, entry in functions.items() if "device" in inspect.signature(entry).parameters}
+    assert have_one <= {name for name in CASES if devices(name)}

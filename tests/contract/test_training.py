@@ -191,13 +191,3 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(name):
     assert model.history_ == fitted(name).history_
     assert answers(name, model) == answers(name, fitted(name))
     assert vars(model).keys() == vars(fitted(name)).keys()
-
-
-@pytest.mark.parametrize("name", [name for name in ONE_OF_A_KIND if name in NETS])
-def test_cuda_is_asked_for_where_there_is_none(name, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(RuntimeError, match=r"\w\(device='cuda'\) needs a CUDA device.*device='cpu'"):
-        fit(name, device="cuda")
-    model = fit(name, device="auto")
-    assert str(model.net_.device) == "cpu"
-    assert answers(name, model) == answers(name, fitted(name))

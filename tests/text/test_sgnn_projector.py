@@ -143,7 +143,7 @@ def test_another_device_gives_the_same(X, hyperplanes, output):
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:99"])
 def test_a_device_that_is_not_there_is_told_with_what_to_do(X, device):
-    message = rf"SGNNProjector\(device='{device}'\) needs a device that torch .* does not find here: .*device='cpu'"
+    message = rf"SGNNProjector\(device='{device}'\) needs a device that torch .* does not find\. Set device='auto'.*\.$"
     with pytest.raises(RuntimeError, match=message):
         SGNNProjector(device=device).transform(X)
 
