@@ -20,7 +20,6 @@ from sklearn_hashnlp.classifiers._net_classifier import (
     Calibrate,
     ClassWeight,
     Monitor,
-    labels_of_partial_fit,
     refuse_balanced,
 )
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
@@ -364,7 +363,10 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         """
         soft = takes_soft_labels(self.loss)
         if classes is not None and not soft:
-            raise ValueError(f"{type(self).__name__}.fit takes classes for loss='soft_softmax' alone.")
+            raise ValueError(
+                f"{type(self).__name__}.fit takes classes with loss='soft_softmax' only, for other losses y has the "
+                "labels. For labels that are not in y yet, pass classes to the first partial_fit of a new model."
+            )
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         resumes = bool(self.warm_start) and self._is_fitted
@@ -373,7 +375,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         labels = named or Labels.of(y, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
-            self._labels.check_same(labels)
+            self._check_same_labels(labels)
             check_architecture(self)
         rows = self._dataset(X, y, weights, labels)
         loss = self._choose_loss(labels, rows, resumes=resumes)
@@ -386,7 +388,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         net = self.net_ if resumes else new_net(self, len(labels.classes), y, seeds, device)
         stopping = self._stopping()
         fraction = 0.0 if stopping is None else stopping.validation_fraction
-        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split, caller=type(self).__name__)
+        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
         self._train(net, labels, rows, valid_rows, settings, loss=loss, resumes=resumes)
         return self
@@ -431,7 +433,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         soft = takes_soft_labels(self.loss)
         y, named = read_targets(y, classes=classes, known=known, soft=soft, caller=type(self).__name__)
         X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
-        labels = labels_of_partial_fit(known, named, y, classes, caller=type(self).__name__)
+        labels = self._labels_of_partial_fit(known, named, y, classes)
         seeds = draw_seeds(self.random_state)
         if resumes:
             check_architecture(self)

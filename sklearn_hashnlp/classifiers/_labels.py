@@ -72,16 +72,16 @@ class Labels:
             raise _unseen(unseen[0], self.classes)
         return np.array([index_of[label] for label in present.tolist()], dtype=np.int64)[inverse.reshape(-1)]
 
-    def check_same(self, others: Labels) -> None:
-        """Check that training can continue with other rows, which have these labels."""
+    def check_same(self, others: Labels, *, caller: str, anew: str) -> None:
+        """Check that training can continue with other rows, which have these labels; ``anew`` is the advice if not."""
         if self.multilabel != others.multilabel or self.classes.tolist() != others.classes.tolist():
             known, new = (
                 f"{one.classes.tolist()}{' (any number of them per row)' if one.multilabel else ''}"
                 for one in (self, others)
             )
             raise ValueError(
-                f"The model has the labels {known}, and training cannot continue with {new}. Give the same labels, "
-                "columns of a matrix in the same order, or call fit with warm_start=False to train a new net."
+                f"{caller} has the labels {known}, and training cannot continue with {new}. Pass the same labels, "
+                f"columns of a matrix in the same order, or {anew} on all rows."
             )
 
 
@@ -282,7 +282,8 @@ def check_targets(y: Any, named: Labels | None, *, loss: LossChoice, caller: str
 def _unseen(label: Any, classes: NDArray[Any]) -> ValueError:
     return ValueError(
         f"The label {label!r} in y was not seen before: the labels are {name_labels(classes)}. "
-        "Pass all labels that can occur as classes= in the first call of partial_fit."
+        "Labels cannot be added to a fitted model: call fit on all rows, or pass all labels that can occur as classes= "
+        "in the first call of partial_fit of a new model."
     )
 
 

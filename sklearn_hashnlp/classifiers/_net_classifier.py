@@ -57,7 +57,6 @@ class NetClassifier(ScoringClassifier, FittedNet):
     _rows_seen: int
     _class_counts: NDArray[np.float64]  # see count_classes
     _keeps_step_sizes: ClassVar[bool] = True
-    _advice_if_not_diverged: ClassVar[str] = "values in X are too large: scale them down"
 
     loss: LossChoice
     calibrate: Calibrate
@@ -69,6 +68,26 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     def _stopping(self) -> EarlyStopping | None:
         return as_early_stopping(self.early_stopping, EarlyStopping())
+
+    def _labels_of_partial_fit(self, known: Labels | None, named: Labels | None, y: Any, classes: Any) -> Labels:
+        """Return the labels of a call of ``partial_fit``: the labels of earlier calls, or ``classes`` in the first.
+
+        ``named`` are the labels in y if y is lists of labels or a frame.
+        """
+        if known is not None and classes is None and named is None:
+            return known
+        if known is None and classes is None and (y.ndim == 1 or (named is not None and named.lists)):
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit: all labels that can occur in any call, since "
+                "later rows may have labels that these rows do not have."
+            )
+        labels = named or Labels.of(y, classes, caller=type(self).__name__)
+        if known is not None:
+            self._check_same_labels(labels)
+        return labels
+
+    def _check_same_labels(self, labels: Labels) -> None:
+        self._labels.check_same(labels, caller=type(self).__name__, anew=train_anew(self))
 
     def _count_classes(self, rows: Rows, n_classes: int, *, resumes: bool) -> NDArray[np.float64]:
         """Count the classes of the rows and of earlier ones, which determine the weights of further rows."""
@@ -150,8 +169,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         if not finite:
             raise ValueError(
                 f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. If the training "
-                "diverged, train again by fit with warm_start=False. Otherwise "
-                f"{self._advice_if_not_diverged}."
+                f"diverged, {train_anew(self)}. Otherwise values in X are too large: scale them down."
             )
 
     def _keep(
@@ -206,22 +224,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
         self._keep_net(net, [])
 
 
-def labels_of_partial_fit(known: Labels | None, named: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:
-    """Return the labels of a call of ``partial_fit``: the labels of earlier calls, or ``classes`` in the first.
-
-    ``named`` are the labels in y if y is lists of labels or a frame.
-    """
-    if known is not None and classes is None and named is None:
-        return known
-    if known is None and classes is None and (y.ndim == 1 or (named is not None and named.lists)):
-        raise ValueError(
-            "classes must be passed on the first call to partial_fit: all labels that can occur in any call, since "
-            "later rows may have labels that these rows do not have."
-        )
-    labels = named or Labels.of(y, classes, caller=caller)
-    if known is not None:
-        known.check_same(labels)
-    return labels
+def train_anew(estimator: Any) -> str:
+    """Return how to train a new net, for messages."""
+    return "train a new net by fit with warm_start=False" if estimator.warm_start else "train a new net by fit"
 
 
 def refuse_balanced(class_weight: Any) -> None:
@@ -242,8 +247,8 @@ def check_optimizer(estimator: Any) -> None:
     if optimizer.state and type(optimizer) is not OPTIMIZERS[estimator.optimizer]:
         raise ValueError(
             f"{type(estimator).__name__}(optimizer={estimator.optimizer!r}) cannot continue a training with "
-            f"{type(optimizer).__name__}, whose step sizes are part of the model. Set 'optimizer' back, or call fit "
-            "with warm_start=False to train a new net."
+            f"{type(optimizer).__name__}, whose step sizes are part of the model. Set 'optimizer' back, or "
+            f"{train_anew(estimator)}."
         )
 
 
@@ -254,11 +259,10 @@ def check_unchanged(estimator: Any, wanted: dict[str, Any], net: dict[str, Any],
             parameter = _PARAMETER_OF.get(name, name)
             raise ValueError(
                 f"{type(estimator).__name__} cannot continue training its net, which was made with another "
-                f"{parameter!r} than {getattr(estimator, parameter)!r}. Set it back, or call fit with warm_start=False "
-                "to train a new net."
+                f"{parameter!r} than {getattr(estimator, parameter)!r}. Set it back, or {train_anew(estimator)}."
             )
     if estimator.device not in ("auto", device):
         raise ValueError(
             f"{type(estimator).__name__}(device={estimator.device!r}) cannot continue training its net, which is on "
-            f"{device!r}. Set device={device!r}, or call fit with warm_start=False to train a new net."
+            f"{device!r}. Set device={device!r}, or {train_anew(estimator)}."
         )

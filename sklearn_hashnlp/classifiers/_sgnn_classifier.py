@@ -21,7 +21,6 @@ from sklearn_hashnlp.classifiers._net_classifier import (
     NetClassifier,
     check_optimizer,
     check_unchanged,
-    labels_of_partial_fit,
     refuse_balanced,
 )
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
@@ -268,13 +267,13 @@ class SGNNClassifier(NetClassifier):
         labels = named or Labels.of(y, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
-            self._labels.check_same(labels)
+            self._check_same_labels(labels)
             self._check_unchanged()
         net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
         stopping = self._stopping()
         fraction = 0.0 if stopping is None else stopping.validation_fraction
         rows = self._dataset(X, y, weights, labels)
-        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split, caller=type(self).__name__)
+        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
         self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
         return self
@@ -307,7 +306,7 @@ class SGNNClassifier(NetClassifier):
         known = self._labels if resumes else None
         y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
         X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
-        labels = labels_of_partial_fit(known, named, y, classes, caller=type(self).__name__)
+        labels = self._labels_of_partial_fit(known, named, y, classes)
         seeds = draw_seeds(self.random_state)
         if resumes:
             self._check_unchanged()

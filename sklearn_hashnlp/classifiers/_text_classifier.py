@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from numbers import Integral
@@ -290,7 +291,8 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
         let_report(pipeline[-1], self, whole)
         try:
-            pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes)
+            with self._named_in_errors():
+                pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes)
         finally:
             self._keep(pipeline)
         return self
@@ -341,16 +343,19 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         starts_union = not resumes and self.pretrained is not None
         rows = self._count(pipeline[0]._begin_stream, X) if starts_union else self._rows(X, pipeline)
         try:
-            pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
+            with self._named_in_errors():
+                pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         finally:
             self._keep(pipeline)
         return self
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        return np.asarray(self._by_rows(HashEmbeddingClassifier._scores, X))
+        with self._named_in_errors():
+            return np.asarray(self._by_rows(HashEmbeddingClassifier._scores, X))
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
-        return np.asarray(self._by_rows(HashEmbeddingClassifier._most_probable, X))
+        with self._named_in_errors():
+            return np.asarray(self._by_rows(HashEmbeddingClassifier._most_probable, X))
 
     def _by_rows(self, score: Callable[[HashEmbeddingClassifier, Any], NDArray[Any]], X: Any) -> NDArray[Any]:
         """Compute something for each text from its counts, for chunks of texts on ``n_jobs`` threads."""
@@ -385,7 +390,8 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if self._fitted()._loss.has_temperature:
             return super()._topk(X, k)
-        return self._fitted()._topk(self._rows(X), k)
+        with self._named_in_errors():
+            return self._fitted()._topk(self._rows(X), k)
 
     @property
     def _loss(self) -> Loss:  # type: ignore[override]
@@ -438,15 +444,28 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         """Return the fitted pipeline with the current training parameters, to continue training."""
         pipeline = self.pipeline_
         features = self._features()
+        warm = self.classifier is not None and self.classifier.warm_start
         for name, value in self._fitted_features.items():
             if value != features[name]:
                 raise ValueError(
                     f"{type(self).__name__} cannot continue training with {name}={getattr(self, name)!r}: it was "
-                    f"trained with {value!r}. Set it back, or call fit with warm_start=False to train anew."
+                    f"trained with {value!r}. Set it back, or train anew by fit"
+                    f"{' with classifier__warm_start=False' if warm else ''}."
                 )
         self._check_pretrained()
         pipeline[-1].set_params(**self._new_pipeline()[-1].get_params(deep=False))
         return pipeline
+
+    @contextmanager
+    def _named_in_errors(self) -> Iterator[None]:
+        """Name this class in errors of the classifier, unless the user has made it and set its parameters."""
+        try:
+            yield
+        except Exception as error:
+            if self.classifier is None:
+                inner, outer = HashEmbeddingClassifier.__name__, type(self).__name__
+                error.args = tuple(arg.replace(inner, outer) if isinstance(arg, str) else arg for arg in error.args)
+            raise
 
     def _check_pretrained(self) -> None:
         vectorizer = self.pipeline_[0]

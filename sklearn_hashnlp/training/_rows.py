@@ -33,7 +33,7 @@ AnyRows = TypeVar("AnyRows", bound=Rows)
 _MIN_VALIDATION_ROWS = 20  # minimum for a meaningful accuracy
 
 
-def validation_split(rows: AnyRows, fraction: float, *, seed: int, caller: str) -> tuple[AnyRows, AnyRows | None]:
+def validation_split(rows: AnyRows, fraction: float, *, seed: int) -> tuple[AnyRows, AnyRows | None]:
     """Split off a validation set, stratified by class; None, with a warning, if there are too few rows."""
     indices, stratify, n_classes = np.arange(len(rows)), None, 1
     if rows.targets.ndim == 1:
@@ -45,7 +45,7 @@ def validation_split(rows: AnyRows, fraction: float, *, seed: int, caller: str) 
     if n_valid < fewest or len(indices) - n_valid < n_classes:
         if fraction:
             warnings.warn(
-                f"{caller}: early_stopping has no effect, because {len(rows):,} rows are too few for a validation set "
+                f"early_stopping has no effect, because {len(rows):,} rows are too few for a validation set "
                 f"of validation_fraction={fraction:g}: it needs at least {fewest:,} rows, and rows of all labels on "
                 "both sides. Set another EarlyStopping(validation_fraction=...), pass more rows, or set "
                 "early_stopping=False.",

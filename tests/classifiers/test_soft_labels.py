@@ -177,5 +177,5 @@ def test_other_targets_are_refused(y: Any, options: dict[str, Any], message: str
 def test_classes_are_those_of_the_columns(classes: list[str]) -> None:
     with pytest.raises(ValueError, match="as many different classes as y has columns, 2, in their order"):
         classifier().fit(TEXTS, SOFT, classes=classes)
-    with pytest.raises(ValueError, match="takes classes for loss='soft_softmax' alone"):
+    with pytest.raises(ValueError, match="takes classes with loss='soft_softmax' only"):
         classifier(loss="softmax").fit(TEXTS, [text[0] for text in TEXTS], classes=classes)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from tests.contract.estimators import BITS, CASES, LABELS, ONE_OF_A_KIND, answers, fitted
+from tests.contract.estimators import BITS, CASES, LABELS, ONE_OF_A_KIND, TEXTS, answers, fitted
 
 LANGUAGE_MODELS = [name for name in ONE_OF_A_KIND if "LanguageModel" in name]
 THREADED = [name for name in ONE_OF_A_KIND if "n_jobs" in CASES[name].make().get_params(deep=False)]
@@ -66,3 +70,72 @@ def test_the_number_of_jobs_can_change_after_fit_and_is_checked(name):
     for method in CASES[name].answers:
         with pytest.raises(ValueError, match=r"'n_jobs' parameter.* must be .* Got 'many'"):
             getattr(model.set_params(n_jobs="many"), method)(CASES[name].asked)
+
+
+LEARN_LABELS = ["HashEmbeddingClassifier", "SGNNClassifier", "TextClassifier"]
+
+
+def arguments(name):
+    """Return the names of all parameters of a class, and of its methods that train."""
+    cls = type(CASES[name].make())
+    return {argument for call in (cls, cls.fit, cls.partial_fit) for argument in inspect.signature(call).parameters}
+
+
+def check_message(name, error):
+    """Check that a message names no other class and no argument that its class does not have."""
+    message = str(error.value)
+    assert set(re.findall(r"\b(\w+)=", message)) <= arguments(name)
+    assert set(re.findall(r"\w+Classifier\b", message)) <= {name}
+    assert message.endswith(".")
+    return message
+
+
+@pytest.mark.parametrize("name", LEARN_LABELS)
+def test_a_label_after_fit_is_refused_with_calls_that_work(name):
+    case = CASES[name]
+    X, y, all_labels = case.X[:20], np.where(LABELS[:20] == "sport", "sport", "others"), ["others", "sport", "weather"]
+    new = np.where(LABELS[:20] == "weather", "weather", y)
+    model = case.make().fit(X, y)
+    with pytest.raises(ValueError, match="'weather' in y was not seen before") as caught:
+        model.partial_fit(X, new)
+    message = check_message(name, caught)
+    assert "call fit on all rows" in message
+    assert "classes= in the first call of partial_fit of a new model" in message
+    with pytest.raises(ValueError, match="train a new net by fit on all rows") as caught:
+        model.partial_fit(X, new, classes=all_labels)
+    check_message(name, caught)
+    assert model.fit(X, new).classes_.tolist() == all_labels
+    assert case.make().partial_fit(X, y, classes=all_labels).partial_fit(X, new).classes_.tolist() == all_labels
+
+
+@pytest.mark.parametrize(
+    ("parameters", "labels", "arguments"),
+    [
+        ({}, ["same"] * 80, {}),
+        ({}, [None, *LABELS[1:]], {}),
+        ({}, LABELS, {"classes": ["a", "b"]}),
+        ({}, LABELS, {"sample_weight": -np.ones(80)}),
+        ({"loss": "softmax"}, [[label] for label in LABELS], {}),
+        ({"loss": "soft_softmax"}, LABELS, {}),
+        ({"solver": "dual", "loss": "softmax"}, LABELS, {}),
+        ({"class_weight": {"another": 2}}, LABELS, {}),
+        ({"device": "cuda"}, LABELS, {}),
+        ({"learning_rate": 1e30, "max_epochs": 5}, LABELS, {}),
+        ({"hidden_layer_sizes": (0,)}, LABELS, {}),
+    ],
+)
+def test_errors_of_a_text_classifier_name_it(parameters, labels, arguments, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    model = CASES["TextClassifier"].make(**parameters)
+    with pytest.raises((ValueError, RuntimeError)) as caught:
+        model.fit(TEXTS, labels, **arguments).predict(TEXTS)
+    check_message("TextClassifier", caught)
+
+
+@pytest.mark.parametrize("parameters", [{"n_buckets": 7}, {"device": "cuda"}, {"lowercase": False}, {"loss": "ova"}])
+def test_what_a_text_classifier_cannot_change_is_told_in_its_name(parameters, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    model = fitted("TextClassifier").set_params(**parameters)
+    with pytest.raises(ValueError, match=r"(Set it back|Set device='cpu'), or train") as caught:
+        model.partial_fit(TEXTS, LABELS)
+    check_message("TextClassifier", caught)

@@ -36,7 +36,7 @@ def dataset(targets):
 
 def test_every_row_is_on_one_side_with_its_target():
     targets = np.arange(200) % 4
-    train, valid = validation_split(dataset(targets), 0.15, seed=3, caller="Model")
+    train, valid = validation_split(dataset(targets), 0.15, seed=3)
     assert (len(train), len(valid)) == (170, 30)
     found = [part.take(np.arange(len(part))) for part in (train, valid)]
     ids = np.concatenate([batch.ids.numpy() for batch, _ in found])
@@ -49,9 +49,9 @@ def test_every_row_is_on_one_side_with_its_target():
 
 def test_the_seed_decides_and_nothing_is_split_off_where_nothing_is_asked_for():
     rows = dataset(np.arange(200) % 4)
-    drawn = [validation_split(rows, 0.2, seed=seed, caller="Model")[1].indices.tolist() for seed in (0, 0, 1)]
+    drawn = [validation_split(rows, 0.2, seed=seed)[1].indices.tolist() for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
-    assert validation_split(rows, 0.0, seed=0, caller="Model") == (rows, None)
+    assert validation_split(rows, 0.0, seed=0) == (rows, None)
 
 
 @pytest.mark.parametrize(
@@ -66,15 +66,15 @@ def test_the_seed_decides_and_nothing_is_split_off_where_nothing_is_asked_for():
 )
 def test_no_split_where_it_would_be_of_no_use(targets, fraction):
     rows = dataset(targets)
-    with pytest.warns(UserWarning, match="Model: early_stopping has no effect, because 200 rows are too few"):
-        train, valid = validation_split(rows, fraction, seed=0, caller="Model")
+    with pytest.warns(UserWarning, match="early_stopping has no effect, because 200 rows are too few"):
+        train, valid = validation_split(rows, fraction, seed=0)
     assert train is rows
     assert valid is None
 
 
 def test_the_only_row_of_a_class_is_not_held_out():
     targets = np.r_[5, np.arange(200) % 4, 4]
-    train, valid = validation_split(dataset(targets), 0.15, seed=3, caller="Model")
+    train, valid = validation_split(dataset(targets), 0.15, seed=3)
     assert (len(train), len(valid)) == (172, 30)
     assert {0, 201} <= set(train.indices.tolist())
     assert set(valid.targets.tolist()) == {0, 1, 2, 3}
@@ -83,9 +83,9 @@ def test_the_only_row_of_a_class_is_not_held_out():
 
 def test_rows_with_any_number_of_labels_are_drawn_as_they_come():
     targets = np.eye(200, dtype=np.float32)[:, :3]  # most rows have none
-    train, valid = validation_split(dataset(targets), 0.15, seed=3, caller="Model")
+    train, valid = validation_split(dataset(targets), 0.15, seed=3)
     assert (train.targets.shape, valid.targets.shape) == ((170, 3), (30, 3))
     for part in (train, valid):
         assert part.targets.tolist() == targets[part.indices].tolist()
     with pytest.warns(UserWarning, match="early_stopping has no effect"):
-        assert validation_split(dataset(targets[:100]), 0.15, seed=3, caller="Model")[1] is None
+        assert validation_split(dataset(targets[:100]), 0.15, seed=3)[1] is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,6 @@ class FittedHashEmbedding(NetClassifier):
 
     _net: SparseNet
     _linear: LinearFit | None = None  # until a net is made
-    _advice_if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
     embedding: EmbeddingTables | None
     solver_: SolverName
     _enough_evidence: float

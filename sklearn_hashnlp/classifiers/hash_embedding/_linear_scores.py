@@ -17,8 +17,8 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import LARGE, MAX_C
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel, inspect_rows, score_bags
 
 DIVERGENCE = (
-    "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
-    "normalize=None scale X down, or set normalize='l2'."
+    "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate, and scale "
+    "X down if its rows are not normalized."
 )
 _MIN_VALUES = 2**15  # per thread: fewer take less time than starting it
 _MAX_BLOCK_ROWS = 1024  # per thread at once

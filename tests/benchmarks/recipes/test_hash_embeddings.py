@@ -19,7 +19,7 @@ from benchmarks.runner.settings import change_settings
 from ...labelled_words import write_text_set
 
 # The recipes hold validation rows out, for which some of the data here are too small.
-pytestmark = pytest.mark.filterwarnings("ignore:HashEmbeddingClassifier. early_stopping has no effect:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping has no effect:UserWarning")
 
 NAMES = [
     "custom",

@@ -152,9 +152,9 @@ def test_importance_starts_from_the_training_rows_alone():
 def test_validation_splits_as_scikit_learn_does(monkeypatch):
     seen = []
 
-    def split(rows, fraction, *, seed, caller):
+    def split(rows, fraction, *, seed):
         seen.append((fraction, seed))
-        return real(rows, fraction, seed=seed, caller=caller)
+        return real(rows, fraction, seed=seed)
 
     real = _hash_embedding_classifier.validation_split
     monkeypatch.setattr(_hash_embedding_classifier, "validation_split", split)
