@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, takes_several_labels
 from sklearn_hashnlp.persistence._values import decode_labels
+from sklearn_hashnlp.text._documents import as_plain_list
 
 _MAX_NAMED = 20  # labels in a message
 _LISTS = (list, tuple, set, frozenset)
@@ -184,12 +185,8 @@ def read_indicator(y: Any, classes: NDArray[Any], *, caller: str) -> tuple[NDArr
 
 
 def _as_list(y: Any) -> list[Any]:
-    for to_list in ("tolist", "to_list", "to_pylist"):
-        if hasattr(y, to_list):
-            rows = list(getattr(y, to_list)())
-            break
-    else:
-        rows = list(y) if isinstance(y, Iterable) else []
+    rows = as_plain_list(y)
+    rows = list(rows) if isinstance(rows, Iterable) else []
     if rows and isinstance(rows[0], np.ndarray):  # as pandas reads lists from Parquet files
         rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in rows]
     return rows

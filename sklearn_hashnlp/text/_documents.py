@@ -48,19 +48,24 @@ def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
     check_column(X, caller=caller)
     if len(getattr(X, "shape", ())) == 2:
         X = _only_column(X)
+    return cast(Iterable[Any], as_plain_list(X))
+
+
+def as_plain_list(column: Any) -> Any:
+    """Return the elements of an array or a column as a list, and anything else as it is."""
     # The methods of numpy, of pandas and polars, and of Arrow.
     for to_list in ("tolist", "to_list", "to_pylist"):
-        if hasattr(X, to_list):
-            documents: list[Any] = getattr(X, to_list)()
-            return documents
-    return cast(Iterable[Any], X)
+        if hasattr(type(column), to_list):
+            return getattr(column, to_list)()
+    return column
 
 
 def _only_column(X: Any) -> Any:
     """Return the single column of a numpy array, an Arrow table, or a data frame of pandas or polars."""
     if isinstance(X, np.ndarray):
         return X[:, 0]
-    return X.column(0) if hasattr(X, "column") else X[X.columns[0]]
+    # An attribute of a pandas frame may be one of its columns, an attribute of its type is not.
+    return X.column(0) if hasattr(type(X), "column") else X[X.columns[0]]
 
 
 def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[int, list[Any]]]:

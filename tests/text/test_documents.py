@@ -5,12 +5,13 @@ from collections import deque
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import coo_array, csr_array
 
 from sklearn_hashnlp import HashEmbeddingClassifier, make_text_classifier
 from sklearn_hashnlp.text import distort_texts
-from sklearn_hashnlp.text._documents import refuse_texts
+from sklearn_hashnlp.text._documents import as_documents, refuse_texts
 
 TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
 
@@ -50,3 +51,24 @@ def test_everything_else_is_accepted():
 def test_a_frame_with_a_column_of_texts_is_refused(frame):
     with pytest.raises(ValueError, match=r"X takes rows of numbers, got texts, .* as in Y\(\), within a ColumnTransf"):
         refuse_texts(frame({"length": [1, 2], "text": TEXTS[:2]}), caller="X", makes_rows="Y()")
+
+
+ATTRIBUTES = [
+    *("column", "columns", "values", "index", "shape", "dtype", "ndim", "iloc", "kind"),
+    *("to_list", "tolist", "to_pylist", "to_numpy", "items", "name"),
+]  # of frames and columns
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_may_be_named_as_an_attribute(frame, name):
+    assert as_documents(frame({name: TEXTS}), caller="X") == TEXTS
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_labels_and_features_may_be_named_as_attributes(frame):
+    rows = np.random.default_rng(0).integers(0, 2, (20, len(ATTRIBUTES)))
+    columns = frame(dict(zip(ATTRIBUTES, rows.T, strict=True)))
+    model = HashEmbeddingClassifier(loss="ova", random_state=0).fit(columns, columns)
+    assert model.classes_.tolist() == model.feature_names_in_.tolist() == ATTRIBUTES
+    assert model.predict(columns).shape == rows.shape
