@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -194,6 +195,8 @@ class TextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
             self._start(vectorizer, draw_seeds(self.random_state).hash)
             self.alpha_ = 1.0 if self.alpha == "auto" else float(self.alpha)
             self._bias[:] = np.average(targets, weights=rows.row_weights), 1.0
+        elif not self._model.pool.flags.writeable:  # mapped from a file, as in workers of joblib
+            self._model, self._curvature, self._bias = deepcopy((self._model, self._curvature, self._bias))
         located = self._locate(rows)
         table = self._table(rows, located)
         pool, curvature = self._model.pool[located.slots, 0], self._curvature[located.slots]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,3 +116,46 @@ def test_the_users_frames_of_output_do_not_disturb_training(name):
     with config_context(transform_output="pandas"):
         model = fit(name)
     assert answers(name, model) == answers(name, fitted(name))
+
+
+def _mapped(value, path):
+    """Return a value as workers of joblib get it: its arrays are mapped from a file."""
+    joblib.dump(value, path)
+    return joblib.load(path, mmap_mode="r")
+
+
+def _read_only(value, path):
+    """Return an array or a matrix as read-only, and other values as they are."""
+    if not issparse(value) and not isinstance(value, np.ndarray):
+        return value
+    if value.dtype == object:
+        value = value.copy()
+        value.setflags(write=False)
+        return value
+    return _mapped(value, path)
+
+
+def _train(model, method, X, y, weights):
+    """Train a model by a method, if it has that."""
+    if call := getattr(model, method, None):
+        weighted = {"sample_weight": weights} if "sample_weight" in signature(call).parameters else {}
+        call(X, *([] if y is None else [y]), **weighted)
+    return model
+
+
+READ_ONLY = [*((name, False) for name in CASES), *((name, True) for name in OF_ROWS)]
+
+
+@pytest.mark.parametrize(("name", "dense"), READ_ONLY)
+def test_read_only_arrays_and_models_give_the_same(name, dense, tmp_path):
+    case = CASES[name]
+    X, asked = (value.toarray() if dense and issparse(value) else value for value in (case.X, case.asked))
+    X = np.array(X) if kind(name) in OF_TEXTS and isinstance(X[0], str) else X
+    values = {"X": X, "y": case.y, "weights": np.linspace(0.5, 1.5, length(X))}
+    mapped = {part: _read_only(value, tmp_path / part) for part, value in values.items()}
+    model = _train(_train(case.make(), "fit", **values), "partial_fit", **values)
+    other = _mapped(_train(case.make(), "fit", **mapped), tmp_path / "model")
+    other = _mapped(_train(other, "partial_fit", **mapped), tmp_path / "later")
+    for method in case.answers:
+        found = getattr(other, method)(_read_only(asked, tmp_path / "asked"))
+        assert as_bytes(found) == as_bytes(getattr(model, method)(asked)), method
