@@ -18,8 +18,11 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     def load(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if modules[name] == package:  # a folder of the package
-            return import_module(f"{package}.{name}")
-        return getattr(import_module(str(modules[name])), name)
+        try:
+            if modules[name] == package:  # a folder of the package
+                return import_module(f"{package}.{name}")
+            return getattr(import_module(str(modules[name])), name)
+        except AttributeError as error:  # from it, Python would conclude that there is no such name
+            raise ImportError(f"{package}.{name} cannot be imported: {error}.", name=package) from error
 
     return load, lambda: sorted({*public, *modules}), public

@@ -8,13 +8,16 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
-from numba import njit
+from numba import config, njit
 from numba.core import event
 from numba.core.registry import CPUDispatcher
 from numba.core.types.misc import unliteral
 
 from sklearn_hashnlp._clock import compiling_begins, compiling_ends
 from sklearn_hashnlp.kernels._cache import KernelCache
+
+if config.DISABLE_JIT:
+    raise ImportError("sklearn_hashnlp needs the compiler of numba. Unset the environment variable NUMBA_DISABLE_JIT.")
 
 Number: TypeAlias = Any
 """A number inside a kernel; numba infers its type."""
