@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 
 SearchedPrecision = Literal["float32", "int8"]
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows to train and to score on
 PRECISIONS: tuple[SearchedPrecision, ...] = ("float32", "int8")
 
 

@@ -28,11 +28,10 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._posix import lock_file
 from sklearn_hashnlp._sklearn import index_rows
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
-from sklearn_hashnlp.classifiers.tuning._result import PRECISIONS, SearchedPrecision, TunedModel, folder_size
+from sklearn_hashnlp.classifiers.tuning._result import PRECISIONS, SearchedPrecision, Split, TunedModel, folder_size
 from sklearn_hashnlp.classifiers.tuning._search_space import SearchSpace, identity
 from sklearn_hashnlp.persistence import load_model, save_model
 
-Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 Callback = Callable[[optuna.Study, FrozenTrial], None]
 
 _MAX_REPEATED = 100  # draws in a row: then the space is exhausted

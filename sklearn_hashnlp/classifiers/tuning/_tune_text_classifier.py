@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse, vstack
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_consistent_length
 
 from sklearn_hashnlp._sklearn import Interval, validate_parameter_constraints
-from sklearn_hashnlp.classifiers._labels import has_label_lists
+from sklearn_hashnlp.classifiers._labels import check_targets, read_targets
+from sklearn_hashnlp.classifiers._losses import LossChoice, takes_soft_labels
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.classifiers.tuning import check_optuna
-from sklearn_hashnlp.classifiers.tuning._result import TuningResult
+from sklearn_hashnlp.classifiers.tuning._result import Split, TuningResult
 from sklearn_hashnlp.text._documents import as_documents
 
 if TYPE_CHECKING:
@@ -66,8 +69,9 @@ def tune_text_classifier(
     ----------
     X : iterable of str of length n_texts
         The training texts.
-    y : array-like or lists of labels of shape (n_texts,)
-        Their labels, one per text or a list of labels for each.
+    y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
+            of shape (n_texts, n_classes)
+        Their labels, as in :meth:`TextClassifier.fit`.
     validation_data : (X, y) or None, default=None
         Texts and labels to score on; None is cross-validation.
     estimator : TextClassifier or None, default=None
@@ -86,8 +90,8 @@ def tune_text_classifier(
         Limit of the model's folder in bytes: trials with larger models are pruned.
     scoring : str, callable or None, default=None
         Name of a scorer of scikit-learn, or a callable ``scorer(estimator, X, y)`` with higher scores for better
-        models, with ``trials_file`` one that can be pickled. None is the accuracy or, with a list of labels for each
-        text, the precision of the most probable label.
+        models, with ``trials_file`` one that can be pickled. None is the accuracy or, with multiple labels per text,
+        the precision of the most probable label. Scorers of scikit-learn get lists of labels as an indicator matrix.
     trials_file : str, path-like or None, default=None
         Journal file of optuna to which each trial is appended. A search with the same data, settings and seed continues
         after its trials, and their time counts; the limits may differ. Requires a ``random_state``.
@@ -107,8 +111,8 @@ def tune_text_classifier(
     ImportError
         If optuna is not installed.
     ValueError
-        If an argument is not as described, if no trial succeeded (the message has the first error), or if
-        ``trials_file`` is not a journal, or damaged.
+        If an argument is not as described, if ``scoring`` needs texts of each label in all folds and they are too few,
+        if no trial succeeded (the message has the first error), or if ``trials_file`` is not a journal, or damaged.
     TypeError
         If ``estimator`` is not a ``TextClassifier``, or a text is not a ``str``.
     OSError
@@ -165,18 +169,26 @@ def tune_text_classifier(
     estimator = TextClassifier() if estimator is None else clone(estimator)
     if estimator.random_state is None:
         estimator.set_params(random_state=seed)
-    texts, labels = _read_columns(X, y)
+    loss = (estimator if estimator.classifier is None else estimator.classifier).loss
+    texts, labels, columns = _read_columns(X, y, loss)
     n_train = len(texts)
     if validation_data is None:
         splits = _make_folds(labels, seed)
     else:
-        more_texts, more_labels = _read_columns(*validation_data)
-        if isinstance(labels, list) != isinstance(more_labels, list):
-            raise ValueError(f"{_CALLER} needs one label per text, or lists of labels, in both y and validation_data.")
+        more_texts, more_labels, more_columns = _read_columns(*validation_data, loss)
+        if columns != more_columns:
+            raise ValueError(
+                f"{_CALLER} needs labels of the same form in y and validation_data: one per text, lists of labels, or "
+                f"matrices with the same columns. Got {columns} and {more_columns}."
+            )
         splits = [(np.arange(n_train), np.arange(n_train, n_train + len(more_texts)))]
-        texts = texts + more_texts
-        labels = labels + more_labels if isinstance(labels, list) else np.concatenate([labels, more_labels])
-    scorer = _precision_at_1 if scoring is None and isinstance(labels, list) else check_scoring(estimator, scoring)
+        texts, labels = texts + more_texts, _concatenate(labels, more_labels)
+    if isinstance(scoring, str) and isinstance(labels, list):
+        labels = read_targets(labels, caller=_CALLER)[0].toarray()
+    is_multilabel = isinstance(labels, list) or (labels.ndim == 2 and not takes_soft_labels(loss))
+    scorer = _precision_at_1 if scoring is None and is_multilabel else check_scoring(estimator, scoring)
+    if isinstance(scoring, str) and labels.ndim == 1:
+        _check_scorer(scorer, scoring, labels, splits)
     space = SearchSpace(param_distributions, estimator.get_params(), caller=_CALLER)
     with open_journal(trials_file, [texts, labels, n_train, seed, estimator, scoring, space.distributions]) as journal:
         study = make_study()
@@ -210,31 +222,71 @@ def n_held_out(n_texts: int) -> int:
     return n_texts if n_texts <= _MANY_TEXTS else -(-n_texts // _FOLDS)
 
 
-def _read_columns(X: Any, y: Any) -> tuple[list[str], Any]:
-    """Return texts as a list, and labels as an array or a list of lists."""
-    texts = list(as_documents(X, caller=_CALLER))
-    labels = [sorted(row) for row in y] if has_label_lists(y) else np.asarray(y)
+def _read_columns(X: Any, y: Any, loss: LossChoice) -> tuple[list[str], Any, str | list[Any]]:
+    """Return texts, labels as an array, a sparse matrix or a list of lists, and their form or the names of columns."""
+    texts, caller = list(as_documents(X, caller=_CALLER)), TextClassifier.__name__
+    values, named = read_targets(y, soft=takes_soft_labels(loss), caller=caller)
+    values = values.tocsr() if issparse(values) else np.asarray(values)
+    labels = check_targets(values, named, loss=loss, caller=caller)
+    if named is not None and named.lists:
+        labels = [sorted(row) for row in y]
+        form: str | list[Any] = "lists of labels"
+    elif labels.ndim == 1:
+        form = "one label per text"
+    else:
+        form = list(range(labels.shape[1])) if named is None else named.classes.tolist()
     check_consistent_length(texts, labels)
-    return texts, labels
+    return texts, labels, form
 
 
-def _make_folds(labels: Any, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _concatenate(labels: Any, more: Any) -> Any:
+    """Return the labels of training and validation texts together."""
+    if isinstance(labels, list):
+        return labels + more
+    return (
+        vstack([labels, more], format="csr") if issparse(labels) or issparse(more) else np.concatenate([labels, more])
+    )
+
+
+def _check_scorer(scorer: Callable[..., float], scoring: str, labels: NDArray[Any], splits: list[Split]) -> None:
+    """Check that a scorer of scikit-learn can score each split; some need texts of all labels in both parts."""
+    for train, valid in splits:
+        dummy = DummyClassifier().fit(np.zeros((len(train), 1)), labels[train])
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                score = scorer(dummy, np.zeros((len(valid), 1)), labels[valid])
+            if not np.isfinite(score):
+                raise ValueError(f"the score is {score}")
+        except ValueError as error:
+            absent = set(labels[train].tolist()) ^ set(labels[valid].tolist())
+            cause = f"the label {min(absent, key=str)!r} is in one of them only" if absent else str(error).rstrip(".")
+            raise ValueError(
+                f"{_CALLER}(scoring={scoring!r}) cannot score a split into training and validation texts: {cause}. "
+                f"Pass at least {_FOLDS} texts of each label, validation_data with all labels, or another scoring."
+            ) from error
+
+
+def _make_folds(labels: Any, seed: int) -> list[Split]:
     """Return the rows to train and to score on, stratified if a label has enough texts."""
-    if len(labels) < _FOLDS:
+    n_texts = labels.shape[0] if hasattr(labels, "shape") else len(labels)
+    if n_texts < _FOLDS:
         raise ValueError(
-            f"{_CALLER} needs at least {_FOLDS} texts to score on, got {len(labels)}. Pass more texts, or "
-            "validation_data."
+            f"{_CALLER} needs at least {_FOLDS} texts to score on, got {n_texts}. Pass more texts, or validation_data."
         )
-    is_stratified = not isinstance(labels, list) and np.unique(labels, return_counts=True)[1].max() >= _FOLDS
+    is_stratified = getattr(labels, "ndim", 2) == 1 and np.unique(labels, return_counts=True)[1].max() >= _FOLDS
     folds = (StratifiedKFold if is_stratified else KFold)(_FOLDS, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # labels with fewer texts than folds
-        rows = list(folds.split(np.zeros(len(labels)), labels if is_stratified else None))
-    return rows if len(labels) <= _MANY_TEXTS else rows[:1]
+        rows = list(folds.split(np.zeros(n_texts), labels if is_stratified else None))
+    return rows if n_texts <= _MANY_TEXTS else rows[:1]
 
 
-def _precision_at_1(model: TextClassifier, texts: list[str], labels: list[list[Any]]) -> float:
+def _precision_at_1(model: TextClassifier, texts: list[str], labels: Any) -> float:
     """Return the fraction of texts with a correct most probable label, among texts with labels."""
-    best = model.classes_[model.predict_proba(texts).argmax(axis=1)].tolist()
-    hits = [label in row for label, row in zip(best, labels, strict=True) if row]
-    return sum(hits) / max(len(hits), 1)
+    best = model.predict_proba(texts).argmax(axis=1)
+    if isinstance(labels, list):
+        hits = [label in row for label, row in zip(model.classes_[best].tolist(), labels, strict=True) if row]
+        return sum(hits) / max(len(hits), 1)
+    matrix = labels.toarray() if issparse(labels) else labels
+    has_labels = matrix.any(axis=1)
+    return float(matrix[np.arange(len(matrix)), best].sum() / max(has_labels.sum(), 1))

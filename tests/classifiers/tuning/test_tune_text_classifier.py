@@ -13,6 +13,7 @@ import numpy as np
 import optuna
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from sklearn_hashnlp._posix import lock_file
@@ -33,6 +34,10 @@ def _texts(n: int) -> tuple[list[str], list[str]]:
 
 
 TEXTS, LABELS = _texts(60)
+LISTS = [[label, "film"] if "film" in text else [label] for text, label in zip(TEXTS, LABELS, strict=True)]
+NAMES = np.array(["bad", "film", "good"])
+LISTS_AS_MATRIX = np.array([[name in row for name in NAMES] for row in LISTS], dtype=int)
+MATRIX = pd.get_dummies(pd.Series(LABELS), dtype=int)
 SMALL = TextClassifier(features="words", n_buckets=64, n_embeddings=256, embedding_dim=4, max_epochs=1, n_jobs=1)
 SPACE = {
     "n_buckets": optuna.distributions.IntDistribution(1, 256, log=True),
@@ -299,6 +304,36 @@ def test_validation_data_is_scored_once_and_not_trained_on():
         assert result.study.trials[0].user_attrs["scores"]["float32"] == [expected]
 
 
+@pytest.mark.parametrize("scoring", [None, "f1_micro"])
+@pytest.mark.parametrize("form", [list, np.array, csr_array, pd.DataFrame])
+def test_multiple_labels_of_any_form(form, scoring):
+    y = LISTS if form is list else form(LISTS_AS_MATRIX)
+    result = _tune(y=y, max_trials=2, scoring=scoring)
+    assert not [trial.user_attrs["error"] for trial in result.study.trials if "error" in trial.user_attrs]
+    assert len(result.models) == 4
+    model, _ = result.fit_best(TEXTS, y)
+    assert np.shape(model.predict(TEXTS)) == (np.shape(y) if form is not list else (60,))
+    split = {"y": y[:40], "validation_data": (TEXTS[40:], y[40:])}
+    assert _tune(X=TEXTS[:40], max_trials=1, scoring=scoring, **split).models
+
+
+def test_the_precision_of_lists_is_that_of_matrices():
+    probabilities = np.random.default_rng(0).random((60, 3))
+    model = SimpleNamespace(classes_=NAMES, predict_proba=lambda _: probabilities)
+    lists, matrix = [[], *LISTS[1:]], np.vstack([np.zeros((1, 3)), LISTS_AS_MATRIX[1:]])
+    hits = [NAMES[best] in row for best, row in zip(probabilities.argmax(axis=1), lists, strict=True)]
+    for labels in (lists, matrix, csr_array(matrix)):
+        assert _tune_text_classifier._precision_at_1(model, TEXTS, labels) == sum(hits) / 59
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr"])
+def test_a_fold_that_cannot_be_scored_is_refused_before_any_trial(scoring):
+    message = rf"tune_text_classifier\(scoring='{scoring}'\) cannot score .* the label 'rare' is in one of them"
+    with pytest.raises(ValueError, match=message):
+        _tune(y=["rare", *LABELS[1:]], scoring=scoring, callback=lambda *_: pytest.fail("a trial ran"))
+    assert _tune(scoring=scoring if scoring == "neg_log_loss" else "roc_auc", max_trials=1).models
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -307,7 +342,11 @@ def test_validation_data_is_scored_once_and_not_trained_on():
         ({"max_size": 0}, "'max_size' parameter"),
         ({"random_state": -1}, "'random_state' parameter"),
         ({"random_state": None, "trials_file": "x"}, "needs a random_state with trials_file"),
-        ({"validation_data": (["a"], [["x"]])}, "in both y and validation_data"),
+        ({"validation_data": (["a"], [["x"]])}, "same form .* Got one label per text and lists of labels"),
+        (
+            {"y": MATRIX, "validation_data": (TEXTS, MATRIX[["good", "bad"]])},
+            r"Got \['bad', 'good'\] and \['good', 'bad'\]",
+        ),
         ({"validation_data": (["a"], ["x", "y"])}, "inconsistent numbers of samples"),
         ({"scoring": "nonsense"}, "nonsense"),
         ({"estimator": "words"}, "a TextClassifier as estimator, got str"),
@@ -315,7 +354,11 @@ def test_validation_data_is_scored_once_and_not_trained_on():
             {"X": ["a", "b"], "y": ["x", "y"]},
             "tune_text_classifier needs at least 5 texts to score on, got 2.* validation_data",
         ),
-        ({"X": ["a"] * 6, "y": np.zeros((6, 2), dtype=int)}, "multilabel-indicator"),
+        (
+            {"y": MATRIX, "estimator": TextClassifier(loss="softmax")},
+            r"TextClassifier\(loss='softmax'\) takes one label",
+        ),
+        ({"y": [None, *LABELS[1:]]}, "the label in row 0 of y is missing"),
     ],
 )
 def test_wrong_arguments(options, message):
