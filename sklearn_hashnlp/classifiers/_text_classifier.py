@@ -146,9 +146,9 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     See Also
     --------
-    make_text_classifier : The same as a ``Pipeline``.
-    HashEmbeddingClassifier : The classifier of rows inside; put it after a ``ColumnTransformer`` for text and other
-        columns.
+    make_text_classifier : The same as a ``Pipeline``, with steps to use around a ``ColumnTransformer`` for text and
+        other columns.
+    HashEmbeddingClassifier : The classifier of rows inside.
     AugmentedTextClassifier : Trains on distorted copies of the texts, too.
 
     Notes

@@ -18,6 +18,7 @@ from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier,
 from sklearn_hashnlp.inspection._contributions import Contributions, NumberOfRow, check_explainable, contributions
 from sklearn_hashnlp.inspection._explanation import MAX_SHOWN_LABELS, Explanation, shortened
 from sklearn_hashnlp.inspection._text_columns import Feature, Row, text_features
+from sklearn_hashnlp.text._specs_of import refuse_columns
 
 _MAX_DIFFERENCE = 1e-4  # between a score and the sum of its contributions, relative to scores above 1
 
@@ -93,12 +94,13 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     >>> explanation.spans[2], [ngram for ngram, contribution in top]
     ([(10, 14)], ['funny', 'dull'])
     """
+    steps, classifier = text_pipeline(model)
     if not isinstance(text, str):
         raise TypeError(
             f"explain takes one text, a str; got a {type(text).__name__}. For several: [explain(model, text) for text "
             "in texts]."
         )
-    return explain_by_steps(model, *text_pipeline(model), text, labels=labels)
+    return explain_by_steps(model, steps, classifier, text, labels=labels)
 
 
 def explain_by_steps(
@@ -150,6 +152,8 @@ def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
     steps, classifier = model.steps[:-1], _unwrapped(model.steps[-1][1])
     if isinstance(classifier, Pipeline):
         steps, classifier = [*steps, *classifier.steps[:-1]], _unwrapped(classifier.steps[-1][1])
+    for _, step in steps:
+        refuse_columns(step)
     check_is_fitted(classifier)
     check_explainable(classifier)
     return Pipeline(steps), classifier

@@ -21,7 +21,7 @@ from sklearn_hashnlp.inspection._ngrams import COUNTING_VECTORIZERS, columns_of,
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
-from sklearn_hashnlp.text._specs_of import specs_of
+from sklearn_hashnlp.text._specs_of import refuse_columns, specs_of
 
 _KEEP_COLUMNS = (TfidfTransformer, Normalizer, MaxAbsScaler, StandardScaler, Binarizer)
 
@@ -111,6 +111,7 @@ class TextColumns(NamedTuple):
             check_is_fitted(transformer)
             parts = parts_of_fasttext(transformer)
             return cls([Source(part.kind, part) for part in parts], transformer.n_features_, "", range(0))
+        refuse_columns(transformer)
         try:
             specs = specs_of(transformer)
         except (TypeError, ValueError) as error:

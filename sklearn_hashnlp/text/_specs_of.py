@@ -38,10 +38,22 @@ def specs_of(transformer: Any) -> list[NgramSpec]:
     name = type(transformer).__name__
     owner = next((cls for cls in type(transformer).__mro__ if "transform" in vars(cls)), object)
     if not hasattr(transformer, "ngram_specs") and not isinstance(transformer, HashingVectorizer):
+        refuse_columns(transformer)
         raise TypeError(f"A {name} has no n-gram specification.")
     if owner.__module__.partition(".")[0] not in ("sklearn", "sklearn_hashnlp"):
         raise TypeError(f"A {name} has no n-gram specification: its transform is code.")
     return transformer.ngram_specs() if hasattr(transformer, "ngram_specs") else [hashing_spec(transformer)]
+
+
+def refuse_columns(transformer: Any) -> None:
+    """Raise an error for a transformer of a data frame."""
+    from sklearn.compose import ColumnTransformer  # which takes time to import
+
+    if isinstance(transformer, ColumnTransformer):
+        raise TypeError(
+            "A ColumnTransformer takes a data frame, and only models of texts alone can be explained or exported. "
+            "Train a TextClassifier on the column of texts for that, or save the whole model with save_model."
+        )
 
 
 @lru_cache(maxsize=64, typed=True)

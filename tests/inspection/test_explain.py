@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
@@ -30,9 +34,9 @@ from sklearn_hashnlp import (
     SGNNProjector,
     TextClassifier,
 )
-from sklearn_hashnlp.classifiers import EmbeddingTables, merge_classifiers
+from sklearn_hashnlp.classifiers import EmbeddingTables, export_predictor, merge_classifiers
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
-from sklearn_hashnlp.inspection import explain
+from sklearn_hashnlp.inspection import NgramInverter, explain
 from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
 from sklearn_hashnlp.inspection._explanation import Explanation
 
@@ -242,6 +246,21 @@ def test_models_without_contributions_are_refused(model: Any, error: type[Except
         model.fit(X if isinstance(model, Pipeline) else CountVectorizer().fit_transform(X), Y)
     with pytest.raises(error, match=words):
         explain(model, "event loop")
+
+
+def test_a_model_of_a_data_frame_is_told_what_to_do(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"text": X, "length": [len(text) for text in X]})
+    columns = make_column_transformer((HashingNgramVectorizer(), "text"), remainder="passthrough")
+    model = make_pipeline(columns, HashEmbeddingClassifier(max_epochs=1, **ROWS)).fit(frame, Y)
+    calls: list[Callable[[], Any]] = [
+        lambda: explain(model, "event loop"),
+        lambda: explain(model, frame[:1]),  # type: ignore[arg-type]
+        lambda: NgramInverter(model).fit(X),
+        lambda: export_predictor(model, tmp_path / "model.py"),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"A ColumnTransformer takes a data frame.* Train a TextClassifier .*\.$"):
+            call()
 
 
 def test_wrong_arguments_are_refused() -> None:
