@@ -77,7 +77,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
         scikit-learn transformer that returns a dense array. It is not fitted again, and a clone of the classifier keeps
         it. It helps if labeled texts are few. A change after ``fit`` has no effect before the next ``fit``;
-        ``partial_fit``, ``warm_start`` and saving refuse it.
+        ``partial_fit`` and saving refuse it.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
@@ -138,7 +138,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     loss_, solver_ : str
         The loss that was minimized, and the solver that ran last, ``"dual"`` or ``"sgd"``.
     temperature_ : float
-        Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.
+        Divisor of the logits; 1 if it was not fitted, more than 1 if the scores are over-confident.
     n_parameters_ : int
         Number of parameters of the net.
     net_ : skorch.NeuralNetClassifier
