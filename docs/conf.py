@@ -35,7 +35,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
 ]
-exclude_patterns = ["_build", "site", "images", "generated/comparisons.md", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "site", "images", "**/GALLERY_HEADER.rst"]
 default_role = "code"
 toc_object_entries_show_parents = "hide"
 nitpicky = False
@@ -95,7 +95,7 @@ sphinx_gallery_conf = {
 
 
 def setup(app: Any) -> None:
-    """Write the pages that are made from the package and from the benchmarks, and point links at them."""
+    """Write the pages that are made from the package and from the files of the project, and point links at them."""
     generated_pages.forget_other_examples(DOCS / "gallery", quick=os.environ.get("HASHNLP_QUICK") == "1")
     generated_pages.write(DOCS)
     app.connect("source-read", generated_pages.point_links)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.commands import experiment_tables, readme_tables
+from benchmarks.commands import comparison_tables, experiment_tables, readme_tables
 from benchmarks.commands.registry import RECIPES
 from benchmarks.commands.report import save_plots
 from benchmarks.commands.scripts import find_scripts, import_script
@@ -20,7 +20,8 @@ README = DOCS.with_name("README.md")
 
 def filled_pages() -> dict[Path, str]:
     """Return the text of each page with the tables of the stored results."""
-    pages: dict[Path, str] = {README: fill(README.read_text(encoding="utf-8"), readme_tables.tables())}
+    of_all_files = {README: readme_tables.tables(), DOCS / "benchmarks.md": comparison_tables.tables()}
+    pages = {path: fill(path.read_text(encoding="utf-8"), tables) for path, tables in of_all_files.items()}
     for module in map(import_script, find_scripts()):
         if hasattr(module, "TABLES"):
             path, result = DOCS / module.PAGE, read_result(FOLDER / module.RESULT)

@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import benchmark_page
 import names
 import reference_pages
 
@@ -26,6 +25,9 @@ PROJECT_PAGES = {
 }
 """Files outside of ``docs`` that are pages of the site, in the folder ``generated``."""
 
+BUILT_PAGES = {"examples": "gallery/index.rst", "sklearn_hashnlp": "api/index.rst"}
+"""Folders that have pages of the site, which a clone does not have -> the first of these pages."""
+
 _REMOTE = re.compile(
     r'<(?:script|img|iframe)\b[^>]*\bsrc="(?:https?:)?//[^>]*>|<link\b[^>]*\bhref="(?:https?:)?//[^>]*>'
 )
@@ -40,11 +42,10 @@ _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 
 
 def write(docs: Path) -> None:
-    """Write the pages that are made from the package, from the project's files and from the benchmarks."""
+    """Write the pages that are made from the package and from the project's files."""
     generated = docs / "generated"
     write_folder(docs / "api", reference_pages.pages())
-    pages = {name: _project_page(ROOT / source, generated) for source, name in PROJECT_PAGES.items()}
-    write_folder(generated, pages | {"comparisons.md": benchmark_page.page()})
+    write_folder(generated, {name: _project_page(ROOT / source, generated) for source, name in PROJECT_PAGES.items()})
 
 
 def forget_other_examples(gallery: Path, *, quick: bool) -> None:
@@ -145,6 +146,8 @@ def _site_link(match: re.Match[str], folder: Path, page_folder: Path) -> str:
         return f"[{label}]({up}index.md)"
     if name in PROJECT_PAGES:
         return f"[{label}]({up}generated/{PROJECT_PAGES[name]}{anchor})"
+    if name in BUILT_PAGES:
+        return f"[{label}]({up}{BUILT_PAGES[name]})"
     if name.startswith("docs/"):
         return f"[{label}]({up}{name.removeprefix('docs/')}{anchor})"
     if name.startswith("examples/") and name.endswith(".py"):

@@ -72,16 +72,26 @@ def test_every_public_name_has_a_page_of_the_reference(reference):
         assert f"\n   {name}\n" in reference[f"{module}.rst"], full_name
 
 
-def test_links_between_pages_are_right():
-    for page in [*DOCS.glob("*.md"), *ROOT.glob("*.md")]:
-        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+def test_a_clone_has_what_its_pages_link_to():
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    built = [ROOT / line.strip("/") for line in ignored if line.startswith("/docs/")]
+    assert len(built) == 4
+    for page in [*DOCS.glob("*.md"), *ROOT.glob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"^`{3,}\{(?:literal)?include\}", text, re.MULTILINE), page.name
+        text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
         for target, anchor in re.findall(r"\]\(([^)\s:#]*)(?:#([^)\s]*))?\)", text):
-            path = (page.parent / target) if target else page
-            if target.startswith(("generated/", "gallery/", "api/")):
-                continue
+            path = (page.parent / target).resolve() if target else page
             assert path.exists(), f"{page.name} links to {target}"
+            assert not any(path.is_relative_to(folder) for folder in built), f"{page.name} links to {target}"
             if anchor:
                 assert anchor in anchors(path), f"{page.name} links to {target}#{anchor}"
+
+
+def test_links_of_a_clone_to_sources_are_those_of_the_site_to_the_gallery_and_the_reference(site):
+    text = "[a](../examples/) [b](../examples/06_gpu/0010_a.py) [c](../sklearn_hashnlp/) [d](../pyproject.toml)"
+    expected = "[a](gallery/index.rst) [b](gallery/06_gpu/0010_a.rst) [c](api/index.rst) d"
+    assert site.with_site_links(text, DOCS, DOCS) == expected
 
 
 def anchors(page):

@@ -1,16 +1,13 @@
-"""The page of benchmarks, from the JSON files in ``benchmarks/results``: ratios first, and what others do better."""
+"""The sections of the page of benchmarks, from all JSON files: ratios first, and what others do better."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from benchmarks.common.benchmark import FOLDER, read_result
 from benchmarks.common.data import TITLES
-
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
 Keys = tuple[str, ...]
 
@@ -204,9 +201,9 @@ _WORD_VECTOR_TASKS = {
 }
 
 
-def page() -> str:
-    """Return the tables in Markdown, which ``docs/benchmarks.md`` includes."""
-    results = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))}
+def tables() -> dict[str, str]:
+    """Return the sections in Markdown, by the name of their block on the page."""
+    results = {path.stem: read_result(path) for path in sorted(FOLDER.glob("*.json"))}
     sections = [
         ("Speed", _SPEED_TEXT, _rows(SPEED, results, ("as fast", "as slow"))),
         ("Memory and size", _MEMORY_TEXT, _rows(MEMORY, results, ("as small", "as large"))),
@@ -220,7 +217,7 @@ def page() -> str:
     parts += [f"## {heading}\n\n{text}\n\n{_table(rows)}" for heading, text, rows in sections]
     parts.append(f"## Where others are better\n\n{_LOSS_TEXT}\n\n{_table(losses)}")
     parts.append(f"## Sources\n\n{_SOURCE_TEXT}\n\n{_sources(results)}")
-    return "\n\n".join(parts) + "\n"
+    return {"comparisons": "\n\n".join(parts)}
 
 
 _HEAD = """\
