@@ -287,8 +287,8 @@ def _rows(comparisons: Sequence[Comparison], results: dict[str, Any], words: tup
         result = results[one.file]
         ours, theirs = _get(result, one.ours), _get(result, one.theirs)
         ratio = _get(result, one.ratio) if one.ratio else ours / theirs if one.more_is_better else theirs / ours
-        texts = [f"{_digits(value, 3)}&nbsp;{one.unit}" for value in (ours, theirs)]
-        rows.append(Row(one.what, one.peer, ratio, *texts, words))
+        our_text, their_text = (f"{_digits(value, 3)}&nbsp;{one.unit}" for value in (ours, theirs))
+        rows.append(Row(one.what, one.peer, ratio, our_text, their_text, words))
     return rows
 
 
@@ -325,8 +325,8 @@ def _against_gensim(results: dict[str, Any]) -> Iterator[Row]:
     result = results["word_vectors"]
     ours, theirs = (result["models"][name] for name in ("ours, words before, both", "gensim, skip-gram"))
     for task, what in _WORD_VECTOR_TASKS.items():
-        texts = [f"{model[task]:.1f}" for model in (ours, theirs)]
-        yield Row(what, "gensim, skip-gram", ours[task] - theirs[task], *texts)
+        our_text, their_text = (f"{model[task]:.1f}" for model in (ours, theirs))
+        yield Row(what, "gensim, skip-gram", ours[task] - theirs[task], our_text, their_text)
 
 
 def _table(rows: Sequence[Row]) -> str:

@@ -113,9 +113,12 @@ def make_classifier(
         embedding=EmbeddingTables(
             append_weight=settings.append_weight, hash_rows=not settings.dictionary, importance_init="zeros"
         ),
-        schedule=Schedule(plateau=(plateau, settings.plateau_factor) if plateau else None),
+        schedule=Schedule(plateau=(plateau, settings.plateau_factor) if plateau else None, shuffle=settings.shuffle),
         early_stopping=EarlyStopping(
-            settings.monitor, patience=patience or None, validation_fraction=settings.validation_fraction
+            settings.monitor,
+            patience=patience or None,
+            validation_fraction=settings.validation_fraction,
+            restore_best=settings.restore_best,
         ),
         normalize=None,
         hidden_layer_sizes=tuple(settings.hidden_layer_sizes),

@@ -45,6 +45,8 @@ def change_settings(settings: Any, changes: Sequence[str]) -> Any:
             raise ValueError(f"A setting must be given as NAME=VALUE, got {change!r}.")
         if name not in names:
             raise ValueError(f"There is no setting {name!r}; there are: {', '.join(names)}.")
+        if joined := [part for part in text.split(",") if part.partition("=")[0] in names and "=" in part]:
+            raise ValueError(f"Each setting needs a --set of its own, got {change!r}; write: --set {joined[0]}.")
         values[name] = _parse(name, text, types[name])
     return replace(settings, **values)
 

@@ -57,6 +57,7 @@ def test_results_are_grouped_by_settings_and_named_by_what_differs() -> None:
     [
         ("size", "must be given as NAME=VALUE, got 'size'"),
         ("sice=3", "no setting 'sice'; there are: size, rate, kind, names, sizes, fast, data"),
+        ("kind=plain,size=3", "'kind=plain,size=3'; write: --set size=3."),
         ("size=3.5", "'size' must be an integer, got '3.5'"),
         ("rate=fast", "'rate' must be a number, got 'fast'"),
         ("fast=maybe", r"'fast' must be yes or no \(or true or false\), got 'maybe'"),
