@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
-from benchmarks.recipes.penn_treebank import find_text
+from benchmarks.recipes.texts import find_text
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
 from benchmarks.runner.table import Table, tables_by_settings

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from benchmarks.recipes.penn_treebank import read_sentences, treebank_folder
+from benchmarks.recipes.texts import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.run import PlannedRun
 from benchmarks.runner.settings import setting

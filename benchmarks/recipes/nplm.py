@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.recipes.penn_treebank import read_sentences, treebank_folder
+from benchmarks.recipes.texts import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
 from benchmarks.runner.table import Table, tables_by_settings

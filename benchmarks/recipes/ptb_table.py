@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
-from benchmarks.recipes.penn_treebank import read_sentences, treebank_folder
+from benchmarks.recipes.texts import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
 from benchmarks.runner.table import Table, tables_by_settings
