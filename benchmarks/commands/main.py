@@ -18,7 +18,7 @@ from benchmarks.runner.recipe import Recipe, Result
 from benchmarks.runner.results_file import read_results
 from benchmarks.runner.run import plan_runs
 from benchmarks.runner.run_all import run_all
-from benchmarks.runner.settings import format_setting
+from benchmarks.runner.settings import STDLIB, format_setting
 from benchmarks.runner.table import as_markdown, as_text
 
 PROGRAM = "python -m benchmarks"
@@ -120,7 +120,7 @@ def _add_run_options(command: argparse.ArgumentParser) -> None:
     help_of_classifiers = "MODULE:NAME of a classifier of your own, to compare; can be repeated"
     add("--classifier", action="append", default=[], metavar="MODULE:NAME", help=help_of_classifiers)
     add("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes", help="change a setting")
-    add("--quick", action="store_true", help="tiny sizes, for a trial run")
+    add("--quick", action="store_true", help="tiny sizes, on docstrings unless data is named: a trial run")
     add("--seed", type=int, default=0, help="random seed: same seed, same results, except for times")
     add("--seeds", type=int, default=1, metavar="N", help="run with N seeds, starting at --seed")
     add("--processes", type=int, default=1, metavar="N", help="number of parallel runs; they share the CPU cores")
@@ -168,6 +168,8 @@ def _run(options: argparse.Namespace) -> None:
     seeds = range(options.seed, options.seed + options.seeds)
     datasets = [name for given in options.data for name in (DATASETS if given == "all" else [given])]
     runs = plan_runs(recipes, datasets=datasets, changes=changes, seeds=seeds, quick=options.quick)
+    if any(STDLIB in vars(run.settings).values() for run in runs) and not options.quiet:
+        print("A trial on docstrings of Python's standard library; name other data by -d or --set", file=sys.stderr)
     with RunProgress(len(runs), quiet=options.quiet) as progress:
         results, failures = run_all(runs, output=options.output, processes=options.processes, listener=progress)
     if options.output is None or not options.quiet:  # without a file, the tables are all that remains of the results

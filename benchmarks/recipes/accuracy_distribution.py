@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from benchmarks.recipes.comparison import comparison_tables, group_results
 from benchmarks.recipes.hash_embedding_settings import SETTINGS, DataSettings, HashEmbeddingSettings
 from benchmarks.runner.recipe import Recipe, Result, Run, fit_progress
-from benchmarks.runner.settings import setting
+from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table
 
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ ACCURACY_DISTRIBUTION = Recipe(
     summary="Ablation of hash embeddings over seeds: variants, aggregations, equal numbers of parameters",
     description=_DESCRIPTION,
     settings=AccuracyDistributionSettings(),
-    quick=AccuracyDistributionSettings(n_embeddings=2000, n_buckets=200, max_epochs=2, n_train=300, n_test=100),
+    quick=AccuracyDistributionSettings(
+        dataset=STDLIB, n_embeddings=2000, n_buckets=200, max_epochs=2, n_train=500, n_test=100
+    ),
     run=_run,
     n_results=_n_results,
     report=_report,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
 from benchmarks.recipes.texts import find_text
 from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import setting
+from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table, tables_by_settings
 from sklearn_hashnlp._clock import clock
 
@@ -67,7 +67,8 @@ class BrownSettings(NetworkSettings):
         recorded=False,
     )
     n_train: int = setting(800_000, "tokens of the training text")
-    n_valid: int = setting(200_000, "tokens of the validation text; the rest is the test text")
+    n_valid: int = setting(200_000, "tokens of the validation text")
+    n_test: int = setting(0, "tokens of the test text; 0: the rest")
     min_count: int = setting(4, "words that occur less often are <unk>")
     vocabulary: Literal["corpus", "train"] = setting(
         "corpus", "text in which words are counted: the whole corpus, as probably in the paper, or train"
@@ -75,7 +76,16 @@ class BrownSettings(NetworkSettings):
 
 
 _QUICK = BrownSettings(
-    n_train=5000, n_valid=1000, embedding_dim=8, hidden_size=16, n_direct=2**12, far_context=8, epochs=2, tree_epochs=1
+    data=STDLIB,
+    n_train=5000,
+    n_valid=1000,
+    n_test=1000,
+    embedding_dim=8,
+    hidden_size=16,
+    n_direct=2**12,
+    far_context=8,
+    epochs=2,
+    tree_epochs=1,
 )
 
 
@@ -87,8 +97,9 @@ def _run(settings: BrownSettings, run: Run) -> Iterator[Result]:
 def _run_whole(settings: BrownSettings, run: Run) -> Iterator[Result]:
     from sklearn_hashnlp.language import CacheLanguageModel, KneserNeyLanguageModel
 
-    path = find_text(settings.data, "brown/paragraphs.txt", "brown needs the Brown corpus as a text file")
-    texts = _read_texts(path, settings.n_train, settings.n_valid)
+    needed = "brown needs the Brown corpus as a text file"
+    path = find_text(settings.data, "brown/paragraphs.txt", needed, run.folder)
+    texts = _read_texts(path, settings.n_train, settings.n_valid, settings.n_test)
     n_tokens = sum(len(sentence.split()) for sentence in texts.test)
     started = clock()
     counted = texts.train if settings.vocabulary == "train" else [*texts.train, *texts.valid, *texts.test]
@@ -124,13 +135,15 @@ def _n_results(_settings: BrownSettings) -> int:
     return len(_ROWS)
 
 
-def _read_texts(path: Path, n_train: int, n_valid: int) -> Texts:
+def _read_texts(path: Path, n_train: int, n_valid: int, n_test: int) -> Texts:
     """Split the sentences of a file where their first tokens are."""
     from sklearn_hashnlp.datasets._lines import read_lines
 
     texts, n_tokens = Texts([], [], []), 0
     for line in read_lines(path):
         words = line.split()
+        if n_test and n_tokens >= n_train + n_valid + n_test:
+            break
         if words:
             texts[(n_tokens >= n_train) + (n_tokens >= n_train + n_valid)].append(" ".join(words))
             n_tokens += len(words)
@@ -161,7 +174,7 @@ def _tables(results: Sequence[Result]) -> list[Table]:
         "Published: Bengio et al. (2003), with another tokenization; compare the figures per token",
     ]
     title, options = "Language models on the Brown corpus", {"default": BROWN.settings, "notes": notes}
-    names = ("n_train", "n_valid", "min_count", "vocabulary")
+    names = ("n_train", "n_valid", "n_test", "min_count", "vocabulary")
     return [mixture_table(title, results, _PUBLISHED, **options, text_settings=names)]
 
 

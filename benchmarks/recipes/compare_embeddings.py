@@ -10,7 +10,7 @@ from benchmarks.recipes.comparison import comparison_tables, group_results
 from benchmarks.recipes.hash_embedding_settings import NetworkSettings
 from benchmarks.runner.load_recipe import load_object
 from benchmarks.runner.recipe import Recipe, Result, Run, fit_progress
-from benchmarks.runner.settings import setting
+from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table
 from sklearn_hashnlp._clock import clock
 
@@ -123,7 +123,9 @@ COMPARE_EMBEDDINGS = Recipe(
     summary="Embeddings and classifiers of n-grams, among them one of your own, on the same rows",
     description=_DESCRIPTION,
     settings=CompareEmbeddingsSettings(),
-    quick=CompareEmbeddingsSettings(n_embeddings=2**12, embedding_dim=4, max_epochs=2, n_train=300, n_test=100),
+    quick=CompareEmbeddingsSettings(
+        dataset=STDLIB, n_embeddings=2**12, embedding_dim=4, max_epochs=2, n_train=500, n_test=100
+    ),
     run=_run,
     n_results=_n_results,
     report=_report,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchmarks.runner.recipe import Result
-from benchmarks.runner.settings import format_changes
+from benchmarks.runner.settings import STDLIB, format_changes
 from benchmarks.runner.statistics import MAX_PAIRS, compare_paired
 from benchmarks.runner.table import Table
 
@@ -21,6 +21,7 @@ TITLES = {
     "amazon-polarity": "Amazon Review Polarity",
     "yelp-polarity": "Yelp Review Polarity",
     "sogou": "Sogou News",
+    STDLIB: "docstrings of Python's standard library",
 }
 METRICS = {"accuracy": "Test accuracy", "train_accuracy": "Training accuracy"}
 Group = dict[str, list[Result]]  # name of an embedding or classifier -> results, sorted by seed

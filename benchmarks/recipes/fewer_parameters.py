@@ -11,7 +11,7 @@ from benchmarks.recipes.comparison import dataset_and_rows
 from benchmarks.recipes.hash_embedding_report import compare_sizes
 from benchmarks.recipes.hash_embedding_settings import DataSettings
 from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import setting
+from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table
 from sklearn_hashnlp._clock import clock
 
@@ -112,7 +112,7 @@ FEWER_PARAMETERS = Recipe(
     summary="Hash embeddings with 40 million parameters vs. standard embeddings with 200 million, default training",
     description=_DESCRIPTION,
     settings=FewerParametersSettings(),
-    quick=FewerParametersSettings(n_embeddings=2000, n_buckets=200, n_train=300, n_test=100),
+    quick=FewerParametersSettings(dataset=STDLIB, n_embeddings=2000, n_buckets=200, n_train=500, n_test=100),
     run=_run,
     n_results=_n_results,
     report=_report,

@@ -19,12 +19,12 @@ from benchmarks.recipes.hash_embedding_pipeline import (
     make_pipeline,
 )
 from benchmarks.recipes.hash_embedding_settings import DataSettings, HashEmbeddingSettings, NetworkSettings
+from benchmarks.recipes.texts import find_labeled_texts
 from benchmarks.runner.recipe import Result
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp.datasets._fetch_zhang import TextSet, find_text_set, read_part, read_text_set
+from sklearn_hashnlp.datasets._fetch_zhang import TextSet
 
 _VALIDATION_FRACTION = 0.1  # of a grid search without folds
-_ROWS_PER_TEST_ROW = 10  # of a CSV file
 _CHUNK_SIZE = 2**17  # rows with n-grams dropped at once, which takes 50 bytes per n-gram
 
 
@@ -40,24 +40,12 @@ class CountedTexts(NamedTuple):
 
 
 def read_texts(settings: DataSettings, seed: int) -> TextSet:
-    """Read the dataset of an experiment: a folder, or a CSV file, of which a tenth are test rows."""
-    if settings.dataset.endswith(".csv"):
-        texts = _read_csv(Path(settings.data, settings.dataset))
-    else:
-        texts = read_text_set(find_text_set(settings.dataset, settings.data))
+    """Read the dataset of an experiment, or a sample of it."""
+    texts = find_labeled_texts(settings.dataset, settings.data)
     return TextSet(
         *_sample(texts.train_texts, texts.train_labels, settings.n_train, seed),
         *_sample(texts.test_texts, texts.test_labels, settings.n_test, 0),
     )
-
-
-def _read_csv(path: Path) -> TextSet:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; expected a CSV file with the columns label and text.")
-    texts, labels = read_part(path.parent, path.stem)
-    is_test = np.random.RandomState(0).permutation(len(texts)) < max(len(texts) // _ROWS_PER_TEST_ROW, 1)
-    train, test = ([text for text, mask in zip(texts, is_test, strict=True) if mask == kind] for kind in (False, True))
-    return TextSet(train, labels[~is_test], test, labels[is_test])
 
 
 def _sample(texts: list[str], labels: NDArray[np.str_], n_rows: int, seed: int) -> tuple[list[str], NDArray[np.str_]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.recipes.hash_embedding_report import plot, report
 from benchmarks.recipes.hash_embedding_settings import SETTINGS, HashEmbeddingSettings
 from benchmarks.runner.recipe import Recipe, Result, Run, fit_progress
+from benchmarks.runner.settings import STDLIB
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +59,7 @@ _TIMES = {
     "--set folds=1 and fewer --set n_buckets_grid=... shorten it.",
     "ensemble-hash-embed-dict": f"{_A_NETWORK}, and ten networks.",
 }
-_QUICK: dict[str, Any] = {"n_train": 300, "n_test": 100, "max_epochs": 2}
+_QUICK: dict[str, Any] = {"dataset": STDLIB, "n_train": 500, "n_test": 100, "max_epochs": 2}
 
 
 def _grid(settings: HashEmbeddingSettings) -> list[tuple[str, int]]:

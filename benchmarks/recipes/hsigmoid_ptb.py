@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from benchmarks.recipes.texts import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.run import PlannedRun
-from benchmarks.runner.settings import setting
+from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table, tables_by_settings
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ class HsigmoidPtbSettings:
     n_valid: int = setting(0, "validation sentences; 0: all")
 
 
-_QUICK = HsigmoidPtbSettings(embedding_dim=8, hidden_size=16, epochs=2, log_every=10, n_train=500, n_valid=50)
+_QUICK = HsigmoidPtbSettings(
+    data=STDLIB, embedding_dim=8, hidden_size=16, epochs=2, log_every=10, n_train=500, n_valid=50
+)
 
 
 def _run(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
@@ -88,7 +90,7 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
     from sklearn_hashnlp.language._windows import sentence_windows
     from sklearn_hashnlp.persistence import load_model
 
-    folder = treebank_folder(settings.data, HSIGMOID_PTB.name)
+    folder = treebank_folder(settings.data, HSIGMOID_PTB.name, run.folder)
     train = read_sentences(folder / "train.txt", settings.n_train)
     valid = read_sentences(folder / "valid.txt", settings.n_valid)
     checkpoints = _checkpoint_folder(settings, run)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.recipes.texts import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import setting
+from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table, tables_by_settings
 
 if TYPE_CHECKING:
@@ -65,11 +65,21 @@ class NplmSettings:
     n_test: int = setting(0, "test sentences; 0: all")
 
 
-_QUICK = NplmSettings(embed_dim=4, hidden_dim=8, num_epochs=2, lr=0.1, log_every=20, n_train=300, n_valid=30, n_test=30)
+_QUICK = NplmSettings(
+    data=STDLIB,
+    embed_dim=4,
+    hidden_dim=8,
+    num_epochs=2,
+    lr=0.1,
+    log_every=20,
+    n_train=300,
+    n_valid=30,
+    n_test=30,
+)
 
 
 def _run(settings: NplmSettings, run: Run) -> Iterator[Result]:
-    folder = treebank_folder(settings.data, NPLM.name)
+    folder = treebank_folder(settings.data, NPLM.name, run.folder)
     train = read_sentences(folder / "train.txt", settings.n_train)
     valid = read_sentences(folder / "valid.txt", settings.n_valid)
     test = read_sentences(folder / "test.txt", settings.n_test)

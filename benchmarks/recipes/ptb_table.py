@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
 from benchmarks.recipes.texts import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import setting
+from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table, tables_by_settings
 from sklearn_hashnlp._clock import clock
 
@@ -75,7 +75,15 @@ class PtbTableSettings(NetworkSettings):
 
 
 _QUICK = PtbTableSettings(
-    embedding_dim=8, hidden_size=16, n_direct=2**12, epochs=2, tree_epochs=1, n_train=500, n_valid=50, n_test=50
+    data=STDLIB,
+    embedding_dim=8,
+    hidden_size=16,
+    n_direct=2**12,
+    epochs=2,
+    tree_epochs=1,
+    n_train=500,
+    n_valid=50,
+    n_test=50,
 )
 
 
@@ -87,7 +95,7 @@ def _run(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
 def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
     from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
 
-    folder = treebank_folder(settings.data, PTB_TABLE.name)
+    folder = treebank_folder(settings.data, PTB_TABLE.name, run.folder)
     text = Texts(
         read_sentences(folder / "train.txt", settings.n_train),
         read_sentences(folder / "valid.txt", settings.n_valid),

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from benchmarks.recipes.texts import find_labeled_texts, find_text
 from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import setting
+from benchmarks.runner.settings import STDLIB, setting
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp.datasets._fetch_zhang import find_text_set, read_text_set
 
 _DESCRIPTION = """\
 The Transformer of Chevalier (2019), SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
@@ -24,7 +24,11 @@ paragraph per line, and a data set; set device=cuda: on a CPU it takes days."""
 class SentenceReportSettings:
     """Settings of the experiment; the metadata of each field describe it."""
 
-    paragraphs: str = setting("", "text file, a paragraph per line", recorded=False)
+    paragraphs: str = setting(
+        "",
+        "text file, a paragraph per line; empty: wikipedia/paragraphs.txt of HASHNLP_DATA",
+        recorded=False,
+    )
     data: str = setting("", "folder of the data sets; empty: HASHNLP_DATA", recorded=False)
     dataset: str = setting("imdb", "data set of reviews")
     n_paragraphs: int = setting(0, "training paragraphs; 0: all")
@@ -34,7 +38,7 @@ class SentenceReportSettings:
     device: str = setting("auto", "device", recorded=False)
 
 
-_QUICK = SentenceReportSettings(n_paragraphs=50, n_reviews=50, n_layers=1)
+_QUICK = SentenceReportSettings(paragraphs=STDLIB, dataset=STDLIB, n_paragraphs=50, n_reviews=50, n_layers=1)
 
 
 def _run(settings: SentenceReportSettings, run: Run) -> Iterator[Result]:
@@ -52,8 +56,10 @@ def _run(settings: SentenceReportSettings, run: Run) -> Iterator[Result]:
         checkpoint_dir=run.folder / "encoder",
         resume=True,
     )
-    encoder.fit(islice(stream_paragraphs(settings.paragraphs), settings.n_paragraphs or None))
-    seconds, reviews = clock() - started, read_text_set(find_text_set(settings.dataset, settings.data))
+    needed = "sentence-report needs a text file, a paragraph per line"
+    path = find_text(settings.paragraphs, "wikipedia/paragraphs.txt", needed, run.folder, option="paragraphs")
+    encoder.fit(islice(stream_paragraphs(path), settings.n_paragraphs or None))
+    seconds, reviews = clock() - started, find_labeled_texts(settings.dataset, settings.data)
     train, test = (_means(encoder, texts[:some]) for texts in (reviews.train_texts, reviews.test_texts))
     classifier = LogisticRegression(C=1e3, max_iter=1000).fit(train, reviews.train_labels[:some])
     accuracy = float(classifier.score(test, reviews.test_labels[:some]))

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _NONE = "none"  # no values
+STDLIB = "stdlib"  # the data of trial runs: docstrings of Python's standard library
 _KINDS = (int, float, bool, str, tuple[int, ...], tuple[str, ...])
 
 
@@ -53,13 +54,14 @@ def change_settings(settings: Any, changes: Sequence[str]) -> Any:
 
 def settings_as_json(settings: Any) -> dict[str, Any]:
     """Return the recorded settings as JSON values: lists for tuples."""
-    values = {field.name: getattr(settings, field.name) for field in fields(settings) if is_recorded(field)}
+    values = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    values = {one.name: values[one.name] for one in fields(settings) if _is_recorded(one, values[one.name])}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def is_recorded(field: Field[Any]) -> bool:
-    """Return True if results hold the setting: folders and devices do not change the results and are not stored."""
-    return bool(field.metadata.get("recorded", True))
+def _is_recorded(field: Field[Any], value: Any) -> bool:
+    """Return True if results hold the setting: not folders and devices, but which text a trial run has read."""
+    return bool(field.metadata.get("recorded", True)) or value == STDLIB
 
 
 def format_setting(value: Any) -> str:
@@ -80,13 +82,15 @@ def format_changes(settings: Mapping[str, Any], default: Any) -> str:
 
 
 def group_by_settings(results: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Group results by settings; the name of a group lists the settings that differ between the groups."""
+    """Group results by settings; the name of a group lists those that differ between groups, and stdlib."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for result in results:
         groups.setdefault(json.dumps(result["settings"], sort_keys=True), []).append(result)
     distinct = [group[0]["settings"] for group in groups.values()]
     names = list(dict.fromkeys(name for settings in distinct for name in settings))
-    differing = [name for name in names if any(one.get(name) != distinct[0].get(name) for one in distinct)]
+    differing = [
+        name for name in names if len(values := {str(one.get(name)) for one in distinct}) > 1 or STDLIB in values
+    ]
     return [
         (", ".join(f"{name}={format_setting(settings[name])}" for name in differing if name in settings), group)
         for settings, group in zip(distinct, groups.values(), strict=True)

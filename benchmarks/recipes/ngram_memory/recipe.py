@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.recipes.ngram_memory.report import plot, report
+from benchmarks.recipes.texts import find_text
 from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import setting
+from benchmarks.runner.settings import STDLIB, setting
 
 _DESCRIPTION = """\
 A causal transformer of three blocks and 256 columns (2.4 million parameters without its embedding) is trained on
@@ -89,8 +88,9 @@ def _run(settings: NgramMemorySettings, run: Run) -> Iterator[Result]:
     from benchmarks.recipes.ngram_memory.networks import Variant
     from benchmarks.recipes.ngram_memory.training import Budget, read_corpus, train_variant
 
-    path = Path(settings.data or Path(os.environ.get("HASHNLP_DATA", ""), "wikipedia"), "paragraphs.txt")
-    corpus = read_corpus(path, settings.unit, settings.vocabulary_size, settings.n_characters)
+    needed = f"ngram-memory-{settings.unit} needs a folder with paragraphs.txt, a text"
+    folder = find_text(settings.data, "wikipedia", needed, run.folder)
+    corpus = read_corpus(folder / "paragraphs.txt", settings.unit, settings.vocabulary_size, settings.n_characters)
     budget = Budget(settings.seconds, settings.batch, settings.context, settings.n_eval, settings.device)
     where = {} if settings.device == "cpu" else {"gpu": torch.cuda.get_device_name()}
     rates = {name: rate for name in ("learning_rate", "table_lr") if (rate := getattr(settings, name))}
@@ -115,7 +115,7 @@ def _recipe(unit: Literal["bytes", "words"]) -> Recipe:
         summary=f"A small transformer on {unit} with and without hashed n-grams, at equal processor time",
         description=_DESCRIPTION,
         settings=settings,
-        quick=replace(settings, seconds=1, n_eval=2048, n_characters=200_000, variants=("plain", "hash")),
+        quick=replace(settings, data=STDLIB, seconds=1, n_eval=2048, n_characters=200_000, variants=("plain", "hash")),
         run=_run,
         n_results=_n_results,
         report=report,
