@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -24,6 +25,7 @@ from benchmarks.runner.table import as_markdown, as_text
 PROGRAM = "python -m benchmarks"
 _EXPECTED = (OSError, ValueError, TypeError, ImportError, MemoryError, RuntimeError)  # with a message for the user
 _MAX_SEED = 2**32 - 1
+_PIPE_CLOSED = 141
 _DESCRIPTION = f"""\
 List, run and report experiments, which are recipes with settings and seeds, and benchmarks, which are scripts with
 options of their own.
@@ -73,6 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(given)
     try:
         options.function(options)
+        sys.stdout.flush()  # raises BrokenPipeError here rather than at exit
+    except BrokenPipeError:  # the reader has ended, such as head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is not flushed yet
+        sys.exit(_PIPE_CLOSED)
     except KeyboardInterrupt:
         _exit("interrupted; the same command resumes", 130)
     except _EXPECTED as error:

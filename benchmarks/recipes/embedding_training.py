@@ -128,7 +128,9 @@ def train_embedding(
     classes, labels = np.unique(counted.train_labels, return_inverse=True)
     known = np.isin(counted.test_labels, classes)
     if not known.all():
-        raise ValueError(f"Test labels without training rows: {', '.join(sorted(set(counted.test_labels[~known].tolist())))}.")
+        raise ValueError(
+            f"Test labels without training rows: {', '.join(sorted(set(counted.test_labels[~known].tolist())))}."
+        )
     rows = Rows(counted.train, labels.astype(np.int64))
     test = Rows(counted.test, np.searchsorted(classes, counted.test_labels))
     settings = replace(settings, device=cast(Any, resolve_device(settings.device, caller="compare-embeddings")))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 from benchmarks.commands.registry import RECIPES, get_recipe
 from benchmarks.commands.report import make_plots, make_tables, sort_results
+from benchmarks.common.benchmark import FOLDER
 from benchmarks.runner import Recipe, Table, run_recipe
 from benchmarks.runner.run import plan_runs
 
@@ -150,3 +154,12 @@ def test_the_order_is_always_the_same() -> None:
         ("a", None, 1, 1),
         ("b", None, 0, 0),
     ]
+
+
+def test_a_reader_that_ends_early_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "benchmarks", "report", str(FOLDER / "serving.json")]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
