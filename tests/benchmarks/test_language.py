@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from contextlib import contextmanager
 from itertools import pairwise
@@ -10,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from benchmarks.commands.docs import DOCS
 from benchmarks.common import benchmark
 from benchmarks.common.data import DataFolder
 from benchmarks.language import (
@@ -25,8 +28,8 @@ from benchmarks.language import (
     word_vector_tasks,
 )
 from sklearn_hashnlp import HashingNgramVectorizer
-from sklearn_hashnlp.nn import _sentence_network
-from sklearn_hashnlp.sentences import DistilledSentenceEncoder, _reader
+from sklearn_hashnlp.nn import SGNNTransformer, _sentence_network
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder, _reader
 from tests.benchmarks.labeled_rows import run_script
 
 SENTENCES = [
@@ -233,6 +236,18 @@ def test_changes_of_the_defaults_change_the_encoder_and_end(folder, monkeypatch)
     assert {name for name in names if models[name]["0"]["stsb"] != models["defaults"]["0"]["stsb"]} >= set(names[1:3])
     assert set(models["defaults"]["0"]) == {"stsb", "trec", "sst2"}
     assert constants == (_sentence_network._EQUAL_PARTS_WORDS, _reader._IDF_POWER)
+
+
+def test_ablations_that_the_benchmark_cannot_repeat_are_marked():
+    result = benchmark.read_result(benchmark.FOLDER / "sentence_encoder.json")
+    page = (DOCS / bench_sentence_encoder.PAGE).read_text(encoding="utf-8")
+    gone = set(result["ablation"]["models"]) - set(sentence_models.ABLATIONS)
+    assert gone
+    assert all(f"| {name} \\* |" in page for name in gone)
+    note = next(line for line in page.splitlines() if line.startswith("\\* "))
+    parameters = set(re.findall("`([a-z_]+)`", note))
+    assert parameters <= set(inspect.signature(SGNNTransformer).parameters)
+    assert not parameters & set(SGNNSentenceEncoder().get_params())
 
 
 def test_analogies_are_right_if_the_relation_is_a_direction(monkeypatch):
