@@ -175,8 +175,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     resume : bool, default=False
         Whether ``fit`` resumes a training in ``checkpoint_dir``, if any. On a CPU the weights equal, bit for bit, the
         weights of an uninterrupted training. Sentences and parameters must be the same; other sentences raise an
-        error. ``max_epochs`` may change: the learning rate then follows the linear decay over the new number of epochs.
-        Not with a schedule that averages the weights.
+        error. ``max_epochs`` may change: from there on the learning rate follows the linear decay over the new number
+        of epochs; the weights differ from a training with this number from the start, unless the learning rate is
+        constant. Not with a schedule that averages the weights.
     warm_start : bool, default=False
         Whether ``fit`` continues training from the weights and the vocabulary of the previous call.
     device : {"cpu", "cuda", "auto"}, default="cpu"

@@ -142,14 +142,17 @@ def test_another_number_of_epochs_plans_the_linear_schedule_anew(tmp_path, plann
     options = {"schedule__decay": "linear", "schedule__warmup_steps": 5, "direct_connections": ("hashed", 99)}
     options |= {"schedule__direct_learning_rate": 2.0}
     kept = options | {"checkpoint_dir": tmp_path, "resume": True}
+    earlier = Rates()
     with suppress(KilledError):
-        make(**kept, max_epochs=planned, callbacks=[KillAt(done + 1)]).fit(SENTENCES)
+        make(**kept, max_epochs=planned, callbacks=[earlier, KillAt(done + 1)]).fit(SENTENCES)
     assert load_model(tmp_path / f"epoch-{done:05d}").max_epochs_ == planned
     whole, later = Rates(), Rates()
     make(**options, max_epochs=max_epochs, callbacks=[whole]).fit(SENTENCES)
     make(**kept, max_epochs=max_epochs, callbacks=[later]).fit(SENTENCES)
     n_steps = len(whole.rates) * (max_epochs - done) // max_epochs
     np.testing.assert_allclose(later.rates, whole.rates[-n_steps:])
+    n_before = len(whole.rates) - n_steps  # trained at other rates than those of the new plan: not the same weights
+    assert (np.array(earlier.rates[1:n_before]) != np.array(whole.rates[1:n_before])).all()
 
 
 @pytest.mark.parametrize(
