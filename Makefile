@@ -20,15 +20,27 @@ PARALLEL := --numprocesses auto --maxprocesses 8 --dist loadgroup --no-loadscope
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-# Run a command, $(2), and print a line a second until it ends; on a terminal it is always the same line.
+# Run a command, $(2): a terminal shows a line that counts the seconds, a log has one line a minute.
 define run
-	@$(2) & process=$$!; seconds=0; \
-	if [ -t 1 ]; then format='\r%s'; else format='%s\n'; fi; \
+	@$(2) & process=$$!; seconds=0; [ -t 1 ] || echo "$(1) ..."; \
 	while kill -0 $$process 2>/dev/null; do \
-		sleep 1; seconds=$$((seconds + 1)); printf "$$format" "$(1), $$seconds s ..."; \
+		sleep 1; seconds=$$((seconds + 1)); \
+		if [ -t 1 ]; then printf '\r%s' "$(1), $$seconds s ..."; \
+		elif [ $$((seconds % 60)) = 0 ]; then echo "$(1), $$seconds s ..."; fi; \
 	done; \
-	echo; wait $$process
+	wait $$process; status=$$?; \
+	if [ -t 1 ]; then echo; elif [ $$status = 0 ]; then echo "$(1): done, $$seconds s"; fi; \
+	exit $$status
 endef
+
+# A command that installs the CPU build of PyTorch into $(1), with the constraints $(2), where there is no CUDA device:
+# the default build has 5.8 GB of CUDA libraries. If the index cannot be reached, the package brings the default build.
+CPU_TORCH := https://download.pytorch.org/whl/cpu
+has_cuda = [ "$$(uname -s)" != Linux ] || command -v nvidia-smi >/dev/null || ls /dev/nvidia* >/dev/null 2>&1
+cpu_torch = { $(has_cuda) || $(1)/bin/python -m pip show torch >/dev/null 2>&1 \
+	|| $(1)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --constraint $(2) \
+		--index-url $(CPU_TORCH) --retries 0 --timeout 10 torch 2>/dev/null \
+	|| echo "It cannot be downloaded: the default build follows."; }
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow fuzz test-gpu test-cluster test-lowest test-processors golden check format coverage dist bench-check \
@@ -41,6 +53,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is %d.%d; try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
 	@echo "Installing the package into $(VENV) (a few minutes the first time) ..."
 	$(call run,Making $(VENV),$(PYTHON) -m venv $(VENV))
+	$(call run,Installing PyTorch$(COMMA) for CPUs if there is no GPU,$(call cpu_torch,$(VENV),constraints.txt))
 	$(call run,Installing the package,$(PIP) --editable ".[plot]")
 	@touch $@
 
@@ -87,6 +100,7 @@ format: $(VENV)/ready
 LOWEST := $(VENV)-lowest
 $(LOWEST)/ready: pyproject.toml constraints-lowest.txt
 	$(call run,Making $(LOWEST),$(PYTHON) -m venv $(LOWEST))
+	$(call run,Installing PyTorch$(COMMA) for CPUs if there is no GPU,$(call cpu_torch,$(LOWEST),constraints-lowest.txt))
 	$(call run,Installing the lowest versions,$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet \
 		--constraint constraints-lowest.txt --editable ".[test$(COMMA)plot]")
 	@touch $@

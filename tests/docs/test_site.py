@@ -88,6 +88,11 @@ def test_a_clone_has_what_its_pages_link_to():
                 assert anchor in anchors(path), f"{page.name} links to {target}#{anchor}"
 
 
+def test_the_readme_leads_newcomers_to_the_pages_for_them():
+    linked = set(re.findall(r"\(docs/(\w+)\.md", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {"installation", "tutorial", "faq", "stream"} <= linked
+
+
 def test_links_of_a_clone_to_sources_are_those_of_the_site_to_the_gallery_and_the_reference(site):
     text = "[a](../examples/) [b](../examples/06_gpu/0010_a.py) [c](../sklearn_hashnlp/) [d](../pyproject.toml)"
     expected = "[a](gallery/index.rst) [b](gallery/06_gpu/0010_a.rst) [c](api/index.rst) d"
