@@ -66,15 +66,7 @@ class NplmSettings:
 
 
 _QUICK = NplmSettings(
-    data=STDLIB,
-    embed_dim=4,
-    hidden_dim=8,
-    num_epochs=2,
-    lr=0.1,
-    log_every=20,
-    n_train=300,
-    n_valid=30,
-    n_test=30,
+    data=STDLIB, embed_dim=4, hidden_dim=8, num_epochs=2, lr=0.1, log_every=20, n_train=300, n_valid=30, n_test=30
 )
 
 
