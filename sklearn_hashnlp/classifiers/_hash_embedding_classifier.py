@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.classifiers._class_shares import count_classes
+from sklearn_hashnlp.classifiers._class_shares import class_shares, count_classes
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, TreeLoss, make_loss, takes_soft_labels
 from sklearn_hashnlp.classifiers._net_classifier import (
@@ -40,6 +40,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     resolve_batch_size,
     resolve_embedding_dim,
     resolve_epochs,
+    trains_to_convergence,
     warn_of_printers,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import fit_dual, sum_by_label
@@ -477,8 +478,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         return self._loss.name if resumes else automatic_loss(rows, len(labels.classes), multilabel=labels.multilabel)
 
     def _adds_log_odds(self, loss: LossName, n_rows: int) -> bool:
-        has_one_hash = self.n_hashes == 1 or self.variant == "standard"
-        is_linear = has_one_hash and not self.hidden_layer_sizes and self.normalize == "l2"
+        is_sum = self.aggregation == "sum" or self.variant == "standard"
+        is_linear = is_sum and not self.hidden_layer_sizes and self.normalize == "l2"
         is_softmax = self.loss == "auto" and loss == "softmax" and n_rows <= MAX_DUAL_ROWS
         return is_softmax and is_linear and bool(self._tables().train_pool)
 
@@ -488,11 +489,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             self,
             seed=seed,
             max_epochs=resolve_epochs(
-                self.max_epochs,
-                n_rows,
-                early_stopping=bool(self.early_stopping),
-                soft_labels=takes_soft_labels(self.loss),
+                self.max_epochs, n_rows, early_stopping=bool(self.early_stopping), batch_size=self.batch_size
             ),
+            to_convergence=trains_to_convergence(self.max_epochs, n_rows),
             batch_size=resolve_batch_size(self.batch_size, n_rows),
             schedule=as_schedule(self.schedule, Schedule(average=True)),
             early_stopping=self._stopping(),
@@ -539,13 +538,17 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
             adds = self._adds_log_odds(loss, len(rows)) and valid is None and not (resumes or is_batch)
             sums = sum_by_label(net.module_.linear_model(), rows) if adds else None
+            criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
+            damping = {}
+            if settings.to_convergence and not (resumes or self.hidden_layer_sizes):
+                damping = net.damped(criterion, settings, class_shares(class_counts))
             fit_net(
                 net,
                 rows,
                 valid,
                 settings,
-                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
-                loss=make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known),
+                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate, **damping),
+                loss=criterion,
                 batch_options={
                     "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1,
                     "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),

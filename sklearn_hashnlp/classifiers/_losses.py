@@ -28,6 +28,7 @@ class Loss(ABC):
     takes_soft_labels: ClassVar[bool] = False  # a probability of each class for each row
     has_temperature: ClassVar[bool] = True
     needs_temperature: ClassVar[bool] = False  # scores are not logits: it is fitted even on training rows
+    curvature: ClassVar[float] = 0.25  # largest second derivative by the score of a class
     link: ClassVar[str] = "identity"  # from scores to logits: "identity" or "log_sigmoid"
 
     def __init__(
@@ -40,6 +41,10 @@ class Loss(ABC):
     @abstractmethod
     def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""
+
+    def best_constant(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores with the smallest loss, the same for all rows, if each class has a share of them."""
+        return np.asarray(np.log(shares) - np.log1p(-shares))
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return which rows are predicted correctly; of an indicator matrix the whole row."""
@@ -83,6 +88,11 @@ class SoftmaxLoss(Loss):
     """Cross-entropy: log(sum_c exp(s_c)) - s_t of a row with scores s and class t."""
 
     name: ClassVar[LossName] = "softmax"
+    curvature = 0.5
+
+    def best_constant(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores with the smallest loss, the same for all rows."""
+        return np.asarray(np.log(shares))
 
     def __call__(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""
@@ -141,6 +151,11 @@ class SquaredHingeLoss(Loss):
 
     name = "hinge"
     needs_temperature = True
+    curvature = 2.0
+
+    def best_constant(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores with the smallest loss, the same for all rows."""
+        return 2 * shares - 1
 
     def __call__(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""

@@ -121,17 +121,24 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         if not np.isfinite(self.score_rows(rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))).all():
             raise ValueError(self.divergence)
 
-    def make_optimizer(self, name: str, learning_rate: float = 0.0) -> RowwiseAdagrad | RowwiseAdam:
+    def make_optimizer(
+        self, name: str, learning_rate: float = 0.0, *, eps: float = _ADAGRAD_EPS
+    ) -> RowwiseAdagrad | RowwiseAdam:
         """Build an optimizer without state, with the tables and the head as parameter groups."""
-        names, head = self.tables(), list(self.module_.head.parameters())
-        tables = [parameter for key, parameter in self.module_.named_parameters() if key in names]
-        groups: list[dict[str, Any]] = [{"params": tables}, {"params": head}] if names else [{"params": head}]
+        tables = self.table_groups(learning_rate, eps)
+        groups = [*tables, {"params": list(self.module_.head.parameters())}]
         if name == "adam":
-            return RowwiseAdam(groups, lr=learning_rate)
-        if names and len(self.module_.head) > 1:
+            return RowwiseAdam([group | {"eps": 1e-8} for group in groups], lr=learning_rate)
+        if tables and len(self.module_.head) > 1:
             groups[-1]["lr"] = learning_rate * _HIDDEN_FACTOR
-        optimizer = RowwiseAdagrad(groups, lr=learning_rate, eps=_ADAGRAD_EPS)
+        optimizer = RowwiseAdagrad(groups, lr=learning_rate, eps=eps)
         if isinstance(self.optimizer_, RowwiseAdagrad) and self.optimizer_.state:  # eps fits the accumulated gradients
             for group, trained in zip(optimizer.param_groups, self.optimizer_.param_groups, strict=True):
                 group["eps"] = trained["eps"]
         return optimizer
+
+    def table_groups(self, learning_rate: float, eps: float) -> list[dict[str, Any]]:
+        """Return the parameter groups of the tables."""
+        names = self.tables()
+        tables = [parameter for key, parameter in self.module_.named_parameters() if key in names]
+        return [{"params": tables}] if tables else []

@@ -15,6 +15,11 @@ from sklearn_hashnlp.training._optimizers import UndoLog
 from sklearn_hashnlp.training._schedules import lower_is_better
 
 
+_MIN_STEPS = 50  # between two epochs that are compared
+_SMALLEST_FALL = 0.95  # loss of an epoch relative to an earlier one, above which it no longer falls
+_VANISHED = 0.01  # loss relative to the first one
+
+
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when validation has not improved for some epochs, and restore the weights of the best epoch."""
 
@@ -90,6 +95,37 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         with torch.no_grad():
             for name, value in self._copies.items():
                 state[name].copy_(value)
+
+
+class Convergence(Callback):  # type: ignore[misc]  # skorch has no types
+    """Stop when the training loss no longer falls, or has nearly vanished, after some epochs of averaged weights."""
+
+    def __init__(self, *, averages: bool) -> None:
+        self.averages = averages
+
+    def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Start."""
+        self._losses: list[float] = []  # the first step's, then of each epoch
+        self._last_epoch = math.inf
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Compare with the epoch before."""
+        if not self._losses:
+            self._losses.append(net.history[-1]["batches"][0]["train_loss"])
+        self._losses.append(net.history[-1]["train_loss"])
+        n_epochs, loss = len(self._losses) - 1, self._losses[-1]
+        if self._last_epoch == math.inf:
+            window = -(-_MIN_STEPS // net.history[-1]["train_batch_count"])
+            still_falls = n_epochs < 2 * window or loss <= _SMALLEST_FALL * self._losses[-1 - window]
+            if still_falls and loss >= _VANISHED * self._losses[0]:
+                return
+            self._last_epoch = n_epochs
+            if self.averages:
+                self._last_epoch += -(-n_epochs // 3)  # a quarter of all epochs
+                for group in net.optimizer_.param_groups:
+                    group["average_after"] = group["steps"]
+        if n_epochs >= self._last_epoch:
+            raise KeyboardInterrupt  # skorch's signal to stop training
 
 
 def _not_copied(module: nn.Module) -> set[str]:

@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 
 from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.training._callbacks import EpochBar, EpochReports
-from sklearn_hashnlp.training._early_stopping import EarlyStopping
+from sklearn_hashnlp.training._early_stopping import Convergence, EarlyStopping
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
 from sklearn_hashnlp.training._schedules import LinearSchedule, ReduceOnPlateau, Warmup
@@ -58,7 +58,9 @@ def fit_net(
         n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - resumed.first_epoch
         n_steps = settings.max_epochs * n_batches
         averages = settings.average and valid is None
-        if averages:
+        if settings.to_convergence:
+            last_callbacks = [Convergence(averages=averages), *last_callbacks]
+        elif averages:
             for group in optimizer.param_groups:
                 group["average_after"] = n_steps - max(1, n_steps // 4)
         callbacks = [*first_callbacks, *settings.callbacks]

@@ -54,10 +54,12 @@ def read_state(module: nn.Module, optimizer: Optimizer) -> OptimizerState:
 def make_with_state(module: nn.Module, state: OptimizerState, make: Callable[[OptimizerName], Optimizer]) -> Optimizer:
     """Build an optimizer by its name, and load its state."""
     optimizer = make(state.optimizer)  # type: ignore[arg-type]  # checked when it was read
-    for group, eps in zip(optimizer.param_groups, state.eps, strict=True):
+    n_missing = len(optimizer.param_groups) - len(state.eps)  # of models whose tables were one group
+    for group, eps in zip(optimizer.param_groups, [*state.eps[:1] * n_missing, *state.eps], strict=True):
         group["eps"] = eps
     if state.learning_rates is not None:
-        for group, rate in zip(optimizer.param_groups, state.learning_rates, strict=True):
+        rates = [*state.learning_rates[:1] * n_missing, *state.learning_rates]
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
     write_state(module, optimizer, state.parameters)
     return optimizer

@@ -243,6 +243,7 @@ class TrainingSettings:
     max_epochs: int  # including epochs before an interruption
     batch_size: int
     seed: int  # for order and dropout
+    to_convergence: bool = False  # whether training ends before max_epochs when the training loss no longer falls
     warmup_steps: int = 0  # steps over which the learning rate rises, at most three epochs; only for initial weights
     schedule: str = "constant"  # "linear": the learning rate decays linearly to 0 after the last planned step
     average: bool = False  # whether to average the weights over the last quarter of the steps, without validation
@@ -286,7 +287,7 @@ class TrainingSettings:
         """Return the settings of ``partial_fit``: one epoch, the same in every call."""
         from sklearn_hashnlp.training._callbacks import without_time_limits
 
-        constant = replace(self, warmup_steps=0, schedule="constant", average=False)
+        constant = replace(self, warmup_steps=0, schedule="constant", average=False, to_convergence=False)
         return replace(constant, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
 
 

@@ -148,7 +148,7 @@ def _class_of(callback: Any) -> type:
 
 _DIM_WITH_HIDDEN_LAYERS = 20
 _LARGEST_DIM = 32  # up to 1024 classes
-_MOST_EPOCHS = 20  # with early stopping, and of few rows with soft labels, which are hardly overfitted
+_MOST_EPOCHS, _STEPS_OF_FEW_ROWS = 50, 500
 _MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
 
 
@@ -165,14 +165,19 @@ def resolve_embedding_dim(
 
 
 def resolve_epochs(
-    value: int | Literal["auto"], n_rows: int, *, early_stopping: bool, soft_labels: bool = False
+    value: int | Literal["auto"], n_rows: int, *, early_stopping: bool, batch_size: int | Literal["auto"] = "auto"
 ) -> int:
-    """Return the number of epochs of stochastic gradients."""
+    """Return the largest number of epochs of stochastic gradients: with few rows more, as an epoch has few steps."""
     if value != "auto":
         return int(value)
-    if early_stopping or (soft_labels and n_rows < _MANY_ROWS_OF_ONE_EPOCH):
-        return _MOST_EPOCHS
-    return 2 if n_rows < _MANY_ROWS_OF_ONE_EPOCH else 1
+    if not early_stopping and not trains_to_convergence(value, n_rows):
+        return 1
+    return max(_MOST_EPOCHS, _STEPS_OF_FEW_ROWS * resolve_batch_size(batch_size, n_rows) // n_rows)
+
+
+def trains_to_convergence(max_epochs: int | Literal["auto"], n_rows: int) -> bool:
+    """Return whether stochastic gradients take small steps until the training loss no longer falls."""
+    return max_epochs == "auto" and n_rows < _MANY_ROWS_OF_ONE_EPOCH
 
 
 def resolve_batch_size(value: int | Literal["auto"], n_rows: int) -> int:

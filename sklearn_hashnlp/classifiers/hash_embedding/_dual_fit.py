@@ -54,8 +54,8 @@ _STRENGTHS_OF_MANY_ROWS, _SHARE_OF_MANY_ROWS = (0.1, 0.3, 1.0, 3.0), 0.06
 _NOISE = 0.15  # correct predictions that a smaller C must have more, times the root of their number
 _SHARE_OF_SOFTMAX = 0.1  # of another solver: logits are larger than margins
 _BLOCK_ROWS = 4096
-_NEW_STEP = 0.5  # step of an unused row of the pool, relative to the exact fit of one row
-# Factor of the curvature, for C = 20; chosen on validation rows, as is _NEW_STEP. It does not depend on the chosen
+NEW_STEP = 0.5  # step of an unused row of the pool, relative to the exact fit of one row
+# Factor of the curvature, for C = 20; chosen on validation rows, as is NEW_STEP. It does not depend on the chosen
 # penalty, since further training has none.
 _STIFFNESS = 40.0
 _FOLDS = 3
@@ -141,19 +141,20 @@ class LabelSums(NamedTuple):
 
     @classmethod
     def of(cls, model: LinearModel, importance: NDArray[np.float32] | None, rows: SparseRows) -> LabelSums:
-        """Compute the sums, with initial importance weights; the model has one hash function."""
+        """Compute the sums, with initial importance weights; each value counts in k rows of the pool."""
         sizes = len(model.known), len(model.pool)
         own, total = lazy_table((sizes[1], len(model.bias))), lazy_table((sizes[1],))
         for start in range(0, len(rows), _BLOCK_ROWS):  # few values at a time take little memory
             part = rows.select(np.arange(start, min(start + _BLOCK_ROWS, len(rows))))
             ids = part.indices.astype(np.int64)
             table_rows, slots = locate_ids(ids, model.constants, *sizes, model.spec.layout.variant)
-            values = part.data.astype(np.float32)
+            values, n_hashes = part.data.astype(np.float32), slots.shape[1]
             if importance is not None:
                 values *= importance[table_rows, 0]
             normalize_rows(values, part.indptr)
             columns, labels = slots.reshape(-1), part.targets.astype(np.int64)
-            add_by_label(LinearRows(part.indptr, columns, values, labels), costs_of(part), own, total)
+            linear = LinearRows(n_hashes * part.indptr, columns, np.repeat(values, n_hashes), labels)
+            add_by_label(linear, costs_of(part), own, total)
         return cls(own, total)
 
     def add_log_odds(self, model: LinearModel) -> None:
@@ -163,7 +164,8 @@ class LabelSums(NamedTuple):
         to_log_odds(odds, self.total[used], SMOOTHING)
         odds -= odds.mean(axis=1, keepdims=True)  # the probabilities are the same
         heads = np.linalg.pinv(model.weight[:, : model.pool.shape[1]].T.astype(np.float64))  # (n_classes, d)
-        model.pool[used] += odds @ (_SHARE_OF_SOFTMAX * heads).astype(np.float32)
+        n_hashes = model.spec.num_hashes if model.spec.has_importance else 1  # the vectors of a column add up
+        model.pool[used] += odds @ (_SHARE_OF_SOFTMAX / n_hashes * heads).astype(np.float32)
 
 
 def sum_by_label(model: LinearModel | None, rows: SparseRows) -> Future[LabelSums] | None:
@@ -332,24 +334,28 @@ def curvature_state(
     row of the pool, the smaller its step.
     """
     (offsets, columns, values, _), costs = problem.rows, problem.costs
-    eps = learning_rate / rows_per_step / _NEW_STEP
+    eps, n_hashes = learning_rate / rows_per_step / NEW_STEP, problem.n_hashes
     squares = values.astype(np.float64) ** 2 * np.repeat(costs, np.diff(offsets))
 
-    def accumulated(curvature: Any) -> NDArray[np.float32]:
+    def accumulated(curvature: Any, eps: float = eps) -> NDArray[np.float32]:
         return np.asarray(((eps * _STIFFNESS * curvature) ** 2).astype(np.float32))
 
     sums = {"bag.pool": lazy_table((len(model.pool),))}
     sums["bag.pool"][problem.slots] = accumulated(np.bincount(columns, squares, len(problem.slots)))
     if model.importance is not None:
         sums["bag.importance"] = lazy_table((len(model.importance),))
-        by_value = squares.reshape(-1, problem.n_hashes).sum(axis=1)
-        sums["bag.importance"][located.table_rows] = accumulated(np.bincount(located.rows, by_value))
+        by_value = squares.reshape(-1, n_hashes).sum(axis=1)
+        sums["bag.importance"][located.table_rows] = accumulated(np.bincount(located.rows, by_value), eps / n_hashes)
     vectors = document_vectors(model, rows)
     by_column = (np.square(vectors) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
     sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()
     sums["head.0.bias"] = accumulated(np.full(len(model.bias), costs.sum(dtype=np.float64)))
     parameters = {name: {"sum": array} for name, array in sums.items()}
-    return OptimizerState("adagrad", [eps, eps], parameters, learning_rates=[learning_rate] * 2)
+    # Of the tables, and of the head; with more hashes both tables, which share a step.
+    damping, rates = [eps, eps], [learning_rate] * 2
+    if n_hashes > 1:
+        damping, rates = [eps / n_hashes, eps / n_hashes, eps * n_hashes], [learning_rate / n_hashes, *rates]
+    return OptimizerState("adagrad", damping, parameters, learning_rates=rates)
 
 
 def fit_dual(

@@ -17,9 +17,10 @@ class EmbeddingTables(Bundle):
 
     Parameters
     ----------
-    append_weight : bool, default=True
-        Whether to append the sums of the columns' importance weights to document vectors. Ignored by
-        ``variant="standard"``.
+    append_weight : bool, default=False
+        Whether to append the sums of the columns' importance weights to document vectors, as the reference
+        implementation. They are large beside the embeddings, and steps on them disturb training on few rows. Ignored
+        by ``variant="standard"``.
     hash_rows : bool, default=True
         Whether a column is hashed to its row of the importance table, or of the table of ``variant="standard"``. False
         uses the column index itself, so that no two columns share a row: for columns of a vocabulary. The table then
@@ -64,7 +65,7 @@ class EmbeddingTables(Bundle):
     def __init__(
         self,
         *,
-        append_weight: bool = True,
+        append_weight: bool = False,
         hash_rows: bool = True,
         importance_init: ImportanceInit = "idf",
         train_pool: bool = True,

@@ -13,20 +13,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
+from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
 from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns
 from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
-from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
+from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork, TreeHead
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.persistence._tables import TABLE_VALUES, pack_table, unpack_table
 from sklearn_hashnlp.training._loop import EpochHistory, Steps, stored_tree
 from sklearn_hashnlp.training._optimizers import make_with_state
+from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -41,6 +43,24 @@ class SparseNet(ClassifierNet):
     has_sparse_gradients = True
     document_frequencies: NDArray[np.int32] | None = None  # of the importance rows, which merging models adds up
     divergence: ClassVar[str] = DIVERGENCE
+
+    def table_groups(self, learning_rate: float, eps: float) -> list[dict[str, Any]]:
+        """Return the parameter groups of the tables: more hashes of a column share a step, unless they were drawn."""
+        bag, architecture = self.module_.bag, self.architecture()
+        if bag.importance is None or bag.num_hashes == 1 or architecture["pool_std"]:
+            return super().table_groups(learning_rate, eps)
+        pool = {"params": [bag.pool], "lr": learning_rate / bag.num_hashes}
+        return [pool, {"params": [bag.importance], "eps": eps / bag.num_hashes}]
+
+    def damped(self, loss: Loss, settings: TrainingSettings, shares: NDArray[np.float64]) -> dict[str, float]:
+        """Start at the shares of the classes; return options of AdaGrad that make the first steps Newton steps."""
+        head = self.module_.head
+        is_tree = isinstance(head, TreeHead)
+        weight = (head.softmax if is_tree else head[0]).weight.detach()
+        if not is_tree:
+            head[0].bias.data.copy_(torch.from_numpy(loss.best_constant(shares)))
+        square = float(weight.square().sum()) / len(weight)  # of a class, on average
+        return {"eps": settings.learning_rate * square * loss.curvature / (NEW_STEP * settings.batch_size)}
 
     def tables(self) -> dict[str, float]:
         """Return the names of the bag's tables and the initial values of their rows."""
