@@ -17,7 +17,7 @@ PACKAGE = Path(sklearn_hashnlp.__file__).parent
 
 # Each row may import from the rows above it, and nothing within a row from another folder of that row.
 ROWS = [
-    ("_clock", "_device", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_threads"),
+    ("_clock", "_device", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_text_files", "_threads"),
     ("kernels", "trees"),
     ("_named_sizes",),
     ("text", "nn"),

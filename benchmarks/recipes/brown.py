@@ -137,7 +137,7 @@ def _n_results(_settings: BrownSettings) -> int:
 
 def _read_texts(path: Path, n_train: int, n_valid: int, n_test: int) -> Texts:
     """Split the sentences of a file where their first tokens are."""
-    from sklearn_hashnlp.datasets._lines import read_lines
+    from sklearn_hashnlp._text_files import read_lines
 
     texts, n_tokens = Texts([], [], []), 0
     for line in read_lines(path):

@@ -46,7 +46,7 @@ def treebank_folder(data: str, recipe: str, folder: Path) -> Path:
 
 def read_sentences(path: Path, n_sentences: int) -> list[str]:
     """Read the first sentences of a file; all if the number is 0."""
-    from sklearn_hashnlp.datasets._lines import read_lines
+    from sklearn_hashnlp._text_files import read_lines
 
     sentences = list(islice((line for line in read_lines(path) if not line.isspace()), n_sentences or None))
     if not sentences:

@@ -13,12 +13,12 @@ from typing import IO, Annotated, Any, Final, cast
 
 import typer
 
+from sklearn_hashnlp._text_files import OPENERS
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
 from sklearn_hashnlp.cli._screen import Screen, one_field
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, batches
 from sklearn_hashnlp.cli.reading._text_formats import Text, TextSource
-from sklearn_hashnlp.datasets._lines import OPENERS
 
 HELP = """\
 Predict the labels of new texts: lines, or a column of a table.

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from sklearn_hashnlp._text_files import read_lines
 from sklearn_hashnlp.datasets import _remote
 from sklearn_hashnlp.datasets._labelled import load_labelled
-from sklearn_hashnlp.datasets._lines import read_lines
 from sklearn_hashnlp.datasets._remote import DATA_VARIABLE, DEFAULT_DATA_HOME, data_home
 from sklearn_hashnlp.datasets._row_formats import has_header, is_class_number, numbered_rows
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS, ZhangSet

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.datasets._lines import check_is_file, name_inside, read_lines
+from sklearn_hashnlp._text_files import check_is_file, name_inside, read_lines
 from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Columns, Row, RowFormat, RowReader
 
 FORMATS_BY_EXTENSION: Final = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from sklearn_hashnlp.datasets._lines import check_is_file, read_lines
+from sklearn_hashnlp._text_files import check_is_file, read_lines
 
 Paragraph: TypeAlias = Literal["line", "block"]
 

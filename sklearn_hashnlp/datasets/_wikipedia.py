@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, check_is_file, decompress
+from sklearn_hashnlp._text_files import DECOMPRESSION_ERRORS, check_is_file, decompress
 
 # Links to pages in these namespaces have no text. A dump has localized names, but the numbers are the same in every
 # language.

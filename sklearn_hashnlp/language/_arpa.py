@@ -12,7 +12,7 @@ from typing import IO, NamedTuple, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, OPENERS, decompress
+from sklearn_hashnlp._text_files import DECOMPRESSION_ERRORS, OPENERS, decompress
 from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
 from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
 from sklearn_hashnlp.persistence._atomic_files import check_writable, replacing

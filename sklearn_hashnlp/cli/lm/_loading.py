@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sklearn_hashnlp._text_files import check_is_file, read_lines
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import Search
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, is_stdin, line_batches
-from sklearn_hashnlp.datasets._lines import check_is_file, read_lines
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel

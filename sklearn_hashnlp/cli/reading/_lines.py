@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from sklearn_hashnlp._text_files import decode_line, read_lines, suffix_of
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.datasets._lines import decode_line, read_lines, suffix_of
 
 BATCH_SIZE = 2000
 _CHUNK_BYTES = 2**20

@@ -79,8 +79,8 @@ def find_text_format(file: Path | None, file_format: str | None, *, table_option
         return file_format
     extension = ""
     if file is not None and not is_stdin(file):
+        from sklearn_hashnlp._text_files import name_inside
         from sklearn_hashnlp.datasets._labelled import FORMATS_BY_EXTENSION
-        from sklearn_hashnlp.datasets._lines import name_inside
 
         extension = Path(name_inside(file)).suffix.lower()
         if extension != ".txt" and extension in FORMATS_BY_EXTENSION:

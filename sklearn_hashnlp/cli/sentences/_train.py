@@ -125,7 +125,7 @@ def _read_pairs(screen: Screen, data: Path, file: Path) -> tuple[list[str], Any,
     """Return the lines of a file and their vectors, and their number."""
     import numpy as np
 
-    from sklearn_hashnlp.datasets._lines import read_lines
+    from sklearn_hashnlp._text_files import read_lines
 
     vectors = read_vectors(file, f"a NumPy array with the vectors of the lines of {data}")
     texts = [line.rstrip("\r\n") for line in read_lines(data)]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_hashnlp import KneserNeyLanguageModel, load_model, save_model
-from sklearn_hashnlp.datasets._lines import suffix_of
+from sklearn_hashnlp._text_files import suffix_of
 from sklearn_hashnlp.persistence import ModelFormatError
 from tests.oracles.arpa import Arpa
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.datasets._lines import name_inside, read_lines
+from sklearn_hashnlp._text_files import name_inside, read_lines
 
 CONTENT = "erste Zeile\nzweite, mit NUL \0 und \u2028 und \r darin\r\n🎈 ohne Ende".encode()
 LINES = ["erste Zeile\n", "zweite, mit NUL \0 und \u2028 und \r darin\r\n", "🎈 ohne Ende"]
