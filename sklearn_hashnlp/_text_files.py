@@ -1,14 +1,18 @@
-"""Lines of text files, possibly compressed; errors contain the file and the line."""
+"""Text files, possibly compressed and in any encoding, read by lines; errors contain the file and the line."""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
+import io
 import lzma
 import zipfile
 import zlib
-from collections.abc import Callable, Generator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from io import BufferedReader
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -19,31 +23,174 @@ OPENERS: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.o
 DECOMPRESSION_ERRORS = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
 _LINES_PER_UPDATE = 1000
+_CHUNK_BYTES = 2**16
 _MAGIC_BYTES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\0": ".xz", b"PK\x03\x04": ".zip"}
+_UTF_16 = "For UTF-16 pass encoding='utf-16' (--encoding utf-16)."
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """The encoding of a text file, as in ``bytes.decode``, and advice for a caller without these parameters."""
+
+    encoding: str = "utf-8"
+    errors: str = "strict"
+    advice: str = ""
+
+    def __post_init__(self) -> None:
+        try:
+            "\n".encode(self.encoding)  # for a codec of bytes, such as zlib, a LookupError
+        except (LookupError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"encoding must be the name of a text encoding, such as 'utf-8' or 'cp1252'. Got {self.encoding!r}."
+            ) from error
+
+    @cached_property
+    def of_lines(self) -> str:
+        """The encoding of the lines of :meth:`stream`."""
+        name = codecs.lookup(self.encoding).name
+        return name if name != "utf-8-sig" and "\n".encode(name) == b"\n" else "utf-8"
+
+    def stream(self, stream: IO[bytes]) -> IO[bytes]:
+        """Return a stream with one byte at the end of lines, in UTF-8 if the encoding has another line feed."""
+        if codecs.lookup(self.encoding).name in (self.of_lines, "utf-8-sig"):
+            return stream
+        return io.BufferedReader(_Utf8Stream(stream, self.encoding, self.errors))
+
+    def line(self, line: bytes, source: Path | str, number: int) -> str:
+        """Decode a line, of which ``number`` counts from 1; the byte order mark of the first line is dropped."""
+        name = self.of_lines
+        if number == 1 and line.startswith(codecs.BOM_UTF8) and name != "utf-8":
+            raise ValueError(
+                f"{source}, line 1: the file begins with the byte order mark of UTF-8, and encoding is "
+                f"{self.encoding!r}. Pass encoding='utf-8', the default."
+            )
+        try:
+            text = line.decode(name, self.errors)
+        except UnicodeDecodeError as error:
+            raise self._error(error, source, number) from error
+        if number > 1:
+            return text
+        if "\0" in text:
+            raise ValueError(f"{source}, line 1: NUL bytes in the first line. Is the file UTF-16, or binary? {_UTF_16}")
+        return text.removeprefix("\ufeff")
+
+    def _error(self, error: UnicodeDecodeError, source: Path | str, number: int) -> ValueError:
+        """Return the error of a line, with the encoding that it probably has."""
+        line, name = error.object, self.encoding.upper() if self.of_lines == "utf-8" else self.encoding
+        if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return ValueError(f"{source}, line 1: expected {name}, but the file begins like UTF-16. {_UTF_16}")
+        message = f"{source}, line {number}: expected {name}, but byte {error.start + 1} of the line is "
+        replace = "errors='replace' (--errors replace) reads such bytes as U+FFFD"
+        message += f"0x{line[error.start]:02x}. "
+        if self.advice:
+            return ValueError(message + self.advice)
+        if name == "UTF-8" and not line.decode("utf-8", "ignore").isascii():
+            return ValueError(f"{message}Other characters of the line are UTF-8: {replace}.")
+        try:
+            line.decode("cp1252")
+            example = "'cp1252' (--encoding cp1252), the encoding of Windows and Excel in Western languages"
+        except UnicodeDecodeError:
+            example = "'gb18030' or 'shift_jis' (--encoding NAME)"
+        other = "another encoding" if name != "UTF-8" else "the encoding of the file"
+        return ValueError(f"{message}Pass {other}, such as encoding={example}; or {replace}.")
+
+
+class _Utf8Stream(io.RawIOBase):
+    """The bytes in UTF-8 of a stream in another encoding."""
+
+    def __init__(self, stream: IO[bytes], encoding: str, errors: str) -> None:
+        self._read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
+        self._decoder, self._rest = codecs.getincrementaldecoder(encoding)(errors), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        at_end = False
+        while not self._rest and not at_end:
+            chunk = self._read(_CHUNK_BYTES)
+            at_end = not chunk
+            self._rest = self._decoder.decode(chunk, at_end).encode("utf-8", "surrogatepass")
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+UTF_8: Final = Decoding()
 
 
 def read_lines(
-    path: Path, progress: Callable[[int, int], None] | None = None, errors: str | None = None
+    path: Path, progress: Callable[[int, int], None] | None = None, decoding: Decoding = UTF_8
 ) -> Generator[str, None, None]:
-    """Yield the lines of a UTF-8 file, each with its line feed; ``errors`` None is strict and suggests no other."""
+    """Yield the lines of a file, each with its line feed; lines of a file without any end at a carriage return."""
     with ExitStack() as stack:
         stored = stack.enter_context(path.open("rb"))
         if not stored.seekable():
             progress = None
         size = path.stat().st_size
-        stream = stack.enter_context(decompress(stored, path))
+        stream = decoding.stream(stack.enter_context(decompress(stored, path)))
         for number in count(1):
-            try:
-                line = stream.readline()
-            except DECOMPRESSION_ERRORS as error:
-                raise ValueError(f"{path}, line {number}: the file is damaged or truncated ({error}).") from error
+            line = read_line(stream, path, number)
             if not line:
                 break
-            yield decode_line(line, path, number, errors)
+            if number == 1 and b"\r" in line and not line.endswith(b"\n"):
+                lines = line.removesuffix(b"\r").split(b"\r")
+                yield from (decoding.line(one, path, index) + "\n" for index, one in enumerate(lines, start=1))
+            else:
+                yield decoding.line(line, path, number)
             if progress is not None and number % _LINES_PER_UPDATE == 0:
                 progress(min(stored.tell(), size), size)
         if progress is not None:
             progress(size, size)
+
+
+@contextmanager
+def open_bytes(path: Path, decoding: Decoding = UTF_8) -> Iterator[IO[bytes]]:
+    """Open a file as bytes, decompressed and without a byte order mark; read text from it by :func:`read_line`."""
+    with path.open("rb") as stored, decompress(stored, path) as compressed:
+        stream = cast(BufferedReader, decoding.stream(compressed))
+        try:
+            has_mark = stream.peek(3).startswith(codecs.BOM_UTF8)
+        except (*DECOMPRESSION_ERRORS, UnicodeDecodeError) as error:
+            raise _damaged(path, 1, error) from error
+        if has_mark:
+            stream.read(3)
+        yield stream
+
+
+def read_line(stream: IO[bytes], path: Path, number: int) -> bytes:
+    """Read a line; the errors of decompressors name the file and the line, and become a ValueError."""
+    try:
+        return stream.readline()
+    except (*DECOMPRESSION_ERRORS, UnicodeDecodeError) as error:
+        raise _damaged(path, number, error) from error
+
+
+def _damaged(path: Path, number: int, error: Exception) -> ValueError:
+    if isinstance(error, UnicodeDecodeError):  # of a block of lines
+        reason = f"or soon after: expected {error.encoding}, got other bytes ({error.reason})."
+        return ValueError(f"{path}, line {number} {reason} Pass the encoding of the file as encoding (--encoding).")
+    return ValueError(f"{path}, line {number}: the file is damaged or truncated ({error}).")
+
+
+def check_not_zip(path: Path, what: str) -> None:
+    """Raise an error for the name of a file to write that ends in .zip."""
+    if path.suffix.lower() == ".zip":
+        raise ValueError(f"{path}: {what} cannot be written as a zip archive. Use .gz, .bz2 or .xz to compress it.")
+
+
+def create(path: Path) -> IO[bytes]:
+    """Open a file to write, compressed if its name ends in .gz, .bz2 or .xz."""
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))  # without a time, the bytes are reproducible
+    return cast(IO[bytes], OPENERS.get(suffix, open)(path, "wb"))
+
+
+def check_errors(errors: str, choices: tuple[str, ...]) -> None:
+    """Check the parameter ``errors`` of a reader."""
+    if errors not in choices:
+        raise ValueError(f"errors must be one of {', '.join(map(repr, choices))}. Got {errors!r}.")
 
 
 def check_is_file(path: Path, expected: str) -> None:
@@ -105,22 +252,3 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
         names = ", ".join(members[:5]) or "none"
         raise ValueError(f"{path}: expected a zip archive with one file in it, got {len(members)} ({names}).")
     return members[0]
-
-
-def decode_line(line: bytes, source: Path | str, number: int, errors: str | None) -> str:
-    """Decode a line, of which ``number`` counts from 1; ``errors`` as in :func:`read_lines`."""
-    try:
-        text = line.decode("utf-8-sig" if number == 1 else "utf-8", errors or "strict")
-    except UnicodeDecodeError as error:
-        if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
-            reason, encoding = "the file begins like UTF-16", "utf-16"
-        else:
-            reason, encoding = f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}", "latin1"
-        message = f"{source}, line {number}: expected UTF-8, but {reason}."
-        message += f" Convert it first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
-        if errors is not None and encoding != "utf-16":  # its NUL bytes would raise an error
-            message += ". Or replace such bytes by U+FFFD, with errors='replace' (--errors replace)."
-        raise ValueError(message) from error
-    if number == 1 and "\0" in text:
-        raise ValueError(f"{source}, line 1: NUL bytes in the first line. Is the file UTF-16, or binary?")
-    return text

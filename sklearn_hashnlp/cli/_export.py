@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ModelFolder, SavedPrecision
+from sklearn_hashnlp.cli._options import LineOptions, ModelFolder, SavedPrecision
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
 
@@ -41,6 +41,7 @@ with --compare also the number of texts, one per line, with the same predicted l
 def export(
     model: ModelFolder,
     screen: Screen,
+    reading: LineOptions,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as model.py, or folder.")],
     compare: Annotated[
         Path | None,
@@ -70,7 +71,7 @@ def export(
     else:
         quantized = quantize_classifier(pipeline)
         parts, predict = quantized[-1].size_report(), quantized.predict
-    same, total = _compare(screen, pipeline, predict, compare) if compare is not None else (None, None)
+    same, total = _compare(screen, pipeline, predict, compare, reading) if compare is not None else (None, None)
 
     report: dict[str, Any] = {"file": str(file), "bytes": size, "parts": [part._asdict() for part in parts]}
     lines: list[str] = []
@@ -84,10 +85,12 @@ def export(
     screen.next_step("wherever Python and numpy are installed", 'python {path} "some text"', path=file)
 
 
-def _compare(screen: Screen, pipeline: Any, predict: Callable[[list[str]], Any], texts: Path) -> tuple[int, int]:
+def _compare(
+    screen: Screen, pipeline: Any, predict: Callable[[list[str]], Any], texts: Path, reading: LineOptions
+) -> tuple[int, int]:
     """Return the number of texts with the same predicted label, and the number of texts."""
     same = total = 0
-    with line_batches(screen, texts, action="Comparing", unit="text") as batches:
+    with line_batches(screen, texts, reading.decoding, action="Comparing", unit="text") as batches:
         for batch in batches:
             pairs = zip(pipeline.predict(batch).tolist(), predict(batch).tolist(), strict=True)
             same += sum(before == after for before, after in pairs)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from sklearn_hashnlp._device import Device, resolve_device
+from sklearn_hashnlp._text_files import Decoding
 
 
 class OptionGroup:
@@ -75,11 +76,26 @@ LabelSeparator = Annotated[
         help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
     ),
 ]
+Escapechar = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        help="Character before a quote, delimiter or line break inside a field of CSV and TSV, such as '\\\\', as "
+        "Spark and MySQL write it. Default: a quote in a quoted field is written twice.",
+    ),
+]
+Encoding = Annotated[
+    str, typer.Option(metavar="NAME", help="Encoding of the files, such as cp1252, which Excel writes, or utf-16.")
+]
+LineErrors = Annotated[
+    Literal["strict", "replace"],
+    typer.Option(help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD."),
+]
 ReadErrors = Annotated[
     Errors,
     typer.Option(
-        help="Bytes that are not UTF-8: stop with an error, or replace them by U+FFFD; skip excludes rows with such "
-        "bytes, and all others that cannot be read."
+        help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD; skip excludes rows "
+        "with such bytes, and all others that cannot be read."
     ),
 ]
 Quoted = Annotated[bool, typer.Option("--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")]
@@ -102,6 +118,26 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress an
 
 
 @dataclass(frozen=True)
+class LineOptions(OptionGroup):
+    """The options to read lines of files, or of stdin."""
+
+    encoding: Encoding = "utf-8"
+    errors: LineErrors = "strict"
+
+    @property
+    def decoding(self) -> Decoding:
+        """The decoding of the files."""
+        return _read_decoding(self.encoding, self.errors)
+
+
+def _read_decoding(encoding: str, errors: str) -> Decoding:
+    try:
+        return Decoding(encoding, errors)
+    except ValueError as error:
+        raise typer.BadParameter(f"--encoding: {error}") from error
+
+
+@dataclass(frozen=True)
 class TextOptions(OptionGroup):
     """The options to read a file of texts."""
 
@@ -109,8 +145,15 @@ class TextOptions(OptionGroup):
     text_column: TextColumn = None
     delimiter: Delimiter = None
     quoted: Quoted = True
+    escapechar: Escapechar = None
     label_prefix: LabelPrefix = "__label__"
+    encoding: Encoding = "utf-8"
     errors: ReadErrors = "strict"
+
+    @property
+    def decoding(self) -> Decoding:
+        """The decoding of the file; rows to skip are recognized by their surrogates."""
+        return _read_decoding(self.encoding, "surrogateescape" if self.errors == "skip" else self.errors)
 
 
 @dataclass(frozen=True)

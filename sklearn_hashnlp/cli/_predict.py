@@ -204,7 +204,16 @@ class PredictionWriter:
         as_read = written == read  # another format has its own delimiter and quotes
         self._delimiter = (options.delimiter if as_read else None) or ("\t" if written == "tsv" else ",")
         self._quoted = options.quoted or not as_read
-        self._csv = csv.writer(_Echo(), delimiter=self._delimiter, lineterminator="\n")
+        escapechar = options.escapechar if as_read else None
+        self._quoted |= escapechar is not None  # or else fields are written as they were read
+        self._csv = csv.writer(
+            _Echo(),
+            delimiter=self._delimiter,
+            quoting=csv.QUOTE_MINIMAL if options.quoted or not as_read else csv.QUOTE_NONE,
+            quotechar='"' if options.quoted or not as_read else None,
+            escapechar=escapechar,
+            lineterminator="\n",
+        )
         self._names: list[str] | None = None
 
     def begin(self, names: list[str] | None) -> None:

@@ -14,7 +14,13 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._options import LabelledOptions
 from sklearn_hashnlp.cli._pipelines import predict_proba, with_typos
 from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli.reading._labelled_texts import label_lists, note_unknown_labels, open_labelled, read_labelled
+from sklearn_hashnlp.cli.reading._labelled_texts import (
+    label_lists,
+    note_unknown_labels,
+    open_labelled,
+    read_labelled,
+    report_skipped,
+)
 from sklearn_hashnlp.cli.reading._text_formats import SkippedRows
 
 BATCH_SIZE = 10_000  # texts in memory
@@ -64,13 +70,15 @@ class StreamedTexts:
         self.multilabel = False
         skipped = SkippedRows(screen)
         with screen.bar(f"Reading {path.name}") as update:
-            for row in open_labelled(path, options, update, skipped):
+            rows = open_labelled(path, options, update, skipped)
+            for row in rows:
                 counts.update(row.labels)
                 self.n_texts += 1
                 n_empty += not row.text.strip()
                 n_unlabeled += not row.labels
                 self.multilabel |= len(row.labels) != 1
-        check_rows(path, self.n_texts, n_labels=len(counts))
+        with screen.warnings_as_notes():
+            check_rows(path, rows, self.n_texts, counts)
         if len(counts) < 2 and not n_unlabeled:
             raise ValueError(f"{path}: expected at least two different labels, got only {next(iter(counts))!r}.")
         self.labels = {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
@@ -79,14 +87,14 @@ class StreamedTexts:
             f"Found {counted(self.n_texts, 'text')}{empty} with {counted(len(counts), 'label')} in {path}, which is "
             f"read in batches of {BATCH_SIZE:,} texts"
         )
-        skipped.report()
+        report_skipped(screen, path, skipped, rows)
 
     def batches(self, progress: Callable[[int, int], None]) -> Iterator[tuple[list[str], Any]]:
         """Yield texts and labels of the whole file, from the start in each call."""
         from sklearn_hashnlp.datasets._labelled import batches_of_rows
 
         rows = open_labelled(self.path, self._options, progress, lambda _: None)
-        return batches_of_rows(rows, BATCH_SIZE, multilabel=self.multilabel)
+        return batches_of_rows(rows, BATCH_SIZE, str(self.path), multilabel=self.multilabel)
 
 
 def refuse_with_stream(data: Path, wanted: bool | None, options: dict[str, Any]) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._text_files import check_is_file, name_inside, read_lines
+from sklearn_hashnlp._text_files import Decoding, check_errors, check_is_file, name_inside, read_lines
+from sklearn_hashnlp.datasets._label_checks import check_no_lists, check_repeated, warn_of_twins, warn_user
 from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Columns, Row, RowFormat, RowReader
 
 FORMATS_BY_EXTENSION: Final = {
@@ -29,7 +30,7 @@ FORMATS_BY_EXTENSION: Final = {
     ".test": "fasttext",
 }
 
-Errors = Literal["strict", "replace"]
+Errors = Literal["strict", "replace", "skip"]
 
 
 def load_labelled(
@@ -40,9 +41,11 @@ def load_labelled(
     label_column: str | None = None,
     quoted: bool = True,
     delimiter: str | None = None,
+    escapechar: str | None = None,
     label_prefix: str = FASTTEXT_PREFIX,
     label_separator: str | None = None,
     multilabel: bool | None = None,
+    encoding: str = "utf-8",
     errors: Errors = "strict",
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[str], Any]:  # an array, or lists of labels
@@ -50,8 +53,9 @@ def load_labelled(
 
     The format is inferred from the file extension: ``.csv``; ``.tsv``, ``.tab``; ``.jsonl``, ``.ndjson``, ``.json``;
     ``.txt``, ``.ft``, ``.fasttext``, ``.train``, ``.valid``, ``.test``. Files compressed as ``.gz``, ``.bz2``, ``.xz``
-    or ``.zip`` are decompressed. Files are UTF-8. Blank lines are skipped, whitespace around labels is stripped, texts
-    are not changed; a text may be empty.
+    or ``.zip`` are decompressed. Blank lines are skipped, whitespace around labels is stripped, texts are not changed;
+    a text may be empty. Rows of JSON lines with ``"answer": "reject"`` or ``"ignore"``, as Prodigy writes them, are
+    skipped.
 
     Parameters
     ----------
@@ -67,7 +71,11 @@ def load_labelled(
         Whether quotes enclose fields of CSV and TSV. With ``False`` a quote is an ordinary character, as in many TSV
         files.
     delimiter : str, default=None
-        Character between the fields of CSV and TSV, such as ``";"``. By default a comma, and a tab for TSV.
+        Character between the fields of CSV and TSV, such as ``";"``. By default the character of a first line such as
+        ``sep=;``, which Excel writes, or else a comma, and a tab for TSV.
+    escapechar : str, default=None
+        Character of CSV and TSV before a quote, a delimiter or a line break that belongs to the text, such as ``"\\"``
+        in files of Spark and MySQL. By default a quote in a quoted field is written twice.
     label_prefix : str, default="__label__"
         Prefix of the labels of a fastText file. Every word of a line with this prefix is a label and not a word of the
         text.
@@ -77,8 +85,11 @@ def load_labelled(
     multilabel : bool, default=None
         Whether texts may have any number of labels, so that ``labels`` is a list of lists. ``False``: exactly one
         label. By default ``labels`` is a list of lists if any text does not have exactly one label.
-    errors : {"strict", "replace"}, default="strict"
-        Whether bytes that are not UTF-8 are an error or become the replacement character U+FFFD.
+    encoding : str, default="utf-8"
+        The encoding of the file, such as ``"cp1252"`` or ``"utf-16"``. A byte order mark is skipped.
+    errors : {"strict", "replace", "skip"}, default="strict"
+        Bytes that are not in the encoding: an error, or the replacement character U+FFFD. ``"skip"`` excludes rows with
+        such bytes, and all others that cannot be read, with a warning.
     progress : callable, default=None
         Called every 1000 lines with the number of bytes read and the file size; not for a pipe.
 
@@ -95,7 +106,13 @@ def load_labelled(
     OSError
         If the file cannot be opened, for example ``FileNotFoundError``.
     ValueError
-        If the file cannot be read as expected; the message contains the file and the line.
+        If the file cannot be read as expected; the message contains the file and the line. Also if labels are lists
+        written as text, or if nearly all rows have different labels in a column without a usual name.
+
+    Warns
+    -----
+    UserWarning
+        If rows are skipped, if nearly all rows have different labels, or if labels differ in invisible characters only.
 
     See Also
     --------
@@ -123,9 +140,12 @@ def load_labelled(
     >>> folder.cleanup()
     """
     columns = Columns(text_column, label_column)
-    row_format = RowFormat(find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator)
-    rows = open_rows(path, row_format, multilabel=multilabel, errors=errors, progress=progress)
-    return collect_rows(rows, path, multilabel)
+    options = delimiter, quoted, escapechar, label_prefix, label_separator
+    row_format = RowFormat(find_format(path, file_format), columns, *options)
+    rows = _OpenedRows(path, row_format, multilabel, encoding, errors, progress)
+    texts, labels = collect_rows(rows, rows.reader, path, multilabel)
+    warn_of_twins(set(chain.from_iterable(labels)) if isinstance(labels, list) else set(labels.tolist()), str(path))
+    return texts, labels
 
 
 def stream_labelled(
@@ -137,9 +157,11 @@ def stream_labelled(
     label_column: str | None = None,
     quoted: bool = True,
     delimiter: str | None = None,
+    escapechar: str | None = None,
     label_prefix: str = FASTTEXT_PREFIX,
     label_separator: str | None = None,
     multilabel: bool = False,
+    encoding: str = "utf-8",
     errors: Errors = "strict",
 ) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
     r"""Read the texts and labels of files of any size, in batches, for ``partial_fit``.
@@ -153,11 +175,13 @@ def stream_labelled(
         opened when its first row is read. A batch may have rows of several files.
     batch_size : int, default=10000
         Number of texts per batch; the last one may have fewer.
-    file_format, text_column, label_column, quoted, delimiter, label_prefix, label_separator, errors
+    file_format, text_column, label_column, quoted, delimiter, escapechar, label_prefix, label_separator
         As in :func:`load_labelled`.
     multilabel : bool, default=False
         Whether the labels of a batch are a list of the labels of each text. With ``False`` a text must have exactly one
         label.
+    encoding, errors
+        As in :func:`load_labelled`.
 
     Yields
     ------
@@ -190,18 +214,60 @@ def stream_labelled(
     files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not files:
         raise ValueError("paths must be one file or several. Got none.")
-    options = Columns(text_column, label_column), delimiter, quoted, label_prefix, label_separator
+    options = Columns(text_column, label_column), delimiter, quoted, escapechar, label_prefix, label_separator
     formats = [RowFormat(find_format(path, file_format), *options) for path in files]
-    readers = [open_rows(*file, multilabel=multilabel, errors=errors) for file in zip(files, formats, strict=True)]
-    return batches_of_rows(chain.from_iterable(readers), batch_size, multilabel=multilabel)
+    opened = [_OpenedRows(*file, multilabel, encoding, errors) for file in zip(files, formats, strict=True)]
+    return batches_of_rows(chain.from_iterable(opened), batch_size, "stream_labelled", multilabel=multilabel)
+
+
+class _OpenedRows:
+    """The rows of a file; warns at its end if rows were skipped."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        row_format: RowFormat,
+        multilabel: bool | None,
+        encoding: str,
+        errors: Errors,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        check_errors(errors, get_args(Errors))
+        self._path, self._n_skipped, self._first = path, 0, ""
+        skip = errors == "skip"
+        decoding = Decoding(encoding, "strict" if skip else errors)
+        self.reader = open_rows(
+            path, row_format, decoding, multilabel=multilabel, progress=progress, on_error=self._skip if skip else None
+        )
+
+    def __iter__(self) -> Iterator[Row]:
+        yield from self.reader
+        if self._n_skipped:
+            rows = f"{self._n_skipped:,} {'row' if self._n_skipped == 1 else 'rows'}"
+            warn_user(f"Skipped {rows} that cannot be read, the first of them: {self._first}")
+        if self.reader.n_rejected:
+            warn_user(rejected_message(self._path, self.reader.n_rejected))
+
+    def _skip(self, error: ValueError) -> None:
+        self._first = self._first or str(error)
+        self._n_skipped += 1
+
+
+def rejected_message(path: str | os.PathLike[str], n_rows: int) -> str:
+    """Return a message for rows that an annotator has rejected."""
+    return (
+        f'{path}: skipped {n_rows:,} rows with "answer": "reject" or "ignore", which Prodigy writes if the label '
+        "is wrong or undecided."
+    )
 
 
 def batches_of_rows(
-    rows: Iterable[Row], batch_size: int, *, multilabel: bool
+    rows: Iterable[Row], batch_size: int, source: str, *, multilabel: bool
 ) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
     """Yield the texts and labels of rows in batches."""
     rows = iter(rows)
     while batch := list(islice(rows, batch_size)):
+        check_no_lists({label for row in batch for label in row.labels}, source)
         yield [row.text for row in batch], _as_labels((row.labels for row in batch), multilabel=multilabel)
 
 
@@ -226,43 +292,45 @@ def find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
 def open_rows(
     path: str | os.PathLike[str],
     row_format: RowFormat,
+    decoding: Decoding,
     *,
     multilabel: bool | None = None,
-    errors: str = "strict",
     progress: Callable[[int, int], None] | None = None,
     on_error: Callable[[ValueError], None] | None = None,
 ) -> RowReader:
     """Return a reader of the rows of a file; ``on_error`` is called with the error of a row, which is skipped."""
-    if errors not in ("strict", "replace"):
-        raise ValueError(f"errors must be 'strict' or 'replace'. Got {errors!r} instead.")
-    lines = read_lines(Path(path), progress, errors if on_error is None else "surrogateescape")
+    if on_error is not None:
+        decoding = Decoding(decoding.encoding, "surrogateescape")
+    lines = read_lines(Path(path), progress, decoding)
     return RowReader(lines, str(path), row_format, multilabel=multilabel, on_error=on_error)
 
 
 def collect_rows(
-    rows: Iterable[Row], path: str | os.PathLike[str], multilabel: bool | None = None
+    rows: Iterable[Row], reader: RowReader, path: str | os.PathLike[str], multilabel: bool | None = None
 ) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
-    """Collect texts and labels; a file without rows or labels is an error."""
+    """Collect texts and labels, and check all labels; a file without rows or labels is an error."""
     texts: list[str] = []
     labels: list[tuple[str, ...]] = []
     for row in rows:
         texts.append(row.text)
         labels.append(row.labels)
-    check_rows(path, len(texts), n_labels=sum(map(len, labels)))
+    check_rows(path, reader, len(texts), set(chain.from_iterable(labels)))
     if multilabel is None:
         multilabel = any(len(names) != 1 for names in labels)
     return texts, _as_labels(labels, multilabel=multilabel)
 
 
-def check_rows(path: str | os.PathLike[str], n_rows: int, *, n_labels: int) -> None:
-    """Raise an error for a file without rows or labels."""
+def check_rows(path: str | os.PathLike[str], reader: RowReader, n_rows: int, labels: Collection[str]) -> None:
+    """Check the number of rows of a file and its different labels."""
     if not n_rows:
         raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
-    if not n_labels:
+    if not labels:
         raise ValueError(
             f"{path}: expected labeled texts, got no label in {n_rows} rows. Labels of fastText's format begin "
             "with label_prefix (--label-prefix)."
         )
+    check_no_lists(labels, str(path))
+    check_repeated(len(labels), n_rows, str(path), reader.guessed_column)
 
 
 def _as_labels(labels: Iterable[tuple[str, ...]], *, multilabel: bool) -> NDArray[np.str_] | list[list[str]]:

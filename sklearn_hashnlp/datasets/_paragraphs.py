@@ -7,18 +7,27 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from sklearn_hashnlp._text_files import check_is_file, read_lines
+from sklearn_hashnlp._text_files import UTF_8, Decoding, check_errors, check_is_file, read_lines
 
 Paragraph: TypeAlias = Literal["line", "block"]
 
+_IN_FIT = Decoding(
+    advice="For a file in another encoding, such as 'cp1252', pass datasets.stream_paragraphs(path, encoding='cp1252') "
+    "instead of the path; errors='replace' reads such bytes as U+FFFD."
+)
+
 
 def stream_paragraphs(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, paragraph: Paragraph = "line"
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    paragraph: Paragraph = "line",
+    encoding: str = "utf-8",
+    errors: Literal["strict", "replace"] = "strict",
 ) -> Iterator[str]:
     r"""Yield the paragraphs of text files, one at a time.
 
-    Files are UTF-8; ``.gz``, ``.bz2``, ``.xz`` and ``.zip`` files are decompressed. Only one paragraph is in memory at
-    a time.
+    Files compressed as ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` are decompressed. Only one paragraph is in memory at a
+    time.
 
     Parameters
     ----------
@@ -27,11 +36,27 @@ def stream_paragraphs(
     paragraph : {"line", "block"}, default="line"
         ``"line"``: every line that is not blank is a paragraph. ``"block"``: consecutive lines up to a blank line, as
         in files with one sentence per line.
+    encoding : str, default="utf-8"
+        The encoding of the files, such as ``"cp1252"`` or ``"utf-16"``. A byte order mark is skipped.
+    errors : {"strict", "replace"}, default="strict"
+        Bytes that are not in the encoding: an error, or the replacement character U+FFFD.
 
     Yields
     ------
     str
         The next paragraph, stripped and never empty; the lines of a block are joined by ``"\n"``.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be opened, for example ``FileNotFoundError``.
+    ValueError
+        If a file is damaged, is in another encoding, or is a dump of Wikipedia; the message contains the file and the
+        line.
+
+    See Also
+    --------
+    stream_wikipedia : Yield the paragraphs of a dump of Wikipedia.
 
     Examples
     --------
@@ -56,17 +81,37 @@ def stream_paragraphs(
         raise ValueError("stream_paragraphs expected one or more files, got none. Does a file pattern match nothing?")
     for path in files:
         check_is_file(path, "a text file. Pass its files, for example from Path.glob")
-    read = _lines_with_text if paragraph == "line" else _blocks
-    return (text for path in files for text in read(path))
+    check_errors(errors, ("strict", "replace"))
+    decoding = Decoding(encoding, errors)
+    read = lines_with_text if paragraph == "line" else _blocks
+    return (text for path in files for text in read(path, decoding))
 
 
-def _lines_with_text(path: Path) -> Iterator[str]:
-    return filter(None, map(str.strip, read_lines(path)))
+def corpus_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a text file that was passed to ``fit``, without blank ones."""
+    check_is_file(path, "a text file")
+    return lines_with_text(path, _IN_FIT)
 
 
-def _blocks(path: Path) -> Iterator[str]:
+def lines_with_text(path: Path, decoding: Decoding = UTF_8) -> Iterator[str]:
+    """Yield the lines of a text file, stripped, without blank ones."""
+    return filter(None, _stripped_lines(path, decoding))
+
+
+def _stripped_lines(path: Path, decoding: Decoding) -> Iterator[str]:
+    for number, line in enumerate(read_lines(path, decoding=decoding), start=1):
+        stripped = line.strip()
+        if number <= 2 and stripped.startswith("<mediawiki"):  # after the line <?xml ...?>, if there is one
+            raise ValueError(
+                f"{path}, line {number}: expected plain text, got a dump of Wikipedia. Read its paragraphs with "
+                "datasets.stream_wikipedia(path); for the command line write them to a file, one per line."
+            )
+        yield stripped
+
+
+def _blocks(path: Path, decoding: Decoding) -> Iterator[str]:
     block: list[str] = []
-    for line in map(str.strip, read_lines(path)):
+    for line in _stripped_lines(path, decoding):
         if line:
             block.append(line)
         elif block:

@@ -6,9 +6,9 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple
 
 LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent", "sentiment", "tag", "tags", "y")
 TEXT_NAMES = (
@@ -43,7 +43,7 @@ def find_columns(names: Sequence[str], wanted: Columns, location: str, *, labell
     if len(names) == 2:  # if one of two is known, so is the other
         if text_index is None and label_index is not None:
             text_index = 1 - label_index
-        elif label_index is None and text_index is not None:
+        elif label_index is None and text_index is not None and folded(names[1 - text_index]) not in _NOT_A_LABEL:
             label_index = 1 - text_index
     if len(names) == 1 and (labelled or text_index is None):
         wanted_columns = "a text and a label column" if labelled else "a text column"
@@ -75,14 +75,19 @@ def _find_column(
         if not indices:
             raise ValueError(f"{location}: no column {wanted!r} for the {kind}; the columns are {list(names)}.")
     else:
-        folded = [name.strip().casefold() for name in names]
-        best = next((name for name in usual if name in folded), None)
-        indices = [index for index, name in enumerate(folded) if name == best]
+        known = [folded(name) for name in names]
+        best = next((name for name in usual if name in known), None)
+        indices = [index for index, name in enumerate(known) if name == best]
     if len(indices) > 1:
         raise ValueError(
             f"{location}: {len(indices)} columns are named {names[indices[0]]!r}; the {kind} column must be unique."
         )
     return indices[0] if indices else None
+
+
+def folded(name: str) -> str:
+    """Return a name of a column as it is compared with usual names."""
+    return name.strip().casefold()
 
 
 def _single_column_hint(name: str) -> str:
@@ -102,6 +107,12 @@ _MAX_FIELD_SIZE = 2**31 - 1  # the limit of a C long on every platform
 # fastText splits at ASCII whitespace, not Unicode's, and at NUL, which here is a character of a text.
 _FASTTEXT_SPACES = " \t\n\v\f\r"
 _FASTTEXT_SEPARATOR = re.compile(f"[{_FASTTEXT_SPACES}]+")
+
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)  # of Excel, before the header
+_LONE_RETURN = re.compile(r"\r(?!\n?\Z)")
+_RETURN = "\ud80d"  # in place of a carriage return, which ends a row of the csv module; not in any decoded text
+_NOT_A_LABEL = ("", "id", "idx", "index", "unnamed: 0")  # columns that are not labels although they are the only other
+_ANSWERS_NO = ("reject", "ignore")  # of an annotator to the label of a row, in the JSON lines of Prodigy
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HALF_DECODED = re.compile("[\udc80-\udcff]")  # bytes decoded by the error handler surrogateescape
@@ -124,6 +135,7 @@ class RowFormat:
     columns: Columns = USUAL_COLUMNS
     delimiter: str | None = None  # for CSV and TSV; None is the format's default
     quoted: bool = True
+    escapechar: str | None = None  # before a quote, a delimiter or a line break that is a character of CSV and TSV
     label_prefix: str = FASTTEXT_PREFIX
     label_separator: str | None = None  # separator of multiple labels in a field; None is one label
 
@@ -134,6 +146,12 @@ class RowFormat:
             raise ValueError(f"delimiter must be one character, no quote and no line break. Got {self.delimiter!r}.")
         if self.delimiter is not None and self.name not in ("csv", "tsv"):
             raise ValueError(f"delimiter is for CSV and TSV, not for {self.name}. Got {self.delimiter!r}.")
+        if self.escapechar is not None and (len(self.escapechar) != 1 or self.escapechar in f'"\r\n {self.separator}'):
+            raise ValueError(
+                f"escapechar must be one character, no quote, space, delimiter or line break. Got {self.escapechar!r}."
+            )
+        if self.escapechar is not None and self.name not in ("csv", "tsv"):
+            raise ValueError(f"escapechar is for CSV and TSV, not for {self.name}. Got {self.escapechar!r}.")
         if self.name == "fasttext" and self.label_separator is not None:
             raise ValueError("label_separator is for CSV, TSV and JSON lines, not for fasttext. Set it to None.")
         if self.name != "fasttext" and self.label_prefix != FASTTEXT_PREFIX:
@@ -165,6 +183,7 @@ class RowReader:
         self.row_format = row_format
         self.columns = USUAL_COLUMNS  # set by the first row
         self.header: list[str] = []  # only for CSV and TSV
+        self.n_rejected = 0  # rows of JSON lines that an annotator has rejected
         self._lines = lines
         self._source = source
         self._labelled = labelled  # False: read only texts
@@ -182,11 +201,24 @@ class RowReader:
             return self._fasttext_rows()
         return self._delimited_rows()
 
+    @property
+    def guessed_column(self) -> str | None:
+        """The label column if it was chosen as the only other column; None if it was named or has a usual name."""
+        name = self.columns.label
+        return None if name is None or self.row_format.columns.label or folded(name) in LABEL_NAMES else name
+
     def _delimited_rows(self) -> Iterator[Row]:
         """Read CSV or TSV with column names in the first line."""
-        row_format, on_error = self.row_format, self._on_error
-        records = delimited_records(self._lines, self._source, row_format.separator, row_format.quoted, on_error)
+        lines = iter(self._lines)
+        first = next(lines, "")
+        separator = _SEPARATOR_LINE.fullmatch(first)
+        row_format = self.row_format
+        if separator is not None and row_format.delimiter is None:
+            row_format = replace(row_format, delimiter=separator[1])
+        lines = chain([first] if separator is None else ["\n"], lines)  # a blank line is counted
+        records = delimited_records(lines, self._source, row_format, self._on_error)
         text_index, label_index = 0, None
+        last = ""  # field of the row before
         for start, fields in records:
             if not self.header:
                 if any("\0" in name for name in fields):
@@ -199,11 +231,14 @@ class RowReader:
                 self._check_decoded(fields, start)
                 if len(fields) != len(self.header):
                     names = ", ".join(self.header)
-                    raise self._error(start, f"expected {len(self.header)} fields ({names}), got {len(fields)}.")
+                    escapes = any(field.endswith("\\") for field in [last, *fields]) and not row_format.escapechar
+                    hint = _escape_hint(escapes)
+                    raise self._error(start, f"expected {len(self.header)} fields ({names}), got {len(fields)}.{hint}")
                 labels = () if label_index is None else self._split_labels(fields[label_index], start)
             except ValueError as error:
                 self._skip(error)
             else:
+                last = fields[-1]
                 yield Row(start, fields[text_index], labels, None if self._labelled else fields)
 
     def _json_rows(self) -> Iterator[Row]:
@@ -227,6 +262,9 @@ class RowReader:
                 row = self._json_row(record, names, number, check_surrogates="\\ud" in line.lower())
             except ValueError as error:
                 self._skip(error)
+                continue
+            if self._labelled and names[1] != "answer" and record.get("answer") in _ANSWERS_NO:
+                self.n_rejected += 1
             else:
                 yield row
 
@@ -319,7 +357,7 @@ class RowReader:
     def _check_decoded(self, fields: list[str], line: int) -> None:
         """Raise an error for bytes that are not UTF-8, which are decoded to surrogates if rows are skipped."""
         if self._on_error is not None and any(map(_HALF_DECODED.search, fields)):
-            raise self._error(line, "the row has bytes that are not UTF-8.")
+            raise self._error(line, "the row has bytes that are not in the encoding.")
 
     def _error(self, line: int, message: str) -> ValueError:
         return ValueError(f"{self._source}, line {line}: {message}")
@@ -352,8 +390,7 @@ def fasttext_splitter(prefix: str) -> Callable[[str], tuple[list[str], str]]:
 def delimited_records(
     lines: Iterable[str],
     source: str,
-    delimiter: str,
-    quoted: bool,
+    row_format: RowFormat,
     on_error: Callable[[ValueError], None] | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the nonblank rows of CSV or TSV, each with the number of its first line."""
@@ -361,29 +398,55 @@ def delimited_records(
     # would break reading another file at the same time.
     if csv.field_size_limit() < _MAX_FIELD_SIZE:
         csv.field_size_limit(_MAX_FIELD_SIZE)
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     # Strict: otherwise an unclosed quote would silently include the rest of the file.
-    reader = csv.reader(iter(lines), delimiter=delimiter, quoting=quoting, strict=True)
+    marks = _Marks()
+    reader = csv.reader(
+        _marked(lines, marks),
+        delimiter=row_format.separator,
+        quoting=csv.QUOTE_MINIMAL if row_format.quoted else csv.QUOTE_NONE,
+        escapechar=row_format.escapechar,
+        strict=True,
+    )
     while True:
-        start = reader.line_num + 1
+        start, marks.escapes = reader.line_num + 1, False
         try:
             fields = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            message = f"{source}, line {start}: the row that begins here {_describe_csv_error(error)}"
+            escapes = marks.escapes and not row_format.escapechar
+            message = f"{source}, line {start}: the row that begins here {_describe_csv_error(error, escapes=escapes)}"
             if on_error is None:
                 raise ValueError(message) from error
             on_error(ValueError(message))
         else:
             if fields:
-                yield start, fields
+                yield start, [field.replace(_RETURN, "\r") for field in fields] if marks.returns else fields
+
+
+@dataclass
+class _Marks:
+    """Marks of lines that were read."""
+
+    escapes: bool = False  # whether a quote of the lines since the start of the row has a backslash before it
+    returns: bool = False  # whether any line had a carriage return that does not end it
+
+
+def _marked(lines: Iterable[str], marks: _Marks) -> Iterator[str]:
+    """Yield lines for the csv module, with another character for a carriage return within a line."""
+    for line in lines:
+        if '\\"' in line:
+            marks.escapes = True
+        if "\r" in line and _LONE_RETURN.search(line):
+            marks.returns = True
+            line = _LONE_RETURN.sub(_RETURN, line)
+        yield line
 
 
 def numbered_rows(lines: Iterable[str], source: str) -> Iterator[Row]:
     """Read CSV without a header in the format of Zhang, Zhao and LeCun: a class number, then columns of text."""
     n_fields = 0
-    for start, fields in delimited_records(lines, source, ",", quoted=True):
+    for start, fields in delimited_records(lines, source, RowFormat("csv")):
         n_fields = n_fields or len(fields)
         if len(fields) == 1:
             raise ValueError(f"{source}, line {start}: expected a class number and a text, got one field.")
@@ -400,7 +463,7 @@ def numbered_rows(lines: Iterable[str], source: str) -> Iterator[Row]:
 
 def has_header(lines: Iterable[str], source: str) -> bool:
     """Return whether the first row of a CSV file is a header and does not start with a class number."""
-    first = islice(delimited_records(lines, source, ",", quoted=True), 1)
+    first = islice(delimited_records(lines, source, RowFormat("csv")), 1)
     return not any(is_class_number(fields[0]) for _, fields in first)
 
 
@@ -433,19 +496,20 @@ def _json_label(label: str | float | bool) -> str:
     return label if isinstance(label, str) else json.dumps(label)
 
 
-def _describe_csv_error(error: csv.Error) -> str:
-    """Describe an error of the csv module, with advice."""
-    if "new-line character" in str(error):
-        return (
-            "has a carriage return (\\r) outside quotes without a line feed after it; lines end in \\n or \\r\\n. "
-            "Convert the file first, for example with: tr '\\r' '\\n' < OLD > NEW"
-        )
+def _escape_hint(escapes: bool) -> str:
+    if not escapes:
+        return ""
+    return " If a backslash escapes characters in this file, pass escapechar='\\\\' (--escapechar '\\')."
+
+
+def _describe_csv_error(error: csv.Error, *, escapes: bool) -> str:
+    """Describe an error of the csv module, with advice; ``escapes``: a quote of the row has a backslash before it."""
     if "field limit" in str(error):
         return f"cannot be read ({error}). Another part of the program has lowered csv.field_size_limit."
-    return (
-        f'has invalid quotes ({error}). A quote inside a quoted field is written twice (""). If quotes are ordinary '
-        "characters in this file, pass quoted=False (--no-quotes)."
-    )
+    message = f'has invalid quotes ({error}). A quote inside a quoted field is written twice ("").'
+    if escapes:
+        return message + _escape_hint(escapes)
+    return f"{message} Only if no field of the file is enclosed in quotes, pass quoted=False (--no-quotes)."
 
 
 def _json_type(value: object) -> str:

@@ -358,10 +358,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         ----------
         X : iterable of (str or iterable of str), path-like or callable
             Sentences: strings, which are split at white space, or lists of words. A path-like object such as
-            ``pathlib.Path``: a text file in UTF-8 with one sentence per line; blank lines are skipped. A callable
-            without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``, of tuples or arrays
-            of ``order`` word ids: a context and the next word. ``<s>`` at the start of a sentence and ``</s>`` at its
-            end are ignored, since they are added to every sentence; elsewhere they are unknown words.
+            ``pathlib.Path``: a text file in UTF-8, possibly compressed, with one sentence per line; blank lines are
+            skipped. A callable without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``,
+            of tuples or arrays of ``order`` word ids: a context and the next word. ``<s>`` at the start of a sentence
+            and ``</s>`` at its end are ignored, since they are added to every sentence; elsewhere they are unknown
+            words.
         y : Ignored
         X_valid : as X, default=None
             Validation sentences, evaluated after every epoch. None with ``early_stopping``: a part of ``X``.

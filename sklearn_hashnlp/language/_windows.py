@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp.datasets._paragraphs import corpus_lines
 from sklearn_hashnlp.kernels._rows import gather_windows, mask_before_last
 from sklearn_hashnlp.language._vocabulary import (
     DEFAULT_TOKENS,
@@ -70,7 +71,7 @@ def read_corpus(
             "name of a file in pathlib.Path."
         )
     if isinstance(X, PathLike):
-        return _read_sentences(_lines(Path(X)), special_tokens, caller)
+        return _read_sentences(corpus_lines(Path(X)), special_tokens, caller)
     if not callable(X):
         return _read_sentences(as_documents(X, caller=caller), special_tokens, caller)
     items = iter(_call(X, caller))
@@ -157,13 +158,6 @@ def _read_windows(items: Iterator[Any], order: int, caller: str) -> EncodedWindo
                 f"{index}."
             )
     return EncodedWindows(np.array(ids, dtype=np.int64).reshape(-1, order))
-
-
-def _lines(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            if not line.isspace():
-                yield line
 
 
 Padding: TypeAlias = Literal["full", "reference"]

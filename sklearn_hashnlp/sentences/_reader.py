@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.base import clone
 
 from sklearn_hashnlp._idf import map_distinct, smoothed_idf
 from sklearn_hashnlp._sklearn import level_of_user
-from sklearn_hashnlp.datasets import stream_paragraphs
+from sklearn_hashnlp.datasets._paragraphs import corpus_lines
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged, encoded, of_lengths
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
@@ -150,7 +151,7 @@ def _split_paragraphs(X: Any, split: Splitter, caller: str) -> Iterator[list[str
         if isinstance(item, str):
             yield _check_sentences(split(item), index, caller)
         elif isinstance(item, PathLike):
-            for text in stream_paragraphs(item):
+            for text in corpus_lines(Path(item)):
                 yield _check_sentences(split(text), index, caller)
         elif isinstance(item, list | tuple) and all(isinstance(sentence, str) for sentence in item):
             yield _check_sentences(list(item), index, caller)

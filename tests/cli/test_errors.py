@@ -100,7 +100,7 @@ def test_wrong_files_are_named_before_torch_is_loaded(tmp_path: Path) -> None:
             "is compressed, but its name does not say so. Rename it to data.csv.gz",
         ),
         ("some text\n".encode("utf-16-le"), "NUL bytes in the first line. Is the file UTF-16, or binary?"),
-        ("label,text\na,b\n".encode("utf-16"), "iconv -f utf-16"),
+        ("label,text\na,b\n".encode("utf-16"), "--encoding utf-16"),
     ],
     ids=["gzip", "UTF-16", "UTF-16 with a mark"],
 )

@@ -94,7 +94,6 @@ ERRORS = {
         'label,text\na,"b\nc"\na\n': r"line 4: expected 2 fields .*, got 1",
         'label,text\na,b\na,"never\nclosed\n': r"line 3: .*quotes \(unexpected end of data\)",
         "label,text\n ,b\n": r"line 2: expected a label, got an empty one",
-        "label,text\na\rb,c\n": r"line 2: the row .* carriage return \(\\r\).*tr '\\r' '\\n' <",
         "label,text\na\0,b\n": r"line 2: expected a label, got 'a\\x00', which has a NUL",
         f"label,text\n{'long ' * 300},b\n": r"line 2: .*label_column swapped",
         "l\0a\0,t\0\n": r"line 1: NUL bytes in the first line\. Is the file UTF-16",
@@ -103,7 +102,6 @@ ERRORS = {
         "text,a,b\n": r"no column has a usual name of a label column.*\['text', 'a', 'b'\].*label_column",
         "text,label,label\n": r"2 columns are named 'label'; the label column must be unique",
     },
-    "tsv": {"label\ttext\ra\tb\r": r"line 1: the row .* carriage return \(\\r\)"},
     "jsonl": {
         '{"text": "a"': r"line 1: expected one JSON object on each line, got invalid JSON",
         "[1]": r"line 1: expected one JSON object on each line, got a list",
@@ -146,3 +144,53 @@ def test_errors_name_the_file_the_line_and_what_was_expected(kind: str, content:
 def test_columns_that_a_file_lacks_are_named(columns: Columns, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read("csv", "text,label\n", columns=columns)
+
+
+def test_escape_characters() -> None:
+    content = 'label,text\na,"say \\"hi\\", \\\\o/"\nb,one\\, two\nc,first\\\nsecond\n"d","x ""y"""\n'
+    rows = read("csv", content, escapechar="\\")
+    assert rows == [
+        Row(2, 'say "hi", \\o/', ("a",)),
+        Row(3, "one, two", ("b",)),
+        Row(4, "first\nsecond", ("c",)),
+        Row(6, 'x "y"', ("d",)),
+    ]
+    assert read("tsv", 'label\ttext\na\t"x\\\ty"\n', quoted=False, escapechar="\\")[0].text == '"x\ty"'
+    for wrong in ("", "ab", '"', ",", "\n", " "):
+        with pytest.raises(ValueError, match="escapechar must be one character"):
+            RowFormat("csv", escapechar=wrong)
+    with pytest.raises(ValueError, match="escapechar is for CSV and TSV, not for jsonl"):
+        RowFormat("jsonl", escapechar="\\")
+
+
+@pytest.mark.parametrize("row", ['a,"say \\"hi\\", you"', "a,one\\, two", "a,first\\\nsecond"])
+def test_the_advice_for_escaped_characters_reads_them(row: str) -> None:
+    with pytest.raises(ValueError, match=r"pass escapechar='\\\\'") as caught:
+        read("csv", f"label,text\n{row}\n")
+    assert "quoted=False" not in str(caught.value)
+    assert read("csv", f"label,text\n{row}\n", escapechar="\\")[0].text in (
+        'say "hi", you',
+        "one, two",
+        "first\nsecond",
+    )
+
+
+def test_quotes_are_ordinary_only_if_no_field_is_quoted() -> None:
+    with pytest.raises(ValueError, match=r"Only if no field .* is enclosed in quotes, pass quoted=False"):
+        read("csv", 'label,text\na,"x" y\n')
+
+
+def test_a_carriage_return_is_a_character_of_a_field() -> None:
+    rows = read("csv", 'label,text\r\na,b\rc\r\nb,"d\re\r\nf"\r\nc,g\n')
+    assert [(row.line, row.text) for row in rows] == [(2, "b\rc"), (3, "d\re\r\nf"), (5, "g")]
+    assert read("csv", "label,text\na\rb,c\n")[0].labels == ("a\rb",)
+
+
+@pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "SEP=;\n"])
+def test_the_first_line_of_excel_is_the_delimiter(first: str) -> None:
+    rows = read("csv", f"{first}label;text\na;b, c\n")
+    assert rows == [Row(3, "b, c", ("a",))]
+    assert read("csv", f"{first}label,text\na,b; c\n", delimiter=",") == [Row(3, "b; c", ("a",))]
+    assert read("csv", "sep=\t\nlabel\ttext\na\tb\n")[0].text == "b"
+    with pytest.raises(ValueError, match="line 4: expected 2 fields"):
+        read("csv", f"{first}label;text\na;b\nc\n")

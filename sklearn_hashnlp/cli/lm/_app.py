@@ -21,7 +21,7 @@ Train a language model on a text file, predict and write next words, score and r
   hashnlp lm nearest -m lm monday               find similar words
   hashnlp lm mix lm1 lm2 --valid v.txt -m lm    mix models
 
-Text files are UTF-8, one sentence per line, words separated by spaces. Words are used as they are written: separate \
+Text files have one sentence per line, words separated by spaces. Words are used as they are written: separate \
 punctuation first, and train with --lowercase unless capitals matter.
 """
 

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sklearn_hashnlp._text_files import check_is_file, read_lines
+from sklearn_hashnlp._text_files import check_is_file
+from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import Search
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, is_stdin, line_batches
+from sklearn_hashnlp.datasets._paragraphs import lines_with_text
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
@@ -52,12 +54,20 @@ class Lowercase:
 
 @contextmanager
 def opened(
-    screen: Screen, folder: Path, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE
+    screen: Screen,
+    folder: Path,
+    file: Path | None,
+    reading: LineOptions,
+    *,
+    action: str,
+    unit: str,
+    size: int = BATCH_SIZE,
 ) -> Iterator[tuple[BaseLanguageModel, Lowercase, Iterator[list[str]]]]:
     """Open a file of lines, or stdin; yield the language model, a function that lowercases lines, and batches."""
     check_text_file(file)  # before torch is loaded
+    decoding = reading.decoding
     model = load_language_model(folder)
-    with line_batches(screen, file, action=action, unit=unit, size=size) as batches:
+    with line_batches(screen, file, decoding, action=action, unit=unit, size=size) as batches:
         yield model, Lowercase(screen, model), batches
 
 
@@ -66,16 +76,17 @@ def no_sentences(file: Path | None) -> str:
     return f"{'stdin' if is_stdin(file) else file} has no sentences; expected one per line, words separated by spaces."
 
 
-def check_sentences(path: Path) -> None:
+def check_sentences(path: Path, reading: LineOptions) -> None:
     """Raise an error for a file without sentences, before torch is loaded."""
     check_is_file(path, "a text file with one sentence per line")
-    if path.is_file() and not any(not line.isspace() for line in read_lines(path)):
+    if path.is_file() and next(lines_with_text(path, reading.decoding), None) is None:
         raise ValueError(no_sentences(path))
 
 
-def sentence_reader(path: Path, *, lowercase: bool = False) -> Callable[[], Iterator[str]]:
+def sentence_reader(path: Path, reading: LineOptions, *, lowercase: bool = False) -> Callable[[], Iterator[str]]:
     """Return a function that reads the sentences of a file, for every epoch anew."""
-    return lambda: (line.lower() if lowercase else line for line in read_lines(path) if not line.isspace())
+    decoding = reading.decoding
+    return lambda: (line.lower() if lowercase else line for line in lines_with_text(path, decoding))
 
 
 def load_language_model(folder: Path) -> BaseLanguageModel:

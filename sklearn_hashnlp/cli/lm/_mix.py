@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ModelFolder
+from sklearn_hashnlp.cli._options import LineOptions, ModelFolder
 from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def mix(
         list[Path], typer.Argument(metavar="DIR...", help="Folders of the models to mix, or ARPA files.")
     ],
     model: ModelFolder,
+    reading: LineOptions,
     screen: Screen,
     valid: Annotated[Path, typer.Option(metavar="FILE", help="Validation sentences, one per line.")],
     train: Annotated[
@@ -66,15 +67,15 @@ def mix(
 
     for path in (valid, train):
         if path is not None:
-            check_sentences(path)
+            check_sentences(path, reading)
     check_replaceable(model)
     from sklearn_hashnlp import CacheLanguageModel, InterpolatedLanguageModel
 
     members: list[BaseLanguageModel] = [load_language_model(folder) for folder in models]
     names = [str(folder) for folder in models]
     lowercase = Lowercase(screen, members[0])
-    train_sentences = None if train is None else [lowercase(line) for line in sentence_reader(train)()]
-    valid_sentences = [lowercase(line) for line in sentence_reader(valid)()]
+    train_sentences = None if train is None else [lowercase(line) for line in sentence_reader(train, reading)()]
+    valid_sentences = [lowercase(line) for line in sentence_reader(valid, reading)()]
     if cache is not None:
         recent = CacheLanguageModel(
             cache_size=cache,

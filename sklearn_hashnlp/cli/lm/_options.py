@@ -10,7 +10,7 @@ import typer
 Search: TypeAlias = Literal["exact", "greedy"]
 
 SentenceFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Sentences, one per line, UTF-8; also .gz, .bz2, .xz, .zip.")
+    Path, typer.Argument(metavar="FILE", help="Sentences, one per line; also .gz, .bz2, .xz, .zip.")
 ]
 Prompts = Annotated[
     Path | None, typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.")

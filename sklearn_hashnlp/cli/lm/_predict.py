@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._loading import opened, predict_words
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Prompts, WordSearch, check_search
@@ -40,6 +41,7 @@ hashnlp lm test counts correct predictions; hashnlp lm continue writes whole sen
 def predict(
     model: LanguageModelFolder,
     screen: Screen,
+    reading: LineOptions,
     file: Prompts = None,
     top: Annotated[
         int | None, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most probable words.")
@@ -51,7 +53,7 @@ def predict(
     check_search(search, top)
     if search == "greedy" and (proba or screen.as_json):
         raise typer.BadParameter("probabilities need exact search; remove --search greedy.")
-    with opened(screen, model, file, action="Predicting", unit="beginning of a sentence") as opened_lines:
+    with opened(screen, model, file, reading, action="Predicting", unit="beginning of a sentence") as opened_lines:
         language_model, lowercase, batches = opened_lines
         for lines in batches:
             contexts = [lowercase(line) for line in lines]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._loading import Lowercase, load_language_model, opened
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, MaxLength, Prompts, SampleSeed
@@ -63,6 +64,7 @@ def sample(
 def continue_lines(
     model: LanguageModelFolder,
     screen: Screen,
+    reading: LineOptions,
     file: Prompts = None,
     samples: Annotated[
         int, typer.Option("--samples", "-n", metavar="N", min=1, help="Number of sentences per line.")
@@ -71,7 +73,7 @@ def continue_lines(
     seed: SampleSeed = None,
 ) -> None:
     """Continue sentences; the parameters are the options of the command."""
-    with opened(screen, model, file, action="Continuing", unit="beginning of a sentence") as opened_lines:
+    with opened(screen, model, file, reading, action="Continuing", unit="beginning of a sentence") as opened_lines:
         from sklearn.utils import check_random_state
 
         language_model, lowercase, batches = opened_lines

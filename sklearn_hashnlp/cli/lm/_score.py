@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._loading import Lowercase, no_sentences, opened
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
@@ -54,6 +55,7 @@ sentences, as hashnlp lm score does. Each sentence is read alone, also by a mixt
 def score(
     model: LanguageModelFolder,
     screen: Screen,
+    reading: LineOptions,
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Sentences, one per line. Default: stdin.")
     ] = None,
@@ -62,7 +64,8 @@ def score(
     ] = False,
 ) -> None:
     """Score sentences; the parameters are the options of the command."""
-    with opened(screen, model, file, action="Scoring", unit="sentence") as (language_model, lowercase, batches):
+    with opened(screen, model, file, reading, action="Scoring", unit="sentence") as opened_lines:
+        language_model, lowercase, batches = opened_lines
         if not perplexity:
             if language_model._reads_across_sentences():
                 batches = iter([[line for lines in batches for line in lines]])
@@ -86,12 +89,14 @@ def score(
 def rank(
     model: LanguageModelFolder,
     screen: Screen,
+    reading: LineOptions,
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Candidates, one per line. Default: stdin.")
     ] = None,
 ) -> None:
     """Rank sentences; the parameters are the options of the command."""
-    with opened(screen, model, file, action="Reading", unit="candidate") as (language_model, lowercase, batches):
+    with opened(screen, model, file, reading, action="Reading", unit="candidate") as opened_lines:
+        language_model, lowercase, batches = opened_lines
         candidates = [line for lines in batches for line in lines if line.strip()]
     if not candidates:
         raise ValueError(no_sentences(file))

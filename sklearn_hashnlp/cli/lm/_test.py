@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.lm._loading import opened, predict_words
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
@@ -49,6 +50,7 @@ with "predicted" (with --top a list), "true" and "hit", and the last object has 
 def evaluate(
     model: LanguageModelFolder,
     screen: Screen,
+    reading: LineOptions,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Lines as for training. Default: stdin.")] = None,
     every_word: Annotated[
         bool, typer.Option("--every-word", help="Predict every word of each line, not only the last.")
@@ -70,7 +72,7 @@ def evaluate(
     """Test a model; the parameters are the options of the command."""
     check_search(search, top)
     n_hits = n_words = 0
-    with opened(screen, model, file, action="Testing", unit="line", size=batch_size) as opened_lines:
+    with opened(screen, model, file, reading, action="Testing", unit="line", size=batch_size) as opened_lines:
         language_model, lowercase, batches = opened_lines
         unknown = language_model._tokenizer.special_tokens.unknown
         text = _Text(language_model, every_word=every_word)

@@ -11,7 +11,7 @@ import typer
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ModelFolder, OptionGroup
+from sklearn_hashnlp.cli._options import LineOptions, ModelFolder, OptionGroup
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
 from sklearn_hashnlp.cli._screen import Screen, bold, counted
 from sklearn_hashnlp.cli.lm._options import SentenceFile
@@ -123,6 +123,7 @@ def train(
     model: ModelFolder,
     options: LanguageOptions,
     training: Training,
+    reading: LineOptions,
     screen: Screen,
     parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
 ) -> None:
@@ -148,18 +149,23 @@ def train(
         folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
         training.configure(language_model, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks())
     check_parameters(language_model)
-    check_sentences(data)
+    check_sentences(data, reading)
     if options.valid is not None:
-        check_sentences(options.valid)
+        check_sentences(options.valid, reading)
     check_replaceable(model)
     if counts:
-        _train_counts(screen, language_model, data, model, options)
+        _train_counts(screen, language_model, data, reading, model, options)
     else:
-        _train_network(screen, language_model, data, model, options)
+        _train_network(screen, language_model, data, reading, model, options)
 
 
 def _train_network(
-    screen: Screen, network: HsigmoidLanguageModel, data: Path, model: Path, options: LanguageOptions
+    screen: Screen,
+    network: HsigmoidLanguageModel,
+    data: Path,
+    reading: LineOptions,
+    model: Path,
+    options: LanguageOptions,
 ) -> None:
     """Train a network with a progress bar, and save it."""
     from sklearn_hashnlp.cli.lm._loading import check_no_checkpoints, sentence_reader
@@ -175,8 +181,8 @@ def _train_network(
     try:
         with screen.bar("Reading") as update:
             network.set_params(callbacks=[*(network.callbacks or []), LanguageProgress(screen.note, update)])
-            X_valid = None if valid is None else sentence_reader(valid, lowercase=lowercase)
-            network.fit(sentence_reader(data, lowercase=lowercase), X_valid=X_valid)
+            X_valid = None if valid is None else sentence_reader(valid, reading, lowercase=lowercase)
+            network.fit(sentence_reader(data, reading, lowercase=lowercase), X_valid=X_valid)
     except KeyboardInterrupt:
         if folder is not None:
             screen.note(f"Finished epochs are saved in {folder}; --resume continues from there.")
@@ -218,7 +224,12 @@ def _show_network(screen: Screen, network: HsigmoidLanguageModel, model: Path, s
 
 
 def _train_counts(
-    screen: Screen, counts: KneserNeyLanguageModel, data: Path, model: Path, options: LanguageOptions
+    screen: Screen,
+    counts: KneserNeyLanguageModel,
+    data: Path,
+    reading: LineOptions,
+    model: Path,
+    options: LanguageOptions,
 ) -> None:
     """Count the n-grams of a file, and save the model and its ARPA file."""
     from sklearn_hashnlp.cli.lm._loading import sentence_reader
@@ -231,13 +242,13 @@ def _train_counts(
     started = clock()
     perplexity = None
     with screen.bar("Counting n-grams"):
-        counts.fit(sentence_reader(data, lowercase=lowercase))
+        counts.fit(sentence_reader(data, reading, lowercase=lowercase))
         seconds = clock() - started
         save_model(counts, model)
         if arpa is not None:
             counts.save_arpa(arpa)
         if options.valid is not None:
-            perplexity = counts.perplexity(sentence_reader(options.valid, lowercase=lowercase))
+            perplexity = counts.perplexity(sentence_reader(options.valid, reading, lowercase=lowercase))
     n_words, n_ngrams = len(counts.vocabulary_), counts.n_ngrams_
     report = {
         "model": str(model),

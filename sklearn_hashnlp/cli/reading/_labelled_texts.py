@@ -28,15 +28,15 @@ def read_labelled(screen: Screen, path: Path, *, multilabel: bool | None = None,
     from sklearn_hashnlp.datasets._labelled import collect_rows
 
     skipped = SkippedRows(screen)
-    with screen.bar(f"Reading {path.name}") as update:
+    with screen.bar(f"Reading {path.name}") as update, screen.warnings_as_notes():
         rows = open_labelled(path, LabelledOptions(**options), update, skipped, multilabel=multilabel)
         lines: list[int] = []
-        texts, labels = collect_rows(_noting_lines(rows, lines), path, multilabel)
+        texts, labels = collect_rows(_noting_lines(rows, lines), rows, path, multilabel)
     source = str(path) if rows.columns.text is None else f"columns {rows.columns.text}, {rows.columns.label} of {path}"
     n_empty = sum(not text.strip() for text in texts)
     empty = f" ({n_empty:,} empty)" if n_empty else ""
     screen.note(f"Read {counted(len(texts), 'text')}{empty} with {_describe_labels(labels)} from {source}")
-    skipped.report()
+    report_skipped(screen, path, skipped, rows)
     return LabelledTexts(texts, labels, lines)
 
 
@@ -57,17 +57,27 @@ def open_labelled(
         Columns(options.text_column, options.label_column),
         options.delimiter,
         options.quoted,
+        options.escapechar,
         options.label_prefix,
         options.label_separator,
     )
     return open_rows(
         path,
         row_format,
+        options.decoding,
         multilabel=multilabel,
-        errors="replace" if options.errors == "replace" else "strict",
         progress=progress,
         on_error=on_error if options.errors == "skip" else None,
     )
+
+
+def report_skipped(screen: Screen, path: Path, skipped: SkippedRows, rows: RowReader) -> None:
+    """Note the rows that were skipped."""
+    from sklearn_hashnlp.datasets._labelled import rejected_message
+
+    skipped.report()
+    if rows.n_rejected:
+        screen.note(rejected_message(path, rows.n_rejected))
 
 
 def _noting_lines(rows: Iterable[Row], lines: list[int]) -> Iterator[Row]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from sklearn_hashnlp._text_files import decode_line, read_lines, suffix_of
+from sklearn_hashnlp._text_files import UTF_8, Decoding, read_lines, suffix_of
 from sklearn_hashnlp.cli._screen import Screen
 
 BATCH_SIZE = 2000
@@ -42,27 +42,34 @@ class Lines:
 
 @contextmanager
 def open_lines(
-    screen: Screen, file: Path | None, *, action: str, unit: str, errors: str | None = None, bar: bool | None = None
+    screen: Screen, file: Path | None, decoding: Decoding, *, action: str, unit: str, bar: bool | None = None
 ) -> Iterator[Lines]:
-    """Open a file, with a progress bar, or stdin; ``errors`` as in ``bytes.decode``; None is "strict"."""
+    """Open a file, with a progress bar, or stdin."""
     if bar is None:
         bar = not sys.stdout.isatty()  # no bar where results appear on the same terminal
     with screen.bar(f"{action} {file.name}") if bar and file and not is_stdin(file) else nullcontext() as update:
         if file is None or is_stdin(file):
             if sys.stdin.isatty():
                 screen.note(f"Type one {unit} per line; end with Ctrl-D.", style="dim")
-            stream = LineStream(sys.stdin.buffer, errors)
+            stream = LineStream(sys.stdin.buffer, decoding)
             yield Lines(stream, "stdin", lambda: stream.ready)
         else:
-            yield Lines(read_lines(file, update, errors), str(file), lambda: True)
+            yield Lines(read_lines(file, update, decoding), str(file), lambda: True)
 
 
 @contextmanager
 def line_batches(
-    screen: Screen, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE, bar: bool | None = None
+    screen: Screen,
+    file: Path | None,
+    decoding: Decoding,
+    *,
+    action: str,
+    unit: str,
+    size: int = BATCH_SIZE,
+    bar: bool | None = None,
 ) -> Iterator[Iterator[list[str]]]:
     """Yield batches of lines without line ends; lines of stdin are yielded as soon as they arrive."""
-    with open_lines(screen, file, action=action, unit=unit, bar=bar) as opened:
+    with open_lines(screen, file, decoding, action=action, unit=unit, bar=bar) as opened:
         yield batches(map(strip_line_end, opened.lines), size, opened.ready)
 
 
@@ -74,10 +81,10 @@ def is_stdin(file: Path | None) -> bool:
 class LineStream:
     """The lines of a stream, such as stdin; ``ready`` is whether the next one has arrived already."""
 
-    def __init__(self, stream: BinaryIO, errors: str | None = None) -> None:
+    def __init__(self, stream: BinaryIO, decoding: Decoding = UTF_8) -> None:
         self.ready = False
-        self._stream = stream
-        self._errors = errors
+        self._stream = decoding.stream(stream)
+        self._decoding = decoding
 
     def __iter__(self) -> Iterator[str]:
         rest: list[bytes] = []  # chunks of an unfinished line, joined once
@@ -104,7 +111,7 @@ class LineStream:
             raise ValueError(
                 "stdin is compressed. Decompress it first, for example with zcat, or pass the name of the file."
             )
-        return decode_line(line, "stdin", number, self._errors)
+        return self._decoding.line(line, "stdin", number)
 
 
 def batches(items: Iterable[_Item], size: int, ready: Callable[[], bool]) -> Iterator[list[_Item]]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TABLES = ("csv", "tsv", "jsonl")
 
+_TABLE_OPTIONS = "--text-column, --delimiter, --escapechar and --no-quotes"
 _MAX_NOTES = 5
 _NAME = re.compile(r"[\w.-]+")
 
@@ -49,9 +50,10 @@ class TextSource:
         self._guessed = options.file_format is None  # the format follows from the name of the file
         self._skips = options.errors == "skip"
         of_tables = options.text_column is not None or options.delimiter is not None or not options.quoted
+        of_tables |= options.escapechar is not None
         self.kind = find_text_format(file, options.file_format, table_options=of_tables)
         if of_tables and self.kind not in TABLES:
-            raise typer.BadParameter(f"--text-column, --delimiter and --no-quotes are for tables, not for {self.kind}.")
+            raise typer.BadParameter(f"{_TABLE_OPTIONS} are for tables, not for {self.kind}.")
         if self._skips and self.kind not in TABLES:
             raise typer.BadParameter(
                 "--errors skip is for tables; a line without a prediction would shift those after it."
@@ -63,11 +65,11 @@ class TextSource:
         from sklearn_hashnlp.datasets._row_formats import Columns, RowFormat
 
         options = self._options
-        decoding = "surrogateescape" if self._skips else options.errors
-        with open_lines(screen, self.file, action=action, unit="text", errors=decoding, bar=bar) as opened:
+        with open_lines(screen, self.file, options.decoding, action=action, unit="text", bar=bar) as opened:
             table = None
             if self.kind in TABLES:
-                row_format = RowFormat(self.kind, Columns(options.text_column), options.delimiter, options.quoted)
+                of_fields = options.delimiter, options.quoted, options.escapechar
+                row_format = RowFormat(self.kind, Columns(options.text_column), *of_fields)
                 table = TableTexts(screen, opened, row_format, skip=self._skips)
             lines = plain_texts(screen, opened, options.label_prefix, text_format=self.kind, check=self._guessed)
             yield OpenedTexts(lines if table is None else table, table, opened.ready)
@@ -88,8 +90,7 @@ def find_text_format(file: Path | None, file_format: str | None, *, table_option
     if table_options:
         source = "stdin" if file is None or is_stdin(file) else str(file)
         raise typer.BadParameter(
-            f"--text-column, --delimiter and --no-quotes are for tables, and {source} is not known to be one: add "
-            "--format csv, tsv or jsonl."
+            f"{_TABLE_OPTIONS} are for tables, and {source} is not known to be one: add --format csv, tsv or jsonl."
         )
     return "lines"
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Quiet
+from sklearn_hashnlp.cli._options import LineOptions, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
 from sklearn_hashnlp.cli.sentences._loading import load_encoder
@@ -32,6 +32,7 @@ similarity; a blank line has zeros.
 @reporting_errors
 def embed(
     model: EncoderFolder,
+    reading: LineOptions,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Texts, one per line. Default: stdin.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to save, such as vectors.npy.")
@@ -49,9 +50,10 @@ def embed(
         raise FileNotFoundError(f"{output.parent} does not exist; expected the folder to save {output.name} in.")
     encoder = load_encoder(model, context_weight=context_weight, n_jobs=n_jobs)
     vectors = []
+    bar = True if output is not None else None
     with (
         screen.warnings_as_notes(),
-        line_batches(screen, file, action="Embedding", unit="text", bar=output is not None or None) as batches,
+        line_batches(screen, file, reading.decoding, action="Embedding", unit="text", bar=bar) as batches,
     ):
         for lines in batches:
             rows = encoder.transform(lines)

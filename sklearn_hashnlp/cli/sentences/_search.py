@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, one_field
 from sklearn_hashnlp.cli.reading._lines import check_text_file, is_stdin, line_batches
 from sklearn_hashnlp.cli.sentences._loading import load_encoder, read_vectors
@@ -46,6 +47,7 @@ _SAVED = "the vectors of hashnlp sentences embed --output"
 @reporting_errors
 def search(
     model: EncoderFolder,
+    reading: LineOptions,
     screen: Screen,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The texts to search, one per line.")],
     queries: Annotated[
@@ -66,8 +68,8 @@ def search(
         read_vectors(vectors, _SAVED)
     encoder = load_encoder(model, context_weight=context_weight, n_jobs=n_jobs)
     with screen.warnings_as_notes():
-        index = _Index.read(screen, encoder, file, vectors)
-        stdin = line_batches(screen, None, action="Searching", unit="query")
+        index = _Index.read(screen, encoder, file, reading, vectors)
+        stdin = line_batches(screen, None, reading.decoding, action="Searching", unit="query")
         with nullcontext([queries]) if queries else stdin as batches:
             for lines in batches:
                 texts = [line for line in lines if line.strip() or queries]
@@ -86,15 +88,16 @@ class _Index(NamedTuple):
     vectors: NDArray[np.float32]
 
     @classmethod
-    def read(cls, screen: Screen, encoder: SentenceVectors, file: Path, saved: Path | None) -> _Index:
+    def read(
+        cls, screen: Screen, encoder: SentenceVectors, file: Path, reading: LineOptions, saved: Path | None
+    ) -> _Index:
         """Read texts, and compute their vectors or read saved ones."""
         import numpy as np
 
         lines: list[str] = []
         parts = [encoder.transform([])]
-        with line_batches(
-            screen, file, action="Embedding" if saved is None else "Reading", unit="text", bar=True
-        ) as all_:
+        action = "Embedding" if saved is None else "Reading"
+        with line_batches(screen, file, reading.decoding, action=action, unit="text", bar=True) as all_:
             for batch in all_:
                 lines += batch
                 if saved is None:

@@ -11,6 +11,7 @@ import typer
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._lines import check_text_file
@@ -57,9 +58,10 @@ def _models() -> Iterator[tuple[str, Any, Bundles]]:
 
 @reporting_errors
 def train(
-    data: Annotated[Path, typer.Argument(metavar="FILE", help="Paragraphs, UTF-8; also .gz, .bz2, .xz, .zip.")],
+    data: Annotated[Path, typer.Argument(metavar="FILE", help="Paragraphs; also .gz, .bz2, .xz, .zip.")],
     model: EncoderFolder,
     training: Training,
+    reading: LineOptions,
     screen: Screen,
     paragraphs: Annotated[
         Paragraph,
@@ -90,7 +92,9 @@ def train(
         set_parameters(encoder, training.settings or [], {})
     check_parameters(encoder)
     X, y, n_texts = (
-        _read_paragraphs(screen, data, paragraphs) if vectors is None else _read_pairs(screen, data, vectors)
+        _read_paragraphs(screen, data, reading, paragraphs)
+        if vectors is None
+        else _read_pairs(screen, data, reading, vectors)
     )
     started = clock()
     _fit(screen, encoder, X, y)
@@ -103,13 +107,16 @@ def train(
     screen.next_step("search a file, one text per line", command, path=model)
 
 
-def _read_paragraphs(screen: Screen, data: Path, kind: Paragraph) -> tuple[list[list[str]], None, dict[str, int]]:
+def _read_paragraphs(
+    screen: Screen, data: Path, reading: LineOptions, kind: Paragraph
+) -> tuple[list[list[str]], None, dict[str, int]]:
     """Return the sentences of each paragraph, and their numbers."""
     from sklearn_hashnlp.datasets import stream_paragraphs
     from sklearn_hashnlp.text import split_sentences
 
     with screen.bar(f"Reading {data.name}"):
-        texts = [split_sentences(text) for text in stream_paragraphs(data, paragraph=kind)]
+        paragraphs = stream_paragraphs(data, paragraph=kind, **vars(reading))
+        texts = [split_sentences(text) for text in paragraphs]
     if not texts:
         raise ValueError(f"{data} has no text to train on.")
     n_sentences = sum(map(len, texts))
@@ -121,14 +128,14 @@ def _read_paragraphs(screen: Screen, data: Path, kind: Paragraph) -> tuple[list[
     return texts, None, {"n_paragraphs": len(texts), "n_sentences": n_sentences}
 
 
-def _read_pairs(screen: Screen, data: Path, file: Path) -> tuple[list[str], Any, dict[str, int]]:
+def _read_pairs(screen: Screen, data: Path, reading: LineOptions, file: Path) -> tuple[list[str], Any, dict[str, int]]:
     """Return the lines of a file and their vectors, and their number."""
     import numpy as np
 
     from sklearn_hashnlp._text_files import read_lines
 
     vectors = read_vectors(file, f"a NumPy array with the vectors of the lines of {data}")
-    texts = [line.rstrip("\r\n") for line in read_lines(data)]
+    texts = [line.rstrip("\r\n") for line in read_lines(data, decoding=reading.decoding)]
     shape: tuple[int, ...] = getattr(vectors, "shape", ())
     if len(shape) != 2 or vectors.dtype.kind not in "fiu" or len(texts) != shape[0]:
         raise ValueError(

@@ -1,0 +1,77 @@
+"""Checks of all labels of a file or of an estimator: lists in text, labels that look the same, rows without labels."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import warnings
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+_MAX_NAMED = 3  # pairs of labels in a message
+_FEW_ROWS = 20  # of which all may have different labels
+_NEARLY_ALL = 0.9
+# A quote after the bracket, or names separated by commas: ['a', 'b'], {"choices": ["a"]}, [a, b].
+_LIST = re.compile(r"[\[{]\s*(?:['\"]|[^\s\d.+-].*,.*[\]}]$)", re.DOTALL)
+_NUMBERS = re.compile(r"[\[{][\s\d.,+-]*[\]}]$")
+
+
+def find_list(labels: Iterable[str]) -> str | None:
+    """Return a label that is a list or an object written as text; lists of numbers of one length may be intervals."""
+    labels = [label.strip() for label in labels if label.lstrip()[:1] in ("[", "{")]
+    numbers = [label for label in labels if _NUMBERS.match(label)]
+    if len({label.count(",") for label in numbers}) > 1:
+        return numbers[0]
+    return next(filter(_LIST.match, labels), None)
+
+
+def check_no_lists(labels: Iterable[str], source: str) -> None:
+    """Raise an error for the labels of a file with a list or an object as text."""
+    label = find_list(labels)
+    if label is not None:
+        raise ValueError(
+            f"{source}: the label {label[:60]!r} is a list or an object written as text, which would be one label. "
+            "For several labels per text write them with a separator, such as sauce|cheese, and pass "
+            "label_separator='|' (--label-separator '|'), or write JSON lines with a list of strings."
+        )
+
+
+def check_repeated(n_labels: int, n_rows: int, source: str, guessed: str | None) -> None:
+    """Raise an error, or warn, if nearly all rows have different labels; ``guessed``: a label column without a name."""
+    if n_rows < _FEW_ROWS or n_labels <= _NEARLY_ALL * n_rows:
+        return
+    found = f"{source}: {n_rows:,} rows have {n_labels:,} different labels"
+    if guessed is not None:
+        raise ValueError(
+            f"{found} in the column {guessed!r}, which has no usual name of a label column. Pass the name of the "
+            "column with the labels as label_column (--label-column)."
+        )
+    warn_user(
+        f"{found}, and a classifier learns from labels with several texts. Are they labels, and not ids, texts or "
+        "numbers?"
+    )
+
+
+def warn_of_twins(labels: Collection[str], source: str) -> None:
+    """Warn of labels that are equal but for invisible characters, whitespace or compatibility characters."""
+    if all(map(str.isascii, labels)):
+        return
+    equal: dict[str, list[str]] = defaultdict(list)
+    for label in sorted(labels):
+        visible = "".join(character for character in label if unicodedata.category(character) != "Cf")
+        equal[" ".join(unicodedata.normalize("NFKC", visible).split())].append(label)
+    twins = [" and ".join(map(ascii, group)) for group in equal.values() if len(group) > 1]
+    if twins:
+        more = f" and {len(twins) - _MAX_NAMED:,} more" if len(twins) > _MAX_NAMED else ""
+        warn_user(
+            f"{source}: labels that look the same are different classes: {'; '.join(twins[:_MAX_NAMED])}{more}. If "
+            "they are meant to be equal, remove the invisible characters first, and apply unicodedata.normalize('NFKC',"
+            " label)."
+        )
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line of the user's code."""
+    from sklearn_hashnlp._sklearn import level_of_user  # loads scikit-learn
+
+    warnings.warn(message, UserWarning, stacklevel=level_of_user())
