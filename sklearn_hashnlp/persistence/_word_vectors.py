@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._text_files import (
+    DECOMPRESSION_ERRORS,
+    Decoding,
+    check_errors,
+    check_is_file,
+    check_not_zip,
+    create,
+    open_bytes,
+    read_line,
+)
 from sklearn_hashnlp.persistence._atomic_files import replacing
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
 _MAX_COLUMNS = 2**31 - 1
 _MAX_WORD_BYTES = 2**16  # longer words indicate another format
+# Larger and smaller numbers indicate that a vector was read from the wrong byte on.
+_LARGEST, _SMALLEST = 1e15, 1e-18
+_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
+
+_Row = tuple[bytes, NDArray[np.float32]]
 
 
 def save_word_vectors(
@@ -31,9 +48,10 @@ def save_word_vectors(
     Parameters
     ----------
     path : str or path-like
-        File to write; an existing file is replaced atomically.
+        File to write, compressed if its name ends with ``.gz``, ``.bz2`` or ``.xz``; an existing file is replaced
+        atomically.
     words : sequence of str
-        Distinct words without ASCII whitespace.
+        Distinct words without ASCII whitespace and control characters.
     vectors : ndarray of shape (n_words, n_columns)
         Vector of each word; rounded to float32.
     binary : bool, default=False
@@ -56,6 +74,7 @@ def save_word_vectors(
     a 1.0 0.1
     b 2.0 -3.0
     """
+    check_not_zip(Path(path), "word vectors")
     with np.errstate(over="ignore"):  # infinite values are an error of their own
         vectors = np.asarray(vectors, dtype=np.float32)
     words = list(words)
@@ -67,44 +86,58 @@ def save_word_vectors(
         row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
         raise ValueError(f"save_word_vectors needs finite vectors, got NaN or infinity for the word {words[row]!r}.")
     for word in words:
-        if _encode(word).split() != [_encode(word)]:
+        if _encode(word).split() != [_encode(word)] or _CONTROL.search(_encode(word)):
             raise ValueError(
-                f"save_word_vectors needs words that are not empty and contain no whitespace, got {word!r}."
+                f"save_word_vectors needs words that are not empty and contain no whitespace or control characters, "
+                f"got {word!r}."
             )
     if len(set(words)) < len(words):
         repeated = Counter(words).most_common(1)[0][0]
         raise ValueError(f"save_word_vectors needs distinct words, got {repeated!r} more than once.")
-    with replacing(Path(path)) as unfinished, unfinished.open("wb") as file:
+    with replacing(Path(path)) as unfinished, create(unfinished) as file:
         file.write(f"{vectors.shape[0]} {vectors.shape[1]}\n".encode())
         for word, vector in zip(words, vectors, strict=True):
             numbers = vector.astype("<f4").tobytes() if binary else " ".join(map(str, vector)).encode()
             file.write(_encode(word) + b" " + numbers + b"\n")
 
 
-def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> tuple[list[str], NDArray[np.float32]]:
+def load_word_vectors(
+    path: str | os.PathLike[str],
+    *,
+    binary: bool = False,
+    encoding: str = "utf-8",
+    errors: Literal["strict", "replace", "surrogateescape"] = "strict",
+) -> tuple[list[str], NDArray[np.float32]]:
     r"""Read word vectors in word2vec's text or binary format.
 
-    If a word is repeated, its first vector is used, with a warning, as in gensim.
+    If a word is repeated, its first vector is used, with a warning, as in gensim. Words with spaces, such as
+    ``"New York"``, are read from a binary file with a newline after each vector, as word2vec and this package write it;
+    in other files they are an error.
 
     Parameters
     ----------
     path : str or path-like
-        File to read.
+        File to read, such as a ``.vec`` file of fastText; it may be compressed (.gz, .bz2, .xz or .zip).
     binary : bool, default=False
         Whether the format is binary or text.
+    encoding : str, default="utf-8"
+        The encoding of the words, such as ``"cp1252"``. A byte order mark is skipped.
+    errors : {"strict", "replace", "surrogateescape"}, default="strict"
+        Bytes that are not in the encoding: an error, the replacement character U+FFFD, or lone surrogates, which
+        :func:`save_word_vectors` writes back unchanged.
 
     Returns
     -------
     words : list of str
-        The distinct words. Bytes that are not UTF-8 are decoded as lone surrogates (``surrogateescape``), and written
-        back unchanged.
+        The distinct words.
     vectors : ndarray of float32 of shape (n_words, n_columns)
         Vector of each word.
 
     Raises
     ------
     ModelFormatError
-        If the file has another format or is incomplete, or a vector has NaN or values that float32 cannot hold.
+        If the file has another format, is incomplete, or has more after the last vector; if a word has bytes that are
+        not in the encoding, or control characters; or if a vector has NaN or values that float32 cannot hold.
 
     Examples
     --------
@@ -117,41 +150,25 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
     (['a', 'b'], array([[ 1. ,  0.5], [ 2. , -3. ]], dtype=float32))
     """
     path = Path(path)
-    with path.open("rb") as file:
-        header = file.readline(100).split()
-        if len(header) != 2 or not all(part.isdigit() for part in header):
-            raise ModelFormatError(
-                f"{path} is not in a format of word2vec: its first line must be the number of words and the dimension, "
-                f"got {b' '.join(header)!r:.60}."
-            )
-        n_words, n_columns = map(int, header)
-        max_columns = path.stat().st_size if n_words and path.is_file() else _MAX_COLUMNS
-        if n_columns > max_columns:  # a number has at least one byte
-            raise ModelFormatError(
-                f"{path} is damaged or not in a format of word2vec: its first line promises {n_columns} numbers for "
-                f"each of {n_words} words, more than the file has bytes."
-            )
-        rows: dict[str, NDArray[np.float32]] = {}
-        for index in range(n_words):
-            try:
-                word, row = _read_binary(file, n_columns) if binary else _read_line(file, n_columns)
-            except ValueError as error:
-                kind, other = ("binary", "text") if binary else ("text", "binary")
-                raise ModelFormatError(
-                    f"{path} is damaged or not in word2vec's {kind} format: {error} for word {index + 1} of {n_words}. "
-                    f"If its format is {other}, set binary={not binary}."
-                ) from error
-            if not np.isfinite(row).all():
-                raise ModelFormatError(
-                    f"{path} is damaged: the vector of word {index + 1} of {n_words}, {word[:40]!r}, has NaN or values "
-                    "that float32 cannot hold."
-                )
-            rows.setdefault(word, row)
-        if not binary and file.read(1).strip():
-            raise ModelFormatError(
-                f"{path} is damaged or not in word2vec's text format: there is more after {n_words} words. If its "
-                "format is binary, set binary=True."
-            )
+    check_is_file(path, "a file of word vectors")
+    check_errors(errors, ("strict", "replace", "surrogateescape"))
+    decoding = Decoding(encoding, errors)
+    try:
+        with open_bytes(path, Decoding() if binary else decoding) as file:
+            n_words, n_columns = _read_header(file, path)
+            rows: dict[str, NDArray[np.float32]] = {}
+            for index, (code, row) in enumerate(_numbered(file, path, (n_words, n_columns), binary=binary), start=1):
+                word = _decode(code, decoding, f"{path}: word {index} of {n_words}")
+                if not np.isfinite(row).all():
+                    raise ModelFormatError(
+                        f"{path} is damaged: the vector of word {index} of {n_words}, {word[:40]!r}, has NaN or values "
+                        "that float32 cannot hold."
+                    )
+                rows.setdefault(word, row)
+    except ModelFormatError:
+        raise
+    except ValueError as error:  # of the text file
+        raise ModelFormatError(str(error)) from error
     if len(rows) < n_words:
         warnings.warn(
             f"{path} has {n_words} vectors of {len(rows)} words: of a word that is repeated the first one is taken.",
@@ -160,32 +177,140 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
     return list(rows), np.array(list(rows.values()), dtype=np.float32).reshape(len(rows), n_columns)
 
 
-def _read_line(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float32]]:
-    line = file.readline()
+def _read_header(file: IO[bytes], path: Path) -> tuple[int, int]:
+    header = read_line(file, path, 1)[:100].split()
+    if len(header) != 2 or not all(part.isdigit() for part in header):
+        raise ModelFormatError(
+            f"{path} is not in a format of word2vec: its first line must be the number of words and the dimension, "
+            f"got {b' '.join(header)!r:.60}."
+        )
+    n_words, n_columns = map(int, header)
+    compressed = path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip")
+    max_columns = path.stat().st_size if n_words and path.is_file() and not compressed else _MAX_COLUMNS
+    if n_columns > max_columns:  # a number has at least one byte
+        raise ModelFormatError(
+            f"{path} is damaged or not in a format of word2vec: its first line promises {n_columns} numbers for "
+            f"each of {n_words} words, more than the file has bytes."
+        )
+    return n_words, n_columns
+
+
+def _numbered(file: IO[bytes], path: Path, shape: tuple[int, int], *, binary: bool) -> Iterator[_Row]:
+    """Yield words and vectors; an error contains the format and the number of the word."""
+    kind, other = ("binary", "text") if binary else ("text", "binary")
+    n_read = 0
+    try:
+        for row in _binary_rows(file, path, *shape) if binary else _text_rows(file, path, *shape):
+            n_read += 1
+            yield row
+    except ModelFormatError:
+        raise
+    except ValueError as error:
+        where = f" for word {n_read + 1} of {shape[0]}" if n_read < shape[0] else ""
+        raise ModelFormatError(
+            f"{path} is damaged or not in word2vec's {kind} format: {error}{where}. If its format is {other}, set "
+            f"binary={not binary}."
+        ) from error
+
+
+def _text_rows(file: IO[bytes], path: Path, n_words: int, n_columns: int) -> Iterator[_Row]:
+    for number in range(2, n_words + 2):
+        yield _parse_line(read_line(file, path, number), n_columns)
+    rest = iter(lambda: read_line(file, path, n_words + 2), b"")
+    if any(map(bytes.strip, rest)):
+        raise ValueError(f"there is more after {n_words} words")
+
+
+def _parse_line(line: bytes, n_columns: int) -> _Row:
     if b"\0" in line:
         raise ValueError("got NUL bytes")
     parts = line.split()
     if len(parts) != n_columns + 1:
-        raise ValueError(f"expected a word and {n_columns} numbers, got {len(parts)} fields")
+        hint = "; a word may not contain a space" if len(parts) > n_columns + 1 else ""
+        raise ValueError(f"expected a word and {n_columns} numbers, got {len(parts)} fields in {line[:40]!r}{hint}")
     with np.errstate(over="ignore"):  # infinite values are an error of their own
-        return _decode(parts[0]), np.array(parts[1:], dtype=np.float64).astype(np.float32)
+        return parts[0], np.array(parts[1:], dtype=np.float64).astype(np.float32)
 
 
-def _read_binary(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float32]]:
-    word = bytearray()
-    while (byte := file.read(1)) != b" ":
-        if not byte or len(word) > _MAX_WORD_BYTES:
-            raise ValueError("got no space after a word")
-        if byte != b"\n" or word:  # the newline after the previous word, which not every program writes
-            word += byte
-    numbers = file.read(4 * n_columns)
-    if len(numbers) < 4 * n_columns:
-        raise ValueError(f"got {len(numbers)} of {4 * n_columns} bytes")
-    return _decode(bytes(word)), np.frombuffer(numbers, dtype="<f4").astype(np.float32)
+def _binary_rows(file: IO[bytes], path: Path, n_words: int, n_columns: int) -> Iterator[_Row]:
+    """Read words and vectors; a newline after each vector, which not every program writes, allows spaces in words."""
+    try:
+        content = file.read()
+    except DECOMPRESSION_ERRORS as error:
+        raise ModelFormatError(f"{path}: the file is damaged or truncated ({error}).") from error
+    if n_words and n_columns and _is_text(BytesIO(content).readline(), n_columns):
+        raise ModelFormatError(f"{path} is in word2vec's text format. Set binary=False.")
+    start, size = 0, 4 * n_columns
+    by_lines = n_words > 0 and next(_word_ends(content, 0, size, n_words), None) is not None
+    for index in range(n_words):
+        ends = _word_ends(content, start, size, n_words - index) if by_lines else _spaces(content, start)
+        end = next(ends, None)
+        if end is None:
+            raise ValueError(f"got no {'word, vector and newline' if by_lines else 'space after a word'}")
+        word, first = content[start:end], end + 1
+        if len(content) < first + size:
+            raise ValueError(f"got {len(content) - first} of {size} bytes")
+        row = np.frombuffer(content, "<f4", n_columns, first) if size else np.empty(0, dtype=np.float32)
+        if not by_lines:
+            _refuse_shifted(word, row)
+        yield word, row
+        start = first + size + by_lines
+    if content[start:].strip():
+        raise ValueError(f"there is more after {n_words} words")
 
 
-def _decode(word: bytes) -> str:
-    return word.decode("utf-8", "surrogateescape")
+def _is_text(line: bytes, n_columns: int) -> bool:
+    try:
+        return bool(_parse_line(line, n_columns))
+    except ValueError:
+        return False
+
+
+def _spaces(content: bytes, start: int) -> Iterator[int]:
+    """Yield the positions of the spaces that may end the word at ``start``."""
+    end = content.find(b" ", start + 1, start + _MAX_WORD_BYTES)
+    while end >= 0:
+        yield end
+        end = content.find(b" ", end + 1, start + _MAX_WORD_BYTES)
+
+
+def _word_ends(content: bytes, start: int, size: int, n_words: int) -> Iterator[int]:
+    """Yield the spaces after which a vector and a newline follow, and another word with them unless it is the last."""
+    for end in _ends_before_newline(content, start, size, is_last=n_words == 1):
+        following = _ends_before_newline(content, end + 2 + size, size, is_last=n_words == 2)
+        if n_words == 1 or next(following, None) is not None:
+            yield end
+
+
+def _ends_before_newline(content: bytes, start: int, size: int, *, is_last: bool) -> Iterator[int]:
+    for end in _spaces(content, start):
+        after = end + 1 + size
+        if _CONTROL.search(content, start, end):  # bytes of a number
+            return
+        if content[after : after + 1] == b"\n" or (is_last and after == len(content)):
+            yield end
+
+
+def _refuse_shifted(word: bytes, row: NDArray[np.float32]) -> None:
+    """Raise an error for a vector that starts at a wrong byte: the word before it has a space."""
+    sizes = np.abs(row[np.isfinite(row) & (row != 0)])
+    if ((sizes > _LARGEST) | (sizes < _SMALLEST)).any():
+        raise ValueError(f"the word {word!r:.60} has a space, or its vector is damaged")
+
+
+def _decode(code: bytes, decoding: Decoding, where: str) -> str:
+    try:
+        word = code.decode(decoding.of_lines, decoding.errors)
+    except UnicodeDecodeError as error:
+        raise ModelFormatError(
+            f"{where}, {code[:40]!r}, is not in the encoding {decoding.encoding!r}. Pass its encoding, such as "
+            "encoding='cp1252', or errors='replace'; in a binary file, the word before it may have a space."
+        ) from error
+    if _CONTROL.search(code):
+        raise ModelFormatError(
+            f"{where}, {code[:40]!r}, has control characters: the file is damaged, or the word before it has a space."
+        )
+    return word
 
 
 def _encode(word: str) -> bytes:
