@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple, NoReturn, cast
+from typing import IO, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._text_files import DECOMPRESSION_ERRORS, OPENERS, decompress
+from sklearn_hashnlp._text_files import Decoding, check_not_zip, create, open_bytes, read_line
 from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
 from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
 from sklearn_hashnlp.persistence._atomic_files import check_writable, replacing
@@ -26,13 +25,14 @@ _MAX_DIGITS = 20  # digits of a number of n-grams
 _LOWEST, _MAX_BACKOFF = -1e6, 30.0
 _WHITESPACE = b" \t\n\r\x0b\x0c"  # as in bytes.split
 _ENCODING = ("utf-8", "surrogateescape")  # preserves invalid bytes
+_OTHER_UNKNOWN = b"<UNK>"  # as SRILM and others write it
 
 
 def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequence[int]) -> None:
     """Write a model with ``sizes`` n-grams of each order, compressed if the name ends with .gz, .bz2 or .xz."""
     check_arpa_path(path)
     encoded = list(map(_encode, words))
-    with replacing(path) as unfinished, _create(unfinished) as file:
+    with replacing(path) as unfinished, create(unfinished) as file:
         file.write(b"\\data\\\n")
         file.writelines(b"ngram %d=%d\n" % pair for pair in enumerate(sizes, start=1))
         first = 1
@@ -47,10 +47,7 @@ def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequenc
 
 def check_arpa_path(path: Path) -> None:
     """Check that an ARPA file can be written, before counting n-grams."""
-    if path.suffix.lower() == ".zip":
-        raise ValueError(
-            f"{path}: an ARPA file cannot be written as a zip archive. Use .gz, .bz2 or .xz to compress it."
-        )
+    check_not_zip(path, "an ARPA file")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected the name of an ARPA file to write.")
     try:
@@ -75,12 +72,6 @@ def _encode(word: str) -> bytes:
     return code
 
 
-def _create(path: Path) -> IO[bytes]:
-    if path.suffix.lower() == ".gz":
-        return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))  # without a time, the bytes are reproducible
-    return cast(IO[bytes], OPENERS.get(path.suffix.lower(), open)(path, "wb"))
-
-
 def _lines_of(trie: NgramTrie, nodes: NDArray[np.int64], n: int, words: list[bytes]) -> Iterator[bytes]:
     ids = np.empty((len(nodes), n), dtype=np.int32)
     ancestors = nodes
@@ -103,23 +94,28 @@ class _Section(NamedTuple):
     lines: NDArray[np.int64]  # (n_ngrams,): line numbers
 
 
-def read_arpa(path: Path) -> tuple[NgramTrie, list[str], int]:
+def read_arpa(path: Path, decoding: Decoding) -> tuple[NgramTrie, list[str], int]:
     """Read a model: its trie, the words except ``<s>``, the last word of the trie, and its order."""
-    with path.open("rb") as stored, decompress(stored, path) as stream:
-        reader = _Reader(path, stream)
-        sizes = reader.read_header()
-        reader.expect("\\1-grams:")
-        words, unigrams = reader.read_unigrams(sizes[0], is_last=len(sizes) == 1)
-        word_ids = {word.encode(*_ENCODING): index for index, word in enumerate([*words, _START])}
-        root = np.zeros(len(word_ids), dtype=np.int32)
-        levels = [
-            TrieLevel(np.arange(len(word_ids), dtype=np.int32), root, root, unigrams.log_probs, unigrams.backoffs)
-        ]
-        for n, size in enumerate(sizes[1:], start=2):
-            reader.expect(f"\\{n}-grams:")
-            section = reader.read_ngrams(n, size, word_ids, is_last=n == len(sizes))
-            levels.append(_sort(section, levels, reader, [*words, _START]))
-        reader.expect("\\end\\")
+    try:
+        with open_bytes(path, decoding) as stream:
+            return _read(_Reader(path, stream, decoding))
+    except ModelFormatError:
+        raise
+    except ValueError as error:  # of the text file
+        raise ModelFormatError(str(error)) from error
+
+
+def _read(reader: _Reader) -> tuple[NgramTrie, list[str], int]:
+    sizes = reader.read_header()
+    reader.expect("\\1-grams:")
+    words, word_ids, unigrams = reader.read_unigrams(sizes[0], is_last=len(sizes) == 1)
+    root = np.zeros(len(words) + 1, dtype=np.int32)
+    levels = [TrieLevel(np.arange(len(root), dtype=np.int32), root, root, unigrams.log_probs, unigrams.backoffs)]
+    for n, size in enumerate(sizes[1:], start=2):
+        reader.expect(f"\\{n}-grams:")
+        section = reader.read_ngrams(n, size, word_ids, is_last=n == len(sizes))
+        levels.append(_sort(section, levels, reader, [*words, _START]))
+    reader.expect("\\end\\")
     return build_trie(levels), words, len(sizes)
 
 
@@ -129,6 +125,7 @@ class _Reader:
 
     _path: Path
     _stream: IO[bytes]
+    _decoding: Decoding
     _number: int = 0  # of the last line read
     _line: bytes = b""
 
@@ -155,33 +152,45 @@ class _Reader:
         if self._line != line.encode():
             self.fail(f"expected {line}, got {_show(self._line)}.")
 
-    def read_unigrams(self, size: int, *, is_last: bool) -> tuple[list[str], _Section]:
-        """Read the words; add ``</s>`` and ``<unk>`` if they are missing, and ``<s>`` last."""
-        entries: dict[bytes, tuple[float, float]] = {}
+    def read_unigrams(self, size: int, *, is_last: bool) -> tuple[list[str], dict[bytes, int], _Section]:
+        """Read the words and their ids; add ``</s>`` and ``<unk>`` if they are missing, and ``<s>`` last."""
+        entries: dict[str, tuple[float, float]] = {}
+        codes: dict[bytes, str] = {token.encode(): token for token in (_END, _UNKNOWN, _START)}
         for fields in self._entries(1, size):
-            if fields[1] in entries:
+            word = codes[fields[1]] = self._word(fields[1])
+            if word in entries:
                 self.fail(f"the word {_show(fields[1])} was there before.")
-            entries[fields[1]] = self._numbers(fields, 1, is_last)
+            entries[word] = self._numbers(fields, 1, is_last)
         for token in (_END, _UNKNOWN, _START):
-            entries.setdefault(token.encode(), (LOG10_ZERO, 0.0))
-        start = entries.pop(_START.encode())
+            entries.setdefault(token, (LOG10_ZERO, 0.0))
+        start = entries.pop(_START)
         numbers = np.array([*entries.values(), (LOG10_ZERO, start[1])])
-        words = [word.decode(*_ENCODING) for word in entries]
+        words = list(entries)
+        ids = {word: index for index, word in enumerate([*words, _START])}
         backoffs = np.empty(0) if is_last else numbers[:, 1].copy()
-        return words, _Section(np.empty((0, 1), dtype=np.int32), numbers[:, 0].copy(), backoffs, np.empty(0, np.int64))
+        section = _Section(np.empty((0, 1), np.int32), numbers[:, 0].copy(), backoffs, np.empty(0, np.int64))
+        return words, {code: ids[word] for code, word in codes.items()}, section
+
+    def _word(self, code: bytes) -> str:
+        if code == _OTHER_UNKNOWN:
+            return _UNKNOWN
+        try:
+            return code.decode(self._decoding.of_lines, self._decoding.errors)
+        except UnicodeDecodeError:
+            return self._decoding.line(self._line, self._path, self._number)  # raises the error
 
     def read_ngrams(self, n: int, size: int, word_ids: dict[bytes, int], *, is_last: bool) -> _Section:
-        """Read the n-grams of one order."""
+        """Read the n-grams of one order, except those with ``<s>`` after another word, which no text has."""
         ids, log_probs, backoffs, lines = array("i"), array("d"), array("d"), array("q")
-        start_id = len(word_ids) - 1
+        start = _START.encode()
         for fields in self._entries(n, size):
             log_prob, backoff = self._numbers(fields, n, is_last)
+            if start in fields[2 : n + 1]:
+                continue
             try:
                 ids.extend([word_ids[word] for word in fields[1 : n + 1]])
             except KeyError as error:
                 self.fail(f"the word {_show(error.args[0])} is no 1-gram of the file.")
-            if ids[-1] == start_id:
-                self.fail("an n-gram ends with <s>, which is never predicted.")
             log_probs.append(log_prob)
             if not is_last:
                 backoffs.append(backoff)
@@ -207,6 +216,7 @@ class _Reader:
             backoff = float(fields[n + 1]) if len(fields) == n + 2 else 0.0
         except ValueError:
             self.fail(f"expected a number, {n} words and perhaps another number, got {_show(b' '.join(fields))}.")
+        log_prob, backoff = (LOG10_ZERO if number == -np.inf else number for number in (log_prob, backoff))
         if not _LOWEST <= log_prob <= 0:
             self.fail(f"{_show(fields[0])} is no logarithm of a probability; that of zero is {LOG10_ZERO:g}.")
         if not _LOWEST <= backoff <= _MAX_BACKOFF or (is_last and backoff != 0):
@@ -220,10 +230,7 @@ class _Reader:
 
     def _next(self, wanted: str) -> bytes:
         self._number += 1
-        try:
-            line = self._stream.readline()
-        except DECOMPRESSION_ERRORS as error:
-            self.fail(f"the file is damaged or truncated ({error}).")
+        line = read_line(self._stream, self._path, self._number)
         if not line:
             self.fail(f"{wanted}, and the file ends.")
         self._line = line.strip(_WHITESPACE)

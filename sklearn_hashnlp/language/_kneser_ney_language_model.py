@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context
+from sklearn_hashnlp._text_files import Decoding, check_errors
 from sklearn_hashnlp.kernels.ngrams._trie import NgramTrie, check_trie, level_sizes, score_all_words, score_positions
 from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
 from sklearn_hashnlp.language._base import BaseLanguageModel
@@ -156,13 +157,27 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         write_arpa(Path(path), self._trie, self._tokenizer.vocabulary.rename(DEFAULT_TOKENS), self.n_ngrams_)
 
     @classmethod
-    def load_arpa(cls, path: str | PathLike[str]) -> Self:
+    def load_arpa(
+        cls,
+        path: str | PathLike[str],
+        *,
+        encoding: str = "utf-8",
+        errors: Literal["strict", "replace", "surrogateescape"] = "surrogateescape",
+    ) -> Self:
         r"""Load a model in the ARPA format, of this or another toolkit.
+
+        The unknown word may be ``<unk>`` or ``<UNK>``, and a logarithm of zero ``-99`` or ``-inf``. N-grams with
+        ``<s>`` after another word are skipped: no sentence has them.
 
         Parameters
         ----------
         path : str or path-like
             File to read; it may be compressed (.gz, .bz2, .xz or .zip).
+        encoding : str, default="utf-8"
+            The encoding of the file, such as ``"cp1252"`` or ``"utf-16"``. A byte order mark is skipped.
+        errors : {"strict", "replace", "surrogateescape"}, default="surrogateescape"
+            Bytes that are not in the encoding: an error, the replacement character U+FFFD, or lone surrogates, which
+            :meth:`save_arpa` writes back unchanged.
 
         Returns
         -------
@@ -189,7 +204,8 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         >>> bool(loaded.perplexity(["b a"]) == model.perplexity(["b a"]))
         True
         """
-        trie, words, order = read_arpa(Path(path))
+        check_errors(errors, ("strict", "replace", "surrogateescape"))
+        trie, words, order = read_arpa(Path(path), Decoding(encoding, errors))
         model = cls(order=order)
         model._set_tokenizer(Tokenizer(Vocabulary(words), None, order, "full", None, cls.__name__))
         model._trie, model.n_ngrams_ = trie, level_sizes(trie, order)

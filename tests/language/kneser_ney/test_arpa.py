@@ -107,12 +107,11 @@ def test_a_model_of_another_toolkit_backs_off_over_missing_ngrams(tmp_path):
         ("-0.7\tb", "-1e308\tb", "line 11: '-1e308' is no logarithm of a probability"),
         ("-0.7\tb\t-0.2", "-0.7\tb\t300", "line 11: '300' is no backoff weight"),
         ("-0.7\tb", "nan\tb", "line 11: 'nan' is no logarithm"),
-        ("-0.7\tb", "-inf\tb", "line 11: '-inf' is no logarithm of a probability; that of zero is -99"),
+        ("-0.7\tb", "inf\tb", "line 11: 'inf' is no logarithm of a probability; that of zero is -99"),
         ("-0.7\tb", "x\tb", "line 11: expected a number, 1 words and perhaps another number, got 'x b -0.2'"),
         ("-0.7\tb\t-0.2", "-0.7", "line 11: expected a number, 1 words"),
         ("-0.7\tb\t-0.2", "-0.7\tb\tinf", "line 11: 'inf' is no backoff weight"),
         ("-0.2 a b", "-0.2 a d", "line 16: the word 'd' is no 1-gram"),
-        ("-0.2 a b", "-0.2 a <s>", "line 16: an n-gram ends with <s>"),
         ("-0.2 a b", "-0.2 b c", "line 17: the n-gram was in line 16 before"),
         ("-0.02\ta b c", "-0.02\tb a c", "line 20: the 2-gram 'b a', which this n-gram begins with, is missing"),
         ("-0.02\ta b c", "-0.02\ta b c\t-0.5", "line 20: '-0.5' is no backoff weight of a 3-gram"),
@@ -123,6 +122,54 @@ def test_damaged_files_are_refused_with_their_line(old, new, message, tmp_path):
     (tmp_path / "model.arpa").write_text(SRILM.replace(old, new), encoding="utf-8")
     with pytest.raises(ModelFormatError, match=message):
         KneserNeyLanguageModel.load_arpa(tmp_path / "model.arpa")
+
+
+def scores(path, **options):
+    model = KneserNeyLanguageModel.load_arpa(path, **options)
+    return model.score_samples(["a b c", "a zzz b", "c a", ""]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<unk>", "<UNK>"),
+        ("-99\t<s>", "-inf\t<s>"),
+        ("-0.3\t<s> a", "-0.4\tb <s>\t-0.1\n-0.3\t<s> a"),  # no sentence has this n-gram
+        ("\\data\\", "\ufeff\\data\\"),
+        ("\n", "\r\n"),
+    ],
+)
+def test_files_of_other_programs_have_the_same_probabilities(old, new, tmp_path):
+    content = SRILM.replace("a comment\n", "").replace("-0.8\tc", "-0.8\tc\n-1.5\t<unk>\t-0.3").replace("1=5", "1=6")
+    (tmp_path / "model.arpa").write_bytes(content.encode())
+    other = content.replace(old, new)
+    assert other != content
+    if "b <s>" in new:
+        other = other.replace("2 = 3", "2 = 4")
+    (tmp_path / "other.arpa").write_bytes(other.encode())
+    assert scores(tmp_path / "other.arpa") == scores(tmp_path / "model.arpa")
+
+
+def test_an_unknown_word_in_capitals_is_one_in_longer_ngrams_too(tmp_path):
+    content = (
+        SRILM.replace("-0.8\tc", "-0.8\tc\n-1.5\t<UNK>\t-0.3").replace("1=5", "1=6").replace("-0.2 a b", "-0.2 a <UNK>")
+    )
+    content = content.replace("-0.02\ta b c", "-0.02\ta <UNK> c")
+    (tmp_path / "model.arpa").write_text(content, encoding="utf-8")
+    (tmp_path / "other.arpa").write_text(content.replace("<UNK>", "<unk>"), encoding="utf-8")
+    assert scores(tmp_path / "model.arpa") == scores(tmp_path / "other.arpa")
+
+
+def test_files_in_other_encodings(tmp_path):
+    content = SRILM.replace("-0.8\tc", "-0.8\té")
+    content = content.replace("b c", "b é").replace("a c", "a é")
+    for encoding in ("cp1252", "utf-16", "utf-8"):
+        (tmp_path / "model.arpa").write_bytes(content.encode(encoding))
+        model = KneserNeyLanguageModel.load_arpa(tmp_path / "model.arpa", encoding=encoding)
+        assert list(model.vocabulary_) == ["</s>", "a", "b", "é", "<unk>", "<s>"]
+    (tmp_path / "model.arpa").write_bytes(content.encode("cp1252"))
+    with pytest.raises(ModelFormatError, match=r"line 12: expected UTF-8, .* 0xe9\. .*encoding='cp1252'"):
+        KneserNeyLanguageModel.load_arpa(tmp_path / "model.arpa", errors="strict")
 
 
 def test_a_truncated_archive_is_refused_with_its_line(tmp_path):
