@@ -17,6 +17,7 @@ from sklearn_hashnlp.classifiers._labels import (
     Labels,
     as_label_lists,
     pack_labels,
+    plain_labels,
     read_indicator,
     read_targets,
     unpack_labels,
@@ -148,7 +149,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             soft = read_targets(y, known=Labels(self.classes_, False), soft=True, caller=type(self).__name__)[0]
             y = self.classes_[soft.argmax(axis=1)]
         if not self._loss.multilabel:
-            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+            return float(accuracy_score(plain_labels(y), self.predict(X), sample_weight=sample_weight))
         truth, complete = read_indicator(y, self.classes_, caller=type(self).__name__)
         predicted = self._scores(X) > 0
         check_consistent_length(predicted, truth, sample_weight)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, takes_several_labels
+from sklearn_hashnlp.datasets._label_checks import find_list, warn_of_twins, warn_user
 from sklearn_hashnlp.persistence._values import decode_labels
 from sklearn_hashnlp.text._documents import as_plain_list
 
@@ -46,7 +48,7 @@ class Labels:
                     f"{len(indices) - 1} in order. Got {classes!r}."
                 )
             return cls(indices, multilabel=True)
-        labels = _unique(y, "y", caller) if classes is None else _unique(np.asarray(_plain(classes)), "classes", caller)
+        labels = _unique(y, "y", caller) if classes is None else _unique_classes(classes, caller)
         if len(labels) < 2:
             where = "rows of at least two classes in y" if classes is None else "at least two labels in classes"
             got = f"one class only: {labels.tolist()[0]!r}" if len(labels) else "none"
@@ -72,6 +74,19 @@ class Labels:
         if unseen:
             raise _unseen(unseen[0], self.classes)
         return np.array([index_of[label] for label in present.tolist()], dtype=np.int64)[inverse.reshape(-1)]
+
+    def warn_of_strings(self, caller: str) -> None:
+        """Warn of labels that are lists as text, and of labels that look the same, before the first training."""
+        names: list[Any] = self.classes.tolist()
+        if not names or not isinstance(names[0], str):
+            return
+        label = find_list(names)
+        if label is not None:
+            warn_user(
+                f"{caller}: the label {label[:60]!r} is a list or an object written as text, and is one label. For "
+                "several labels per row pass lists: [ast.literal_eval(label) for label in y]."
+            )
+        warn_of_twins(names, caller)
 
     def check_same(self, others: Labels, *, caller: str, anew: str) -> None:
         """Check that training can continue with other rows, which have these labels; ``anew`` is the advice if not."""
@@ -117,7 +132,7 @@ def read_targets(
         values = np.array(values.tolist()) if values.dtype == object else values  # nullable types of pandas
         return values, Labels(names, multilabel=True)
     _refuse_missing(y, caller)
-    return _plain(y), None
+    return plain_labels(y), None
 
 
 def _read_soft_labels(y: Any, classes: ArrayLike | None, caller: str) -> tuple[NDArray[np.float32], Labels]:
@@ -131,7 +146,7 @@ def _read_soft_labels(y: Any, classes: ArrayLike | None, caller: str) -> tuple[N
         )
     n_classes = shape[1]
     matrix = check_array(y, dtype=np.float32, ensure_min_samples=0, input_name="y")
-    labels = _as_array(list(range(n_classes)) if classes is None else list(_plain(classes)))
+    labels = _as_array(list(range(n_classes)) if classes is None else list(plain_labels(classes)))
     if columns is not None and columns != list(range(n_classes)):
         if classes is None:
             labels = _as_array(columns)
@@ -153,8 +168,15 @@ def _read_soft_labels(y: Any, classes: ArrayLike | None, caller: str) -> tuple[N
     return matrix, Labels(labels, multilabel=False, soft=True)
 
 
-def _plain(labels: Any) -> Any:
-    """Convert labels of a nullable type of pandas to integers or bools, not to floats."""
+def _unique_classes(classes: Any, caller: str) -> NDArray[Any]:
+    values = plain_labels(classes)
+    return _unique(np.asarray(values) if hasattr(values, "dtype") else _as_array(list(values)), "classes", caller)
+
+
+def plain_labels(labels: Any) -> Any:
+    """Convert labels of a nullable type of pandas to integers or bools, not to floats, and numpy's StringDType."""
+    if getattr(getattr(labels, "dtype", None), "kind", None) == "T":
+        return _as_array(labels.tolist())
     return labels.to_numpy(dtype=labels.dtype.type) if _is_nullable(labels) else labels
 
 
@@ -195,15 +217,19 @@ def _as_list(y: Any) -> list[Any]:
 def _refuse_missing(y: Any, caller: str) -> None:
     """Raise an error for missing labels; scikit-learn only checks for NaN in numbers."""
     if isinstance(y, list | tuple) or _is_nullable(y):
-        labels = list(y)  # numpy would make the string 'nan' of a missing label among strings
+        labels = list(y)  # numpy would make strings of missing labels and of numbers among strings
     else:
         array = np.asarray(y) if hasattr(y, "__array__") else np.empty(0)
-        labels = array.tolist() if array.dtype == object and array.ndim == 1 else []
-    if set(map(type, labels)) <= {str, int}:
+        labels = array.tolist() if array.dtype.kind in "OT" and array.ndim == 1 else []
+    types = set(map(type, labels))
+    if types in ({str}, {int}):
         return
     for row, label in enumerate(labels):
         if label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label):
             raise ValueError(f"{caller}: the label in row {row} of y is missing ({label!r}). Drop such rows first.")
+    is_number = [issubclass(kind, Number | np.number | np.bool_) for kind in types]
+    if any(is_number) and any(issubclass(kind, str) for kind in types):
+        raise _mixed(labels, "y", caller)
 
 
 def _binarize(rows: list[Any], classes: ArrayLike | None, caller: str) -> tuple[Any, Labels]:
@@ -214,7 +240,7 @@ def _binarize(rows: list[Any], classes: ArrayLike | None, caller: str) -> tuple[
                 f"{caller} takes a list of labels for each row of y or for none, got {row!r} in row {index}."
             )
     present = set(chain(*rows))
-    labels = _unique(_as_array(list(present)) if classes is None else np.asarray(_plain(classes)), "y", caller)
+    labels = _unique(_as_array(list(present)), "y", caller) if classes is None else _unique_classes(classes, caller)
     if len(labels) == 0:
         raise ValueError(f"{caller} needs labels to train, got only empty lists in y.")
     unseen = present - set(labels.tolist())
@@ -288,11 +314,15 @@ def _unique(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:
     try:
         return np.unique(labels)
     except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in labels.ravel().tolist()})
-        raise TypeError(
-            f"{caller} takes labels that are all strings or all numbers in {name}, got {' and '.join(kinds)}. Convert "
-            "them to one type."
-        ) from error
+        raise _mixed(labels.ravel().tolist(), name, caller) from error
+
+
+def _mixed(labels: list[Any], name: str, caller: str) -> TypeError:
+    kinds = sorted({type(label).__name__ for label in labels})
+    return TypeError(
+        f"{caller} takes labels that are all strings or all numbers in {name}, got {' and '.join(kinds)}. Convert them "
+        "to one type."
+    )
 
 
 def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:

@@ -82,7 +82,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
                 "later rows may have labels that these rows do not have."
             )
         labels = named or Labels.of(y, classes, caller=type(self).__name__)
-        if known is not None:
+        if known is None:
+            labels.warn_of_strings(type(self).__name__)
+        else:
             self._check_same_labels(labels)
         return labels
 

@@ -265,6 +265,7 @@ class SGNNClassifier(NetClassifier):
         y, named = read_targets(y, caller=type(self).__name__)
         X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
         labels = named or Labels.of(y, caller=type(self).__name__)
+        labels.warn_of_strings(type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
             self._check_same_labels(labels)

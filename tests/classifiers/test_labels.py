@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.exceptions import DataConversionWarning
 
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, SGNNClassifier
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 
 NAME = "HashEmbeddingClassifier"
@@ -146,3 +148,41 @@ def test_training_continues_with_the_same_labels_only():
         ab.check_same(Labels(np.array(["a", "c"]), multilabel=False), **told)
     with pytest.raises(ValueError, match=r"has the labels \[0, 1\], .* continue with \[0, 1\] \(any number of them"):
         Labels(np.arange(2), multilabel=False).check_same(Labels(np.arange(2), multilabel=True), **told)
+
+
+@pytest.mark.parametrize("container", [list, tuple, lambda y: np.array(y, dtype=object), pd.Series])
+@pytest.mark.parametrize("labels", [[1, "x"], [1.5, "x"], [True, "x"], [np.int64(1), np.str_("x")]], ids=str)
+def test_labels_of_mixed_types_are_refused_in_any_container(container, labels):
+    with pytest.raises(TypeError, match=r"all strings or all numbers in y, got .* and str"):
+        HashEmbeddingClassifier().fit(np.eye(4), container(labels * 2))
+    with pytest.raises(TypeError, match="all strings or all numbers in classes, got"):
+        HashEmbeddingClassifier().partial_fit(np.eye(2), ["x", "y"], classes=container([*labels, "y"]))
+
+
+@pytest.mark.parametrize("kind", [HashEmbeddingClassifier, SGNNClassifier])
+def test_strings_of_numpy(kind):
+    y = np.array(["b", "a"] * 5, dtype=np.dtypes.StringDType())
+    model = kind(random_state=0).fit(np.eye(10), y)
+    assert model.classes_.dtype.kind == "U"
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.score(np.eye(10), y) == model.score(np.eye(10), y.tolist())
+    model.partial_fit(np.eye(10), y)
+    missing = np.array(["b", None] * 5, dtype=np.dtypes.StringDType(na_object=None))
+    with pytest.raises(ValueError, match=r"the label in row 1 of y is missing \(None\)"):
+        kind().fit(np.eye(10), missing)
+
+
+@pytest.mark.parametrize("y", [["spam", "sp\xadam"] * 2, [["spam"], ["sp\xadam"]] * 2], ids=["labels", "lists"])
+def test_labels_that_look_the_same_are_one_warning(y):
+    with pytest.warns(
+        UserWarning, match=r"HashEmbeddingClassifier: labels that look the same .* 'sp\\xadam'"
+    ) as record:
+        HashEmbeddingClassifier(loss="ova" if isinstance(y[0], list) else "auto").fit(np.eye(4), y)
+    assert len(record) == 1
+
+
+def test_lists_in_text_are_one_warning():
+    with pytest.warns(UserWarning, match=r"the label \"\['a', 'b'\]\" is a list .*ast.literal_eval") as record:
+        HashEmbeddingClassifier().fit(np.eye(4), ["['a', 'b']", "['a']"] * 2)
+    assert len(record) == 1
+    HashEmbeddingClassifier().fit(np.eye(4), ["[0, 10]", "[a]"] * 2)
