@@ -92,7 +92,7 @@ class Decoding:
         except UnicodeDecodeError:
             example = "'gb18030' or 'shift_jis' (--encoding NAME)"
         other = "another encoding" if name != "UTF-8" else "the encoding of the file"
-        return ValueError(f"{message}Pass {other}, such as encoding={example}; or {replace}.")
+        return ValueError(f"{message}Pass {other}, such as encoding={example}; {replace}.")
 
 
 class _Utf8Stream(io.RawIOBase):

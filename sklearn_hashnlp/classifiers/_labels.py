@@ -78,7 +78,7 @@ class Labels:
     def warn_of_strings(self, caller: str) -> None:
         """Warn of labels that are lists as text, and of labels that look the same, before the first training."""
         names: list[Any] = self.classes.tolist()
-        if not names or not isinstance(names[0], str):
+        if not all(isinstance(name, str) for name in names):
             return
         label = find_list(names)
         if label is not None:

@@ -80,7 +80,7 @@ Escapechar = Annotated[
     str | None,
     typer.Option(
         metavar="CHAR",
-        help="Character before a quote, delimiter or line break inside a field of CSV and TSV, such as '\\\\', as "
+        help="Character before a quote, delimiter or line break inside a field of CSV and TSV, such as '\\', as "
         "Spark and MySQL write it. Default: a quote in a quoted field is written twice.",
     ),
 ]

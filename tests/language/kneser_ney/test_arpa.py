@@ -126,7 +126,7 @@ def test_damaged_files_are_refused_with_their_line(old, new, message, tmp_path):
 
 def scores(path, **options):
     model = KneserNeyLanguageModel.load_arpa(path, **options)
-    return model.score_samples(["a b c", "a zzz b", "c a", ""]).tolist()
+    return [*model.score_samples(["a b c", "a zzz b", "c a", ""]), *model.predict_proba(["b", "a"]).ravel()]
 
 
 @pytest.mark.parametrize(
@@ -148,6 +148,8 @@ def test_files_of_other_programs_have_the_same_probabilities(old, new, tmp_path)
         other = other.replace("2 = 3", "2 = 4")
     (tmp_path / "other.arpa").write_bytes(other.encode())
     assert scores(tmp_path / "other.arpa") == scores(tmp_path / "model.arpa")
+    ngrams = [KneserNeyLanguageModel.load_arpa(tmp_path / name).n_ngrams_ for name in ("other.arpa", "model.arpa")]
+    assert ngrams[0] == ngrams[1]
 
 
 def test_an_unknown_word_in_capitals_is_one_in_longer_ngrams_too(tmp_path):
