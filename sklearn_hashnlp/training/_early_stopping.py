@@ -1,4 +1,4 @@
-"""Early stopping, which restores the weights of the best epoch."""
+"""The end of a training: by a validation set, with the weights of the best epoch, or by the training loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 from sklearn_hashnlp.training._optimizers import UndoLog
 from sklearn_hashnlp.training._schedules import lower_is_better
-
 
 _MIN_STEPS = 50  # between two epochs that are compared
 _SMALLEST_FALL = 0.95  # loss of an epoch relative to an earlier one, above which it no longer falls
@@ -116,7 +115,7 @@ class Convergence(Callback):  # type: ignore[misc]  # skorch has no types
         n_epochs, loss = len(self._losses) - 1, self._losses[-1]
         if self._last_epoch == math.inf:
             window = -(-_MIN_STEPS // net.history[-1]["train_batch_count"])
-            still_falls = n_epochs < 2 * window or loss <= _SMALLEST_FALL * self._losses[-1 - window]
+            still_falls = n_epochs < 2 * window or loss < _SMALLEST_FALL * self._losses[-1 - window]
             if still_falls and loss >= _VANISHED * self._losses[0]:
                 return
             self._last_epoch = n_epochs

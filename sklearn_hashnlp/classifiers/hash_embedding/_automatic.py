@@ -177,7 +177,7 @@ def resolve_epochs(
 
 def trains_to_convergence(max_epochs: int | Literal["auto"], n_rows: int) -> bool:
     """Return whether stochastic gradients take small steps until the training loss no longer falls."""
-    return max_epochs == "auto" and n_rows < _MANY_ROWS_OF_ONE_EPOCH
+    return bool(max_epochs == "auto" and n_rows < _MANY_ROWS_OF_ONE_EPOCH)
 
 
 def resolve_batch_size(value: int | Literal["auto"], n_rows: int) -> int:

@@ -351,10 +351,11 @@ def curvature_state(
     sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()
     sums["head.0.bias"] = accumulated(np.full(len(model.bias), costs.sum(dtype=np.float64)))
     parameters = {name: {"sum": array} for name, array in sums.items()}
-    # Of the tables, and of the head; with more hashes both tables, which share a step.
-    damping, rates = [eps, eps], [learning_rate] * 2
-    if n_hashes > 1:
-        damping, rates = [eps / n_hashes, eps / n_hashes, eps * n_hashes], [learning_rate / n_hashes, *rates]
+    damping: list[float | None] = [eps, eps]  # of the tables, and of the head
+    rates = [learning_rate] * 2
+    if n_hashes > 1:  # of the importance weights, of the pool, where all hashes share a step, and of the head
+        damping = [eps / n_hashes, eps / n_hashes, eps * n_hashes]
+        rates = [learning_rate, learning_rate / n_hashes, learning_rate]
     return OptimizerState("adagrad", damping, parameters, learning_rates=rates)
 
 

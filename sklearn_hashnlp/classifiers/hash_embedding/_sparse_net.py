@@ -47,10 +47,10 @@ class SparseNet(ClassifierNet):
     def table_groups(self, learning_rate: float, eps: float) -> list[dict[str, Any]]:
         """Return the parameter groups of the tables: more hashes of a column share a step, unless they were drawn."""
         bag, architecture = self.module_.bag, self.architecture()
-        if bag.importance is None or bag.num_hashes == 1 or architecture["pool_std"]:
+        if bag.importance is None or bag.num_hashes == 1 or architecture.get("pool_std"):
             return super().table_groups(learning_rate, eps)
-        pool = {"params": [bag.pool], "lr": learning_rate / bag.num_hashes}
-        return [pool, {"params": [bag.importance], "eps": eps / bag.num_hashes}]
+        importance = {"params": [bag.importance], "eps": eps / bag.num_hashes}
+        return [importance, {"params": [bag.pool], "lr": learning_rate / bag.num_hashes}]
 
     def damped(self, loss: Loss, settings: TrainingSettings, shares: NDArray[np.float64]) -> dict[str, float]:
         """Start at the shares of the classes; return options of AdaGrad that make the first steps Newton steps."""
