@@ -14,7 +14,7 @@ from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 from sklearn_hashnlp.training._optimizers import UndoLog
 from sklearn_hashnlp.training._schedules import lower_is_better
 
-_MIN_STEPS = 50  # between two epochs that are compared
+_MIN_STEPS = 100  # between two epochs that are compared
 _SMALLEST_FALL = 0.95  # loss of an epoch relative to an earlier one, above which it no longer falls
 _VANISHED = 0.01  # loss relative to the first one
 

@@ -148,7 +148,7 @@ def _class_of(callback: Any) -> type:
 
 _DIM_WITH_HIDDEN_LAYERS = 20
 _LARGEST_DIM = 32  # up to 1024 classes
-_MOST_EPOCHS, _STEPS_OF_FEW_ROWS = 50, 500
+_MOST_EPOCHS, _STEPS_OF_FEW_ROWS = 100, 500
 _MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
 
 
