@@ -32,9 +32,9 @@ from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     prepare_tables,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
-    MAX_DUAL_ROWS,
     SolverChoice,
     SolverName,
+    adds_log_odds,
     automatic_loss,
     choose_solver,
     resolve_batch_size,
@@ -88,32 +88,33 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     n_buckets : int, default=10**6
         Number of vectors in the shared pool; B in the paper. Ignored by ``variant="standard"``.
     n_hashes : int, default=2
-        Number of component vectors per column; k in the paper. Ignored by ``variant="standard"``.
+        Number of component vectors per column; k in the paper. Ignored by ``variant="standard"``. In a small pool more
+        help ``solver="sgd"``, which learns how much each counts; ``"dual"`` trains the same model with any number.
     n_embeddings : int, default=10**7
         Number of rows of the importance table; n (or K) in the paper.
     embedding_dim : int or "auto", default=20
         Dimension of the embeddings; d in the paper. ``"auto"``: the number of classes but at most 32, from 1,024
         classes on their square root but at most 128; rounded up to a multiple of 4. With hidden layers 20.
     aggregation : {"sum", "concat", "median"}, default="sum"
-        How the component vectors are combined. Ignored by ``variant="standard"``.
+        How the component vectors are combined. Ignored by ``variant="standard"``. The median selects ``"sgd"``.
     normalize : {None, "l1", "l2"}, default="l2"
         Norm of a row's values times importance weights by which the sum of its embeddings is divided; None does not
-        normalize, as the reference implementation.
+        normalize, as the reference implementation, and selects ``"sgd"``.
     embedding : EmbeddingTables or None, default=None
         How the tables start, and whether they are trained: an :class:`EmbeddingTables`, None with its defaults.
     hidden_layer_sizes : tuple of int, default=()
         Sizes of the hidden layers between document vector and output, each with batch normalization and ReLU; the
-        reference implementation has (1000, 1000, 1000).
+        reference implementation has (1000, 1000, 1000). They select ``"sgd"``, see ``solver``.
     ngram_dropout : (int, int) or None, default=None
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
-        keep all. The reference implementation has (4, 99).
+        keep all. The reference implementation has (4, 99). Selects ``"sgd"``.
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"}, default="softmax"
         - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with at most 256 classes and fewer than
           20,000 rows, or 30,000 of two classes, or up to 200,000 of 16 to 100 classes if at most 2 % of them have
           another label than most of the rows equal to them; else ``"softmax"``, also if the first call is
-          ``partial_fit``. To a linear model with ``n_hashes=1`` and at least as many dimensions as classes, which
-          ``fit`` trains with this softmax on the CPU, without ``early_stopping``, a tenth of naive Bayes' log-odds is
-          added up to 200,000 rows. Further training keeps the loss.
+          ``partial_fit``. ``fit`` with this softmax adds a tenth of naive Bayes' log-odds to a sum of embeddings with
+          a dimension for each class, on the CPU, without ``early_stopping``, up to 200,000 rows. Further training
+          keeps the loss.
         - ``"softmax"``: cross-entropy.
         - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
         - ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
@@ -123,15 +124,16 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     solver : {"auto", "dual", "sgd"}, default="auto"
         - ``"dual"``: dual coordinate descent [5]_ finds the optimum of the squared hinge loss with an l2 penalty.
           Cross-validation chooses the penalty and the weight of naive Bayes' log-odds, which are added to the weights,
-          with fewer than 20,000 rows, and left-out rows fit the temperature. It trains a linear model on the CPU
-          (``n_hashes=1``, ``normalize`` not None, ``embedding_dim`` at least the number of classes, no hidden layers,
-          initial importance not ``"zeros"``), and raises an error if another parameter requires stochastic gradients.
+          with fewer than 20,000 rows, and left-out rows fit the temperature. It keeps the initial importance weights,
+          and raises an error if a parameter requires stochastic gradients.
         - ``"sgd"``: stochastic gradient descent on the same loss.
         - ``"auto"``: ``"dual"`` for the squared hinge loss, at most 200,000 rows and 256 classes, unless a parameter
-          requires stochastic gradients: another form of the model; ``device="cuda"``, ``warm_start``,
-          ``early_stopping``, ``ngram_dropout``, frozen tables; a ``schedule``, ``optimizer``, ``learning_rate``,
-          ``max_epochs`` or ``batch_size`` other than the default; or callbacks other than skorch's ``PrintLog`` and
-          ``ProgressBar``, which the dual solver ignores with a warning. ``partial_fit`` uses ``"sgd"``.
+          requires stochastic gradients: ``aggregation="median"``, ``normalize=None``, an ``embedding_dim`` below the
+          number of classes, hidden layers, an ``embedding`` with ``importance_init="zeros"`` or a frozen table;
+          ``device="cuda"``, ``warm_start``, ``early_stopping``, ``ngram_dropout``; a ``schedule``, ``optimizer``,
+          ``learning_rate``, ``max_epochs`` or ``batch_size`` other than the default; or callbacks other than skorch's
+          ``PrintLog`` and ``ProgressBar``, which the dual solver ignores with a warning. In a search over one of them
+          set ``"sgd"`` for all points. ``partial_fit`` uses ``"sgd"``.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
@@ -148,18 +150,21 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         False: the temperature is 1; with ``loss="hinge"`` it is fitted on training rows, where the model is
         over-confident. No effect with ``loss="hsigmoid"``. ``partial_fit`` and ``warm_start`` update the temperature.
     optimizer : {"adagrad", "adam"}, default="adagrad"
-        Row-wise AdaGrad, or row-wise Adam, which needs a smaller ``learning_rate`` (0.001 in the reference).
+        Row-wise AdaGrad, or Adam, which selects ``"sgd"`` and needs a smaller ``learning_rate`` (0.001 in the reference).
     learning_rate : float, default=0.2
-        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers.
+        Learning rate; a value other than the default selects ``"sgd"``. With AdaGrad, hidden and output layers use a
+        tenth of it if there are hidden layers. The ``n_hashes`` vectors of a column share it, if they start as zeros.
     schedule : Schedule, "auto" or None, default="auto"
         How the learning rate changes, and whether weights are averaged: a :class:`~sklearn_hashnlp.training.Schedule`.
         ``"auto"`` is a constant learning rate and ``average=True``; None a constant learning rate without average.
+        All others than ``"auto"`` select ``"sgd"``.
     max_epochs : int or "auto", default="auto"
-        Number of epochs. ``"auto"``: 2, but 1 from 20,000 rows on; 20 with ``early_stopping``, or with soft labels of
-        fewer than 20,000 rows.
+        Number of epochs; a number selects ``"sgd"``. ``"auto"``: 1 from 20,000 rows on. With fewer rows the first steps
+        of AdaGrad are small, and training ends when its loss no longer falls or is below a hundredth, after at most
+        100 epochs or 500 steps, also the limit with ``early_stopping``.
     batch_size : int or "auto", default="auto"
-        Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
-        ``partial_fit``.
+        Rows per batch; a number selects ``"sgd"``. ``"auto"``: the power of two nearest to a 128th of the rows, from
+        32 to 256; 32 in ``partial_fit``.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
         Whether to stop training when a metric on a validation set, taken from the training rows, no longer improves,
         and keep the weights of the best epoch: accuracy (of a whole row of an indicator matrix) or loss, or an
@@ -206,8 +211,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         ``duality_gap``, an upper bound of its distance from the optimum.
     net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`, and with
-        ``loss="hsigmoid"`` ``net_.module_.head[-1]`` a :class:`sklearn_hashnlp.nn.HierarchicalSoftmax`, which has the
-        ``tree``.
+        ``loss="hsigmoid"`` ``net_.module_.head[-1]`` a :class:`sklearn_hashnlp.nn.HierarchicalSoftmax`.
 
     See Also
     --------
@@ -229,9 +233,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     ``importance_init="idf"`` and ``normalize`` this also holds for rows of n-gram counts with only columns that most
     training rows have.
 
-    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles hold both. A
-    model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights and rounded step
-    sizes; with ``training_state=True`` the exact state.
+    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles hold both;
+    :func:`~sklearn_hashnlp.persistence.save_model` rounds the state unless ``training_state=True``.
 
     An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is then fitted with
     the current weights or their mean so far, with ``early_stopping`` with the weights of the best epoch. A second
@@ -478,12 +481,6 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             return self.loss
         return self._loss.name if resumes else automatic_loss(rows, len(labels.classes), multilabel=labels.multilabel)
 
-    def _adds_log_odds(self, loss: LossName, n_rows: int) -> bool:
-        is_sum = self.aggregation == "sum" or self.variant == "standard"
-        is_linear = is_sum and not self.hidden_layer_sizes and self.normalize == "l2"
-        is_softmax = self.loss == "auto" and loss == "softmax" and n_rows <= MAX_DUAL_ROWS
-        return is_softmax and is_linear and bool(self._tables().train_pool)
-
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; those that are "auto" depend on the number of rows."""
         return TrainingSettings.of(
@@ -537,7 +534,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
 
         with plain_torch(net.device_type):
             divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
-            adds = self._adds_log_odds(loss, len(rows)) and valid is None and not (resumes or is_batch)
+            adds = adds_log_odds(self.get_params(), loss, len(rows)) and valid is None and not (resumes or is_batch)
             sums = sum_by_label(net.module_.linear_model(), rows) if adds else None
             criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
             damping = {}

@@ -81,7 +81,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
-        Number of component vectors per n-gram; more than one may help with a small pool.
+        Number of component vectors per n-gram; in a small pool more than one helps with ``solver="sgd"``.
     n_embeddings : int, default=2**20
         Number of rows of the importance table.
     embedding_dim : int or "auto", default="auto"
@@ -100,15 +100,17 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     solver : {"auto", "dual", "sgd"}, default="auto"
         How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients. ``"auto"`` is
         ``"dual"`` for the squared hinge loss if no parameter requires stochastic gradients, see
-        :class:`HashEmbeddingClassifier`; the loss is the same.
+        :class:`HashEmbeddingClassifier`; the loss is the same. Here hidden layers, ``early_stopping``,
+        ``device="cuda"``, and a ``learning_rate``, ``max_epochs`` or ``embedding_dim`` (below the number of classes)
+        other than the default select ``"sgd"``; in a search over one of them set ``solver="sgd"`` for all points.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, 1 for labels that are not in the dict; see :class:`HashEmbeddingClassifier`.
     learning_rate : float, default=0.2
         Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers. Another
         value than the default selects ``"sgd"``, see ``solver``.
     max_epochs : int or "auto", default="auto"
-        Number of epochs. ``"auto"``: 2, but 1 from 20,000 rows on; 20 with ``early_stopping``, or with soft labels of
-        fewer than 20,000 rows.
+        Number of epochs of ``"sgd"``. ``"auto"``: 1 from 20,000 texts on; with fewer until the training loss no longer
+        falls; see :class:`HashEmbeddingClassifier`.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
         Whether to stop training when accuracy or loss on a validation set, taken from the training texts, no longer
         improves, and keep the weights of the best epoch; see :class:`HashEmbeddingClassifier`.

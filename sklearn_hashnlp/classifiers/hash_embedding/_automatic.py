@@ -45,6 +45,14 @@ def automatic_loss(rows: SparseRows | None, n_classes: int, *, multilabel: bool)
     return "hinge" if is_dual and contradictory_share(rows) <= _CONTRADICTIONS else "softmax"
 
 
+def adds_log_odds(parameters: Mapping[str, Any], loss: LossName, n_rows: int) -> bool:
+    """Return whether the log-odds of naive Bayes are added to what stochastic gradients have learned."""
+    is_sum = parameters["aggregation"] == "sum" or parameters["variant"] == "standard"
+    is_linear = is_sum and not parameters["hidden_layer_sizes"] and parameters["normalize"] == "l2"
+    is_softmax = parameters["loss"] == "auto" and loss == "softmax" and n_rows <= MAX_DUAL_ROWS
+    return is_softmax and is_linear and bool((parameters["embedding"] or EmbeddingTables()).train_pool)
+
+
 def loss_of_few_rows(n_classes: int, *, multilabel: bool) -> LossName:
     """Return the loss for ``loss="auto"`` of few rows."""
     return "ova" if multilabel else "hinge" if n_classes <= _MAX_CLASSES else "softmax"
