@@ -150,7 +150,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         False: the temperature is 1; with ``loss="hinge"`` it is fitted on training rows, where the model is
         over-confident. No effect with ``loss="hsigmoid"``. ``partial_fit`` and ``warm_start`` update the temperature.
     optimizer : {"adagrad", "adam"}, default="adagrad"
-        Row-wise AdaGrad, or Adam, which selects ``"sgd"`` and needs a smaller ``learning_rate`` (0.001 in the reference).
+        Row-wise AdaGrad; or Adam, which selects ``"sgd"``, and needs a smaller ``learning_rate`` (0.001 in [2]_).
     learning_rate : float, default=0.2
         Learning rate; a value other than the default selects ``"sgd"``. With AdaGrad, hidden and output layers use a
         tenth of it if there are hidden layers. The ``n_hashes`` vectors of a column share it, if they start as zeros.

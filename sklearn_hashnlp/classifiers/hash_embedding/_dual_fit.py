@@ -65,9 +65,10 @@ _MIN_FOLD_ROWS = 30
 _ROWS_TO_CHECK = 32
 
 
-def n_dual_epochs(n_rows: int) -> int:
-    """Return the number of epochs: fewer rows need more to come near the optimum."""
-    return next((n_epochs for limit, n_epochs in _EPOCHS if n_rows < limit), _MIN_EPOCHS)
+def n_dual_epochs(n_rows: int, n_hashes: int = 1) -> int:
+    """Return the number of epochs: fewer rows, and the collisions of more hashes, need more to come near the optimum."""
+    n_epochs = next((n_epochs for limit, n_epochs in _EPOCHS if n_rows < limit), _MIN_EPOCHS)
+    return n_epochs * min(n_hashes, 2)
 
 
 class Settings(NamedTuple):
@@ -188,7 +189,7 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
     n_rows = len(problem.rows.labels)
     if n_rows < _MIN_FOLD_ROWS:
         return Settings(), None
-    n_epochs, strengths = n_dual_epochs(n_rows), _STRENGTHS
+    n_epochs, strengths = n_dual_epochs(n_rows, problem.n_hashes), _STRENGTHS
     rows = np.random.default_rng(seed).permutation(n_rows)[:_MAX_FOLD_ROWS]
     fold_of = np.arange(len(rows)) % _FOLDS
     margins = {strength: np.empty((len(rows), problem.n_classes)) for strength in strengths}
@@ -231,7 +232,7 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
 def choose_strength(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOut]:
     """Choose the penalty for many rows on a sample, and train on all rows but some, whose scores are returned."""
     rows = np.random.default_rng(seed).permutation(len(problem.rows.labels))
-    n_epochs = n_dual_epochs(len(rows))
+    n_epochs = n_dual_epochs(len(rows), problem.n_hashes)
     some, others = np.split(rows, [min(_MAX_FOLD_ROWS, len(rows) // 4)])
 
     def score(strength: float, train: LinearProblem) -> NDArray[np.float64]:
@@ -262,7 +263,7 @@ def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt) -> Minimum
     """Choose the settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
     n_rows = len(problem.rows.labels)
     settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(problem, seed)
-    n_epochs, interrupt.deferred = n_dual_epochs(n_rows), True
+    n_epochs, interrupt.deferred = n_dual_epochs(n_rows, problem.n_hashes), True
     solver = DualSolver(problem, settings.strength, seed, n_epochs)
     for _ in range(n_epochs):
         solver.epoch()
