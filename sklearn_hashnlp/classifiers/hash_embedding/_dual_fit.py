@@ -66,7 +66,7 @@ _ROWS_TO_CHECK = 32
 
 
 def n_dual_epochs(n_rows: int, n_hashes: int = 1) -> int:
-    """Return the number of epochs: fewer rows, and the collisions of more hashes, need more to come near the optimum."""
+    """Return the number of epochs: fewer rows, and collisions of more hashes, need more to come near the optimum."""
     n_epochs = next((n_epochs for limit, n_epochs in _EPOCHS if n_rows < limit), _MIN_EPOCHS)
     return n_epochs * min(n_hashes, 2)
 
