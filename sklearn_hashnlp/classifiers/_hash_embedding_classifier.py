@@ -159,9 +159,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         ``"auto"`` is a constant learning rate and ``average=True``; None a constant learning rate without average.
         All others than ``"auto"`` select ``"sgd"``.
     max_epochs : int or "auto", default="auto"
-        Number of epochs; a number selects ``"sgd"``. ``"auto"``: 1 from 20,000 rows on. With fewer rows the first steps
-        of AdaGrad are small, and training ends when its loss no longer falls or is below a hundredth, after at most
-        100 epochs or 500 steps, also the limit with ``early_stopping``.
+        Number of epochs; a number selects ``"sgd"``. ``"auto"``: from 20,000 rows on 1, or 20 with ``early_stopping``.
+        With fewer rows the first steps of AdaGrad are small, and training ends when its loss no longer falls or is
+        below a hundredth, after at most 100 epochs or 500 steps.
     batch_size : int or "auto", default="auto"
         Rows per batch; a number selects ``"sgd"``. ``"auto"``: the power of two nearest to a 128th of the rows, from
         32 to 256; 32 in ``partial_fit``.

@@ -128,7 +128,8 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         tables = self.table_groups(learning_rate, eps)
         groups = [*tables, {"params": list(self.module_.head.parameters())}]
         if name == "adam":
-            return RowwiseAdam([group | {"eps": 1e-8} for group in groups], lr=learning_rate)
+            without = [{key: value for key, value in group.items() if key != "eps"} for group in groups]
+            return RowwiseAdam(without, lr=learning_rate)
         if tables and len(self.module_.head) > 1:
             groups[-1]["lr"] = learning_rate * _HIDDEN_FACTOR
         optimizer = RowwiseAdagrad(groups, lr=learning_rate, eps=eps)

@@ -156,7 +156,7 @@ def _class_of(callback: Any) -> type:
 
 _DIM_WITH_HIDDEN_LAYERS = 20
 _LARGEST_DIM = 32  # up to 1024 classes
-_MOST_EPOCHS, _STEPS_OF_FEW_ROWS = 100, 500
+_MOST_EPOCHS, _MOST_STEPS, _MOST_EPOCHS_OF_MANY_ROWS = 100, 500, 20
 _MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
 
 
@@ -178,9 +178,9 @@ def resolve_epochs(
     """Return the largest number of epochs of stochastic gradients: with few rows more, as an epoch has few steps."""
     if value != "auto":
         return int(value)
-    if not early_stopping and not trains_to_convergence(value, n_rows):
-        return 1
-    return max(_MOST_EPOCHS, _STEPS_OF_FEW_ROWS * resolve_batch_size(batch_size, n_rows) // n_rows)
+    if not trains_to_convergence(value, n_rows):
+        return _MOST_EPOCHS_OF_MANY_ROWS if early_stopping else 1
+    return max(_MOST_EPOCHS, _MOST_STEPS * resolve_batch_size(batch_size, n_rows) // n_rows)
 
 
 def trains_to_convergence(max_epochs: int | Literal["auto"], n_rows: int) -> bool:

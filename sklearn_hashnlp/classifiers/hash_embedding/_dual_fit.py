@@ -110,7 +110,7 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located, *, dro
     if model.importance is not None:
         values *= model.importance[located.table_rows, 0][located.rows]
     norm: Literal["l1", "l2"] = "l1" if model.spec.normalize == "l1" else "l2"
-    n_hashes = len(located.columns) // max(len(located.rows), 1)
+    n_hashes = model.spec.slots_per_id
     values, offsets = np.repeat(values, n_hashes), n_hashes * dataset.indptr
     normalize_rows(values, offsets, norm, n_hashes)
     square = float(np.square(values, dtype=np.float64).sum()) / len(dataset)
@@ -165,8 +165,8 @@ class LabelSums(NamedTuple):
         to_log_odds(odds, self.total[used], SMOOTHING)
         odds -= odds.mean(axis=1, keepdims=True)  # the probabilities are the same
         heads = np.linalg.pinv(model.weight[:, : model.pool.shape[1]].T.astype(np.float64))  # (n_classes, d)
-        n_hashes = model.spec.num_hashes if model.spec.has_importance else 1  # the vectors of a column add up
-        model.pool[used] += odds @ (_SHARE_OF_SOFTMAX / n_hashes * heads).astype(np.float32)
+        share = _SHARE_OF_SOFTMAX / model.spec.slots_per_id  # the vectors of a column add up
+        model.pool[used] += odds @ (share * heads).astype(np.float32)
 
 
 def sum_by_label(model: LinearModel | None, rows: SparseRows) -> Future[LabelSums] | None:

@@ -46,11 +46,12 @@ class SparseNet(ClassifierNet):
 
     def table_groups(self, learning_rate: float, eps: float) -> list[dict[str, Any]]:
         """Return the parameter groups of the tables: more hashes of a column share a step, unless they were drawn."""
-        bag, architecture = self.module_.bag, self.architecture()
-        if bag.importance is None or bag.num_hashes == 1 or architecture.get("pool_std"):
+        bag = self.module_.bag
+        n_hashes = bag.spec.slots_per_id
+        if n_hashes == 1 or self.architecture().get("pool_std"):
             return super().table_groups(learning_rate, eps)
-        importance = {"params": [bag.importance], "eps": eps / bag.num_hashes}
-        return [importance, {"params": [bag.pool], "lr": learning_rate / bag.num_hashes}]
+        importance = {"params": [bag.importance], "eps": eps / n_hashes}
+        return [importance, {"params": [bag.pool], "lr": learning_rate / n_hashes}]
 
     def damped(self, loss: Loss, settings: TrainingSettings, shares: NDArray[np.float64]) -> dict[str, float]:
         """Start at the shares of the classes; return options of AdaGrad that make the first steps Newton steps."""

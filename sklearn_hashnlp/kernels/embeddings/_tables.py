@@ -89,7 +89,12 @@ class TableSpec:
     @property
     def vector_dim(self) -> int:
         """Columns of the output without the appended weights."""
-        return self.embedding_dim * (self.num_hashes if self.aggregation == "concat" and self.has_importance else 1)
+        return self.embedding_dim * (self.slots_per_id if self.aggregation == "concat" else 1)
+
+    @property
+    def slots_per_id(self) -> int:
+        """Rows of the pool that an id has."""
+        return self.num_hashes if self.has_importance else 1
 
     @cached_property
     def layout(self) -> BagLayout:
