@@ -12,6 +12,7 @@ import pytest
 
 from sklearn_hashnlp import TextClassifier, load_model, save_model
 from tests.text_classifiers import text_classifier
+from tests.trainings import assert_same_bits
 
 TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through", "warm"] * 8
 LABELS = ["good", "bad", "good", "bad", "good"] * 8
@@ -133,4 +134,4 @@ def test_few_texts_are_trained_on_and_commands_run_where_torch_is_absent(absent:
     assert any("good" in line for line in info)
     again, model, new = load_model(path / "second"), load_model(path / "first"), ["dull but fine"]
     expected = model.partial_fit(new, ["good"]).predict_proba(TEXTS)
-    assert np.array_equal(again.partial_fit(new, ["good"]).predict_proba(TEXTS), expected)
+    assert_same_bits(again.partial_fit(new, ["good"]).predict_proba(TEXTS), expected)

@@ -23,6 +23,7 @@ from sklearn_hashnlp import (
     quantize_classifier,
 )
 from sklearn_hashnlp.classifiers import _temperature
+from tests.trainings import SEEDS, assert_as_good, assert_near, assert_same_bits
 
 RNG = np.random.default_rng(0)
 OTHER_SCORES = RNG.normal(0, 2, (50, 4))
@@ -123,23 +124,23 @@ def plain():
 
 
 def test_calibration_repairs_probabilities_and_changes_no_prediction(model, plain):
-    assert abs(overconfidence(model)) < 0.05 < 0.1 < overconfidence(plain)
-    assert log_loss(Y_TEST, model.predict_proba(TEST)) < log_loss(Y_TEST, plain.predict_proba(TEST))
+    assert abs(overconfidence(model)) < 0.05
+    assert overconfidence(plain) > 0.1
     rows = model[-1]._rows(model[:-1].transform(TEST))
     tells = model[-1]._evidence(rows, model[-1]._linear_model()) == 1  # others are near the shares of the classes
     assert tells.mean() > 0.98
-    assert (model.predict(TEST) == plain.predict(TEST))[tells].all()
+    assert_same_bits(model.predict(TEST)[tells], plain.predict(TEST)[tells])
     temperature = model[-1].temperature_
     assert temperature > 1.2
     logits = model.decision_function(TEST)[tells]
-    np.testing.assert_allclose(logits, plain.decision_function(TEST)[tells] / temperature, rtol=1e-12)
+    assert_near(logits, plain.decision_function(TEST)[tells] / temperature, rtol=1e-12)
     assert plain[-1].temperature_ == 1
 
 
 def test_partial_fit_changes_the_temperature_by_rows_it_was_not_trained_on(model):
     again = pickle.loads(pickle.dumps(model[-1]))
     again.partial_fit(model[:-1].transform(TEST), Y_TEST)
-    assert 0.5 < again.temperature_ / model[-1].temperature_ < 2
+    assert_near(again.temperature_, model[-1].temperature_, rtol=0.5)
     assert again.set_params(calibrate=False).partial_fit(model[:-1].transform(TEST), Y_TEST).temperature_ > 0
 
 
@@ -155,15 +156,17 @@ def test_several_labels_a_text_keep_their_decisions_and_have_calibrated_probabil
     topics = np.stack([LABELS == "good", LABELS == "bad", [" w3 " in f" {text} " for text in TEXTS]], axis=1).astype(
         int
     )
-    options = {"loss": "ova", "n_buckets": 2**12, "random_state": 0}
-    model, plain = (
-        HashEmbeddingClassifier(**options, calibrate=calibrate).fit(rows[:N_TRAIN], topics[:N_TRAIN])
-        for calibrate in ("auto", False)
-    )
-    assert model.predict(rows).tolist() == plain.predict(rows).tolist()
-    assert ((model.predict_proba(rows) > 0.5) == model.predict(rows)).all()
-    ours, theirs = (log_loss(topics[N_TRAIN:, 0], m.predict_proba(rows[N_TRAIN:])[:, 0]) for m in (model, plain))
-    assert ours < theirs
+    losses = []
+    for seed in SEEDS:
+        options = {"loss": "ova", "n_buckets": 2**12, "random_state": seed}
+        model, plain = (
+            HashEmbeddingClassifier(**options, calibrate=calibrate).fit(rows[:N_TRAIN], topics[:N_TRAIN])
+            for calibrate in ("auto", False)
+        )
+        assert_same_bits(model.predict(rows), plain.predict(rows))
+        assert ((model.predict_proba(rows) > 0.5) == model.predict(rows)).all()
+        losses.append([log_loss(topics[N_TRAIN:, 0], m.predict_proba(rows[N_TRAIN:])[:, 0]) for m in (plain, model)])
+    assert_as_good(*np.transpose(losses), margin=0)
 
 
 def test_a_small_network_its_integers_and_its_exported_file_have_one_temperature(tmp_path):

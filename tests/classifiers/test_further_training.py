@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 
 from sklearn_hashnlp import TextClassifier, load_model, save_model
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from tests.trainings import SEEDS, assert_as_good
 
 MARGIN = 3.0  # points: of 600 test texts one seed's differences have a standard error of about one
 
@@ -30,10 +31,10 @@ def parts():
 
 
 @cache
-def trained(n_parts, **options):
+def trained(n_parts, seed=0, **options):
     """Return a model of the first parts, which no test may change."""
     texts, labels = zip(*parts()[:n_parts], strict=True)
-    return TextClassifier(random_state=0, **options).fit(np.concatenate(texts), np.concatenate(labels))
+    return TextClassifier(random_state=seed, **options).fit(np.concatenate(texts), np.concatenate(labels))
 
 
 def accuracy(model, rows):
@@ -48,25 +49,32 @@ def warm_started(model, texts, labels):
 @pytest.mark.parametrize("options", [{}, {"loss": "softmax"}], ids=["dual", "softmax"])
 def test_a_few_more_texts_cost_nothing_and_many_help(options, tmp_path):
     _, more, test = parts()
-    model = trained(1, **options)
-    before = accuracy(model, test)
-    save_model(model, tmp_path / "model")
+    models = [trained(1, seed, **options) for seed in SEEDS]
+    before = [accuracy(model, test) for model in models]
     for n_texts in (1, 10, 1000):
-        model = load_model(tmp_path / "model").partial_fit(more[0][:n_texts], more[1][:n_texts])
-        after = accuracy(model, test)
-        assert after > before - MARGIN, f"{n_texts} texts: {before:.1f} -> {after:.1f}"
-    assert after > (before + accuracy(trained(2, **options), test)) / 2 - MARGIN
+        after = []
+        for seed, model in enumerate(models):
+            save_model(model, tmp_path / f"{seed} {n_texts}")
+            copy = load_model(tmp_path / f"{seed} {n_texts}")
+            after.append(accuracy(copy.partial_fit(more[0][:n_texts], more[1][:n_texts]), test))
+        assert_as_good(after, before, margin=MARGIN)
+    whole = [accuracy(trained(2, seed, **options), test) for seed in SEEDS]
+    assert_as_good(after, np.mean([before, whole], axis=0), margin=MARGIN)
 
 
 def test_warm_start_after_a_dual_fit_continues_by_gradients():
     _, more, test = parts()
-    model = copy.deepcopy(trained(1))
-    before = accuracy(model, test)
     rows = sorted({label: index for index, label in enumerate(more[1].tolist())}.values())  # one text of each label
-    warm_started(model, more[0][rows], more[1][rows])
-    assert (model.loss_, model.solver_) == ("hinge", "sgd")
-    assert accuracy(model, test) > before - MARGIN
-    assert accuracy(warm_started(model, *more), test) > before
+    scores = []
+    for seed in SEEDS:
+        model = copy.deepcopy(trained(1, seed))
+        before = accuracy(model, test)
+        warm_started(model, more[0][rows], more[1][rows])
+        assert (model.loss_, model.solver_) == ("hinge", "sgd")
+        scores.append([before, accuracy(model, test), accuracy(warm_started(model, *more), test)])
+    before, few, many = np.transpose(scores)
+    assert_as_good(few, before, margin=MARGIN)
+    assert_as_good(many, before, margin=0)
 
 
 def test_nights_of_500_texts():
@@ -86,11 +94,14 @@ def test_nights_of_500_texts():
 
 def test_a_new_domain_is_learned_and_the_old_one_kept():
     *_, test = parts()
-    model = copy.deepcopy(trained(1))
-    before = accuracy(model, test)
     recipes = [f"bake the {food} with {spice} until golden" for food in ("bread", "fish", "rice") for spice in "ABC"]
-    labels = np.resize(model.classes_[:3], len(recipes))
-    for _ in range(10):
-        model.partial_fit(recipes, labels)
-    assert model.predict(recipes).tolist() == labels.tolist()
-    assert accuracy(model, test) > before - MARGIN
+    labels = np.resize(np.unique(test[1])[:3], len(recipes))
+    before, after = [], []
+    for seed in SEEDS:
+        model = copy.deepcopy(trained(1, seed))
+        before.append(accuracy(model, test))
+        for _ in range(10):
+            model.partial_fit(recipes, labels)
+        assert model.predict(recipes).tolist() == labels.tolist()
+        after.append(accuracy(model, test))
+    assert_as_good(after, before, margin=MARGIN)

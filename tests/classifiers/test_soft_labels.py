@@ -19,6 +19,7 @@ from sklearn_hashnlp.classifiers._losses import SoftLabelLoss
 from sklearn_hashnlp.classifiers._temperature import fit_inverse_temperature
 from sklearn_hashnlp.inspection import explain
 from sklearn_hashnlp.training import EarlyStopping
+from tests.trainings import assert_near, assert_same_bits
 
 TEXTS = ["a fine film", "so dull", "funny and fine", "dull and long", "fine but long"] * 12
 SOFT = np.tile([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.05, 0.95], [0.5, 0.5]], (12, 1))
@@ -41,7 +42,7 @@ def test_the_probabilities_are_learned(model: TextClassifier) -> None:
     assert len(model.history_) == 20
     rest = classifier().fit(TEXTS, SOFT)
     assert rest.classes_.tolist() == [0, 1]
-    np.testing.assert_array_equal(rest.predict_proba(TEXTS[:5]), model.predict_proba(TEXTS[:5]))
+    assert_same_bits(rest.predict_proba(TEXTS[:5]), model.predict_proba(TEXTS[:5]))
 
 
 def test_the_score_is_the_accuracy_of_the_most_probable_class(model: TextClassifier) -> None:
@@ -61,7 +62,7 @@ def test_a_frame_is_read_by_its_columns() -> None:
     assert model.score(texts, part) == model.score(texts, part[["bad", "good"]]) == 1
     assert model.score(texts, np.array(CLASSES)[part.to_numpy().argmax(axis=1)]) == 1  # true labels
     other = classifier().fit(TEXTS, frame[["bad", "good"]], classes=CLASSES)
-    np.testing.assert_array_equal(other.predict_proba(TEXTS[:5]), model.predict_proba(TEXTS[:5]))
+    assert_same_bits(other.predict_proba(TEXTS[:5]), model.predict_proba(TEXTS[:5]))
     with pytest.raises(ValueError, match=r"takes a frame with the columns \['good', 'bad'\] in y, got \['a', 'b'\]"):
         model.partial_fit(TEXTS, frame.set_axis(["a", "b"], axis=1))
     assert classifier().fit(TEXTS, pd.DataFrame(SOFT), classes=CLASSES).classes_.tolist() == CLASSES
@@ -112,7 +113,7 @@ def test_certain_labels_are_labels() -> None:
     options = {"max_epochs": 3, "n_hashes": 2}  # by one hash, log-odds of naive Bayes would be added to the softmax
     soft = classifier(**options).fit(TEXTS, certain, classes=sorted(CLASSES))
     hard = classifier(**options, loss="softmax").fit(TEXTS, labels)
-    np.testing.assert_allclose(soft.predict_proba(TEXTS[:5]), hard.predict_proba(TEXTS[:5]), atol=1e-3)
+    assert_near(soft.predict_proba(TEXTS[:5]), hard.predict_proba(TEXTS[:5]), atol=1e-3)
     scores, indices = np.random.default_rng(0).normal(size=(50, 2)), SOFT.argmax(axis=1)[:50]
     assert fit_inverse_temperature(scores, np.eye(2)[indices], None, n_uniform=1) == pytest.approx(
         fit_inverse_temperature(scores, indices, None, n_uniform=1)
@@ -125,7 +126,7 @@ def test_training_continues(model: TextClassifier, tmp_path: Any) -> None:
     assert again.predict_proba(TEXTS[:5]).tobytes() == model.predict_proba(TEXTS[:5]).tobytes()
     for _ in range(30):
         again.partial_fit(["so dull"] * 20, [[0.6, 0.4]] * 20)
-    assert again.predict_proba(["so dull"])[0, 0] > model.predict_proba(["so dull"])[0, 0] + 0.1
+    assert again.predict_proba(["so dull"])[0, 0] > 0.4
     with pytest.raises(ValueError, match=r"has the labels \['good', 'bad'\], and training cannot continue with"):
         again.partial_fit(TEXTS, SOFT, classes=["bad", "good"])
     stream = classifier()
@@ -138,7 +139,7 @@ def test_weights_and_early_stopping() -> None:
     double = classifier(max_epochs=2).fit(TEXTS, SOFT, sample_weight=[float(text != "so dull") for text in TEXTS])
     dropped = [row for row, text in enumerate(TEXTS) if text != "so dull"]
     same = classifier(max_epochs=2).fit([TEXTS[row] for row in dropped], SOFT[dropped])
-    np.testing.assert_allclose(double.predict_proba(TEXTS[:5]), same.predict_proba(TEXTS[:5]), atol=1e-6)
+    assert_near(double.predict_proba(TEXTS[:5]), same.predict_proba(TEXTS[:5]), atol=1e-6)
     stopped = classifier(early_stopping=EarlyStopping(monitor="valid_acc", validation_fraction=0.4)).fit(TEXTS, SOFT)
     assert {"valid_acc", "valid_loss"} <= set(stopped.history_[0])
 

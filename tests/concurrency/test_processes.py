@@ -17,6 +17,7 @@ import sklearn_hashnlp
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.concurrency.models import LABELS, TEXTS, answer, answers, small_text_classifier
 from tests.kernels.test_compile import FIRST_USE
+from tests.trainings import assert_same_bits
 
 pytestmark = pytest.mark.slow  # every process imports torch
 SECONDS = 900  # compiling on a busy machine takes long; a deadlock lasts for ever
@@ -38,7 +39,7 @@ def test_spawned_processes_use_a_pickled_and_a_saved_model(tmp_path: Path) -> No
         asked = pool.map_async(answer, sorted(answers()))
         assert loaded.get(SECONDS) == [expected] * 4
         assert [found.tobytes() for found in pickled.get(SECONDS)] == [expected] * 4
-        assert asked.get(SECONDS) == [answers()[name]() for name in sorted(answers())]
+        assert_same_bits(asked.get(SECONDS), [answers()[name]() for name in sorted(answers())])
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])

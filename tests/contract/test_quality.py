@@ -37,11 +37,11 @@ from sklearn_hashnlp import (
 )
 from sklearn_hashnlp.sentences import DistilledSentenceEncoder, Network
 from tests.golden._register import labels, sentences, texts
+from tests.trainings import SEEDS, assert_as_good
 
-N_SEEDS = 3
 TEXTS, LABELS = np.array(texts(), dtype=object), labels()  # docstrings of eight modules
 SENTENCES = np.array(sentences(), dtype=object)
-SPLITS = list(StratifiedShuffleSplit(N_SEEDS, test_size=100, random_state=0).split(TEXTS, LABELS))
+SPLITS = list(StratifiedShuffleSplit(len(SEEDS), test_size=100, random_state=0).split(TEXTS, LABELS))
 
 
 def counted(classifier: Any) -> Any:
@@ -61,19 +61,19 @@ def network(seed: int) -> SGNNClassifier:
     return SGNNClassifier(hidden_layer_sizes=(64,), learning_rate=0.003, max_epochs=30, random_state=seed)
 
 
-def mean_accuracy(make: Callable[[int], Any]) -> float:
+def accuracies(make: Callable[[int], Any]) -> list[float]:
     scores = []
     for seed, (train, test) in enumerate(SPLITS):
         scores.append(make(seed).fit(TEXTS[train], LABELS[train]).score(TEXTS[test], LABELS[test]))
-    return float(np.mean(scores))
+    return scores
 
 
 @cache
-def plain_accuracy(features: str) -> float:
-    """Return the mean accuracy of a linear model of scikit-learn on the same splits and kind of features."""
+def plain_accuracies(features: str) -> list[float]:
+    """Return the accuracies of a linear model of scikit-learn on the same splits and kind of features."""
     if features == "n-grams":
-        return mean_accuracy(lambda _: make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LinearSVC()))
-    return mean_accuracy(lambda _: projected(LogisticRegression(C=0.01, max_iter=300)))
+        return accuracies(lambda _: make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LinearSVC()))
+    return accuracies(lambda _: projected(LogisticRegression(C=0.01, max_iter=300)))
 
 
 CLASSIFIERS: dict[str, tuple[Callable[[int], Any], str, float]] = {
@@ -92,12 +92,12 @@ CLASSIFIERS: dict[str, tuple[Callable[[int], Any], str, float]] = {
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_classifiers(name: str) -> None:
     make, features, margin = CLASSIFIERS[name]
-    assert mean_accuracy(make) > plain_accuracy(features) - margin
+    assert_as_good(accuracies(make), plain_accuracies(features), margin=margin)
 
 
 @cache
-def log_perplexities(name: str) -> NDArray[np.float64]:
-    """Return the log of the perplexity of the test sentences, for each split."""
+def log_likelihoods(name: str) -> list[float]:
+    """Return the mean log-probability of the words of the test sentences, for each split."""
     makers: dict[str, Callable[[int], Any]] = {
         "counts": lambda _: KneserNeyLanguageModel(order=3, min_count=2),
         "network": lambda seed: HsigmoidLanguageModel(
@@ -106,11 +106,11 @@ def log_perplexities(name: str) -> NDArray[np.float64]:
         "mixture": lambda _: InterpolatedLanguageModel([makers["counts"](0), CacheLanguageModel()]),
     }
     models = [makers[name](seed).fit(SENTENCES[train]) for seed, (train, _) in enumerate(SPLITS)]
-    return np.array([-model.score(SENTENCES[test]) for model, (_, test) in zip(models, SPLITS, strict=True)])
+    return [model.score(SENTENCES[test]) for model, (_, test) in zip(models, SPLITS, strict=True)]
 
 
 @cache
-def log_perplexities_of_frequencies() -> NDArray[np.float64]:
+def log_likelihoods_of_frequencies() -> list[float]:
     """Return those of a model that counts single words, and adds one to each count."""
     results = []
     for train, test in SPLITS:
@@ -120,16 +120,16 @@ def log_perplexities_of_frequencies() -> NDArray[np.float64]:
         smoothed = Counter(word if word in known else "<unk>" for word in words)
         total = len(words) + len(known) + 1
         scores = [math.log((smoothed[word if word in known else "<unk>"] + 1) / total) for word in others]
-        results.append(-np.mean(scores))
-    return np.array(results)
+        results.append(float(np.mean(scores)))
+    return results
 
 
 @pytest.mark.parametrize(("name", "share"), [("counts", 0.75), ("network", 0.92), ("mixture", 0.7)])
 def test_language_models(name: str, share: float) -> None:
-    difference = log_perplexities(name) - log_perplexities_of_frequencies()
-    assert math.exp(difference.mean()) < share
+    """The perplexity is at most a share of that of a simple model."""
+    assert_as_good(log_likelihoods(name), log_likelihoods_of_frequencies(), margin=math.log(share))
     if name == "mixture":  # the cache helps
-        assert math.exp((log_perplexities("mixture") - log_perplexities("counts")).mean()) < 0.98
+        assert_as_good(log_likelihoods("mixture"), log_likelihoods("counts"), margin=math.log(0.98))
 
 
 def share_of_neighbors(vectors: NDArray[Any], own: NDArray[Any]) -> float:
@@ -145,9 +145,9 @@ def encoder(seed: int, **options: Any) -> SGNNSentenceEncoder:
 
 
 def test_sentence_encoder() -> None:
-    found = [share_of_neighbors(encoder(seed).fit(texts()).transform(texts()), LABELS) for seed in range(N_SEEDS)]
+    found = [share_of_neighbors(encoder(seed).fit(texts()).transform(texts()), LABELS) for seed in SEEDS]
     words = TfidfVectorizer().fit_transform(texts()).toarray()
-    assert np.mean(found) > share_of_neighbors(words, LABELS) - 0.08
+    assert_as_good(found, share_of_neighbors(words, LABELS), margin=0.08)
 
 
 def test_distilled_sentence_encoder() -> None:
@@ -157,4 +157,4 @@ def test_distilled_sentence_encoder() -> None:
         vectors = DistilledSentenceEncoder().fit(TEXTS[train], given[train]).transform(TEXTS[test])
         found.append(share_of_neighbors(vectors, LABELS[test]))
         expected.append(share_of_neighbors(given[test], LABELS[test]))
-    assert np.mean(found) > np.mean(expected) - 0.15
+    assert_as_good(found, expected, margin=0.15)

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from tests.contract.estimators import CASES, CLASSIFIERS, as_bytes
+from tests.trainings import assert_other_bits, assert_same_bits
 
 ONE_LABEL = [name for name in CLASSIFIERS if "several" not in name]
 PLAIN = [name for name in ONE_LABEL if "," not in name]  # one case for each class
@@ -44,8 +45,8 @@ def test_weights_go_through_pipelines_within_pipelines(name):
     case = CASES[name]
     inner = Pipeline([("nothing", FunctionTransformer(accept_sparse=True)), ("classifier", requested(name))])
     model = Pipeline([("nothing", "passthrough"), ("inner", inner)]).fit(case.X, case.y, sample_weight=WEIGHTS)
-    assert predicted(model, name) == predicted(weighted(name), name)
-    assert predicted(model, name) != predicted(case.make().fit(case.X, case.y), name)
+    assert_same_bits(predicted(model, name), predicted(weighted(name), name))
+    assert_other_bits(predicted(model, name), predicted(case.make().fit(case.X, case.y), name))
     refuses = make_pipeline(case.make().set_fit_request(sample_weight=False))
     with pytest.raises(TypeError, match=r"unexpected argument.*sample_weight.*not routed"):
         refuses.fit(case.X, case.y, sample_weight=WEIGHTS)
@@ -62,7 +63,8 @@ def test_weights_go_through_classifiers_of_texts_that_hold_others(name):
         prefix = "classifier__" if name == "make_text_classifier" else ""
         expected = case.make().fit(case.X, case.y, **{f"{prefix}sample_weight": WEIGHTS})
         without = case.make().fit(case.X, case.y)
-    assert predicted(model, name) == predicted(expected, name) != predicted(without, name)
+    assert_same_bits(predicted(model, name), predicted(expected, name))
+    assert_other_bits(predicted(model, name), predicted(without, name))
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -73,9 +75,9 @@ def test_weights_go_through_a_search_and_its_scores(name):
     )
     search.fit(case.X, case.y, sample_weight=WEIGHTS)
     first = case.make(learning_rate=0.02).fit(case.X[:40], case.y[:40], sample_weight=WEIGHTS[:40])
-    assert search.best_score_ == first.score(case.X[40:], case.y[40:], sample_weight=WEIGHTS[40:])
+    assert_same_bits(search.best_score_, first.score(case.X[40:], case.y[40:], sample_weight=WEIGHTS[40:]))
     expected = case.make(learning_rate=0.02).fit(case.X, case.y, sample_weight=WEIGHTS)
-    assert predicted(search, name) == predicted(expected, name)
+    assert_same_bits(predicted(search, name), predicted(expected, name))
     scores = cross_validate(
         requested(name), case.X, case.y, params={"sample_weight": WEIGHTS}, cv=2, error_score="raise"
     )
@@ -87,11 +89,13 @@ def test_weights_go_through_meta_estimators(name):
     case, expected = CASES[name], predicted(weighted(name), name)
     vote = VotingClassifier([("one", requested(name))], voting="soft")
     vote.fit(case.X, case.y, sample_weight=WEIGHTS)
-    assert as_bytes(vote.predict_proba(case.asked).astype(weighted(name).predict_proba(case.asked).dtype)) == expected
+    assert_same_bits(
+        as_bytes(vote.predict_proba(case.asked).astype(weighted(name).predict_proba(case.asked).dtype)), expected
+    )
     calibrated = CalibratedClassifierCV(requested(name), cv=2, method="sigmoid")
     others = CalibratedClassifierCV(requested(name), cv=2, method="sigmoid").fit(case.X, case.y)
     calibrated.fit(case.X, case.y, sample_weight=WEIGHTS)
-    assert predicted(calibrated, name) != predicted(others, name)
+    assert_other_bits(predicted(calibrated, name), predicted(others, name))
     one_vs_rest = OneVsRestClassifier(requested(name)).fit(case.X, case.y, sample_weight=WEIGHTS)
     first = case.make().fit(case.X, (case.y == one_vs_rest.classes_[0]).astype(int), sample_weight=WEIGHTS)
-    assert predicted(one_vs_rest.estimators_[0], name) == predicted(first, name)
+    assert_same_bits(predicted(one_vs_rest.estimators_[0], name), predicted(first, name))

@@ -39,6 +39,7 @@ from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import NgramInverter, explain
 from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
 from sklearn_hashnlp.inspection._explanation import Explanation
+from tests.trainings import assert_near
 
 DOCSTRINGS = load_stdlib_docstrings()
 LABELS = np.asarray(DOCSTRINGS.target).tolist()
@@ -158,7 +159,7 @@ def test_merged_augmented_searched_frozen_and_calibrated_models() -> None:
     check(FrozenEstimator(merged), TEXTS[:3])
     calibrated = CalibratedClassifierCV(FrozenEstimator(merged)).fit(X, Y)
     explanation = explain(calibrated, TEXTS[3])
-    np.testing.assert_allclose(explanation.scores, merged.decision_function([TEXTS[3]])[0])
+    assert_near(explanation.scores, merged.decision_function([TEXTS[3]])[0], rtol=1e-7)
     np.testing.assert_allclose(explanation.probabilities, calibrated.predict_proba([TEXTS[3]])[0])
 
 

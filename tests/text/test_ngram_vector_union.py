@@ -8,6 +8,7 @@ from sklearn.frozen import FrozenEstimator
 
 from sklearn_hashnlp.text import HashingNgramVectorizer
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
+from tests.trainings import assert_near
 
 TEXTS = ["a cat sleeps", "the cat purrs", "shares fell", "the price of the shares fell", ""]
 N_COLUMNS = 2**16
@@ -42,9 +43,9 @@ def test_vectors_have_the_given_share_of_the_length_of_weighted_rows():
     weighted = TfidfTransformer(norm=None).fit_transform(counts)
     lengths = [np.linalg.norm(matrix.toarray(), axis=1) for matrix in (counts, weighted)]
     ratio = np.mean(lengths[1][:4] / lengths[0][:4])
-    assert union.norm_ratio_ == pytest.approx(ratio, rel=1e-6)
+    assert_near(union.norm_ratio_, ratio, rtol=1e-6)
     expected = 0.25 * ratio * lengths[0][:, np.newaxis] * Lengths().transform(TEXTS)
-    np.testing.assert_allclose(X[:, N_COLUMNS:].toarray(), expected, rtol=1e-5, atol=1e-6)
+    assert_near(X[:, N_COLUMNS:].toarray(), expected, rtol=1e-5, atol=1e-6)
     assert (X[:, :N_COLUMNS] != counter().transform(TEXTS)).nnz == 0
     assert X.dtype == np.float32
     assert union.encoder.n_fits_ == 1  # not fitted again

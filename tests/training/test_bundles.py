@@ -10,6 +10,7 @@ from sklearn_hashnlp import HashEmbeddingClassifier, HsigmoidLanguageModel, SGNN
 from sklearn_hashnlp.language import Regularization
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 from sklearn_hashnlp.training import EarlyStopping, Schedule
+from tests.trainings import assert_same_bits
 
 TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 10
 LABELS = ["good", "bad", "good", "bad"] * 10
@@ -43,9 +44,9 @@ def test_a_metric_stands_for_early_stopping_with_it() -> None:
         ).fit(np.tile(np.eye(40), (10, 1)), LABELS * 10)
         for value in ("valid_loss", EarlyStopping("valid_loss"))
     )
-    assert [epoch["valid_loss"] for epoch in by_metric.history_] == [
-        epoch["valid_loss"] for epoch in by_fields.history_
-    ]
+    assert_same_bits(
+        [epoch["valid_loss"] for epoch in by_metric.history_], [epoch["valid_loss"] for epoch in by_fields.history_]
+    )
 
 
 def test_flat_parameters_and_a_classifier_exclude_each_other() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 from skorch.callbacks import Callback
@@ -16,6 +15,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from tests.training.nets import ARCHITECTURE
 from tests.training.test_fit import PLAN, SEVERAL, WEIGHTS, X, Y, train
+from tests.trainings import assert_near
 
 ROWS = SparseDataset(X, Y)
 
@@ -67,8 +67,8 @@ def test_compiled_training_equals_autograd(options, steps, monkeypatch):
     theirs = fit(rows, **options)
     assert not steps
     for name, value in weights(ours).items():
-        np.testing.assert_allclose(value, weights(theirs)[name], rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(ours.history[:, "train_loss"], theirs.history[:, "train_loss"], rtol=1e-5)
+        assert_near(value, weights(theirs)[name], rtol=1e-3, atol=1e-4)
+    assert_near(ours.history[:, "train_loss"], theirs.history[:, "train_loss"], rtol=1e-5)
 
 
 @pytest.mark.parametrize("frozen", ["bag.pool", "bag.importance", "head.0.weight", "head.0.bias"])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
+from tests.trainings import assert_same_bits
 
 RNG = np.random.default_rng(0)
 
@@ -49,13 +50,13 @@ def test_later_calls_bring_new_words():
     for _ in range(6):
         model.partial_fit(SENTENCES)
     n_parameters = model.n_parameters_
-    before = model.predict_proba(["zebras quarrelled"])[0]
+    at = model.vocabulary_["today"]
+    assert model.predict_proba(["zebras quarrelled"])[0, at] < 0.3
     for _ in range(4):
         model.partial_fit(["zebras quarrelled today"] * 40)
     assert model.n_parameters_ == n_parameters
     assert "quarrelled" not in model.vocabulary_  # a new word is read and not predicted
-    at = model.vocabulary_["today"]
-    assert model.predict_proba(["zebras quarrelled"])[0, at] > before[at] + 0.2
+    assert model.predict_proba(["zebras quarrelled"])[0, at] > 0.5
     assert model.predict(["zebras quarrelled"]).tolist() == ["today"]
 
 
@@ -74,7 +75,7 @@ def test_a_later_training_keeps_the_hyperplanes_of_the_first(tmp_path):
     whole.set_params(random_state=9, max_epochs=2, schedule=LanguageSchedule("constant")).fit(SENTENCES[:64])
     options |= {"random_state": None, "checkpoint_dir": tmp_path}
     resumed = make(**options, max_epochs=2, resume=True).fit(SENTENCES[:64])
-    assert resumed._tokenizer.word_encoder == model._tokenizer.word_encoder == whole._tokenizer.word_encoder
+    assert_same_bits(resumed._tokenizer.word_encoder, model._tokenizer.word_encoder, whole._tokenizer.word_encoder)
     assert len(resumed.history_) == 3
 
 

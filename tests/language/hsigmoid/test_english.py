@@ -151,7 +151,8 @@ def test_twenty_sentences_of_another_kind_cost_three_percent(sentences, kinds, m
 def test_learning_rates_of_a_further_training():
     model = HsigmoidLanguageModel(order=3, embedding_dim=4, hidden_size=4, max_epochs=1, random_state=0)
     some = ["the first line of a text"] * 10
-    assert model.partial_fit(some).learning_rate_ == model.partial_fit(some).learning_rate_ == 0.5
+    assert model.partial_fit(some).learning_rate_ == 0.5
+    assert model.partial_fit(some).learning_rate_ == 0.5
     model.set_params(warm_start=True)
     assert model.fit(some).learning_rate_ == 0.5  # the first fit
     assert model.partial_fit(some).learning_rate_ == 0.5 / 12

@@ -10,6 +10,7 @@ import pytest
 from sklearn_hashnlp import KneserNeyLanguageModel, load_model, save_model
 from tests.language.hsigmoid.small_models import GRAMMAR, NAMES, THINGS, VERBS, fitted, make
 from tests.language.tokenizers import encode
+from tests.trainings import assert_same_bits
 
 
 def test_the_vocabulary_and_its_special_tokens(model):
@@ -49,7 +50,7 @@ def test_word_ids_from_a_reader():
 
     model = fitted(windows, vocabulary=ids)
     from_words = fitted(vocabulary=ids)
-    assert model.perplexity(GRAMMAR) == from_words.perplexity(GRAMMAR)
+    assert_same_bits(model.perplexity(GRAMMAR), from_words.perplexity(GRAMMAR))
     assert model.perplexity(windows) == pytest.approx(model.perplexity(GRAMMAR), rel=1e-6)
 
 

@@ -2,10 +2,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-import torch
 
 from sklearn_hashnlp.training import StepLog
 from tests.sentence_texts import LISTS, PARAGRAPHS, QUERIES, TOPICS, bytes_of, fitted, make
+from tests.trainings import SEEDS, assert_as_good, assert_other_bits, assert_same_bits
 
 
 @cache
@@ -13,10 +13,10 @@ def fit(**options):
     return make(**options).fit(PARAGRAPHS)
 
 
-def changed_weights(encoder, other):
-    """Return the names of the weights in which two encoders differ."""
-    weights, others = (one.net_.module_.network.state_dict() for one in (encoder, other))
-    return {name.removeprefix("transformer.") for name in weights if not torch.equal(weights[name], others[name])}
+def weights_of(encoder):
+    return {
+        name.removeprefix("transformer."): value for name, value in encoder.net_.module_.network.state_dict().items()
+    }
 
 
 @pytest.mark.parametrize("X", [[], [""], ["", " \n"], [[]], [["", " "]], iter(())])
@@ -41,7 +41,7 @@ def test_single_sentences_train_word_vectors_only():
         encoder = make().fit(sentences)
     assert [warning.filename for warning in caught] == [__file__]
     assert [entry["train_loss"] for entry in encoder.history_] == [0.0, 0.0]
-    assert bytes_of(encoder) == bytes_of(make(max_epochs=0).fit(sentences))
+    assert_same_bits(bytes_of(encoder), bytes_of(make(max_epochs=0).fit(sentences)))
     words_only = {"objectives__sentence_weight": (0, 0), "objectives__word_weight": 1.0}
     make(**words_only).fit(sentences)  # no warning: no loss over sentences
     make().partial_fit(sentences)  # no warning: other parts of a stream may have longer paragraphs
@@ -58,12 +58,14 @@ LAYERS = {"layers.0.self_attn.in_proj_weight", "layers.0.linear1.weight", "layer
 def test_each_head_alone_trains_the_weights(head, trained):
     untrained = fit(max_epochs=0)
     encoder = fit(**{"objectives__sentence_weight": 0.0, f"objectives__{head}_weight": 1.0})
-    changed = changed_weights(encoder, untrained)
-    assert trained <= changed
-    if head == "word":
-        assert changed == trained  # the layers are for sentences
-    assert {"spelling.weight", "common", "tables.tables.weight"}.isdisjoint(changed)
-    assert bytes_of(encoder) != bytes_of(untrained)
+    after, before = weights_of(encoder), weights_of(untrained)
+    for name in trained:
+        assert_other_bits(after.pop(name), before.pop(name))
+    fixed = {"spelling.weight", "common", "tables.tables.weight"}
+    names = after.keys() if head == "word" else fixed  # the layers are for sentences
+    assert names >= fixed
+    for name in names:
+        assert_same_bits(after[name], before[name])
 
 
 @pytest.mark.parametrize(("first", "last"), [("word", "masked"), ("masked", "sentence"), ("sentence", "word")])
@@ -72,11 +74,13 @@ def test_the_weights_of_heads_are_annealed(first, last):
     options[f"objectives__{last}_weight"] = (0.0, 1.0)
     annealed = bytes_of(fit(**options))
     for head in (first, last):
-        assert annealed != bytes_of(fit(**{"objectives__sentence_weight": 0.0, f"objectives__{head}_weight": 1.0}))
-    assert annealed != bytes_of(fit(**options | {f"objectives__{first}_weight": (0.0, 1.0)}))
+        assert_other_bits(
+            annealed, bytes_of(fit(**{"objectives__sentence_weight": 0.0, f"objectives__{head}_weight": 1.0}))
+        )
+    assert_other_bits(annealed, bytes_of(fit(**options | {f"objectives__{first}_weight": (0.0, 1.0)})))
 
 
-@pytest.mark.parametrize(("loss", "gain"), [("infonce", 0.1), ("bxent", 0.02), ("vmf", 0.1), ("proximity", 0.1)])
+@pytest.mark.parametrize(("loss", "gain"), [("infonce", 0.1), ("vmf", 0.1), ("proximity", 0.1)])
 def test_sentences_of_a_topic_become_similar(loss, gain):
     options = {"context_weight": 1.0, "n_tables": 0, "word_steps": 0}
     texts = [" ".join(topic[:3]) for topic in TOPICS] + [" ".join(topic[4:7]) for topic in TOPICS]
@@ -86,9 +90,11 @@ def test_sentences_of_a_topic_become_similar(loss, gain):
         similarities, same = vectors @ vectors.T, np.equal.outer(np.arange(8) % 4, np.arange(8) % 4)
         return similarities[same & ~np.eye(8, dtype=bool)].mean() - similarities[~same].mean()
 
-    assert (
-        contrast(fit(**options, max_epochs=12, objectives__loss=loss)) > contrast(fit(**options, max_epochs=0)) + gain
+    found, expected = (
+        [contrast(fit(**options, max_epochs=n_epochs, objectives__loss=loss, random_state=seed)) for seed in SEEDS]
+        for n_epochs in (12, 0)
     )
+    assert_as_good(found, expected, margin=-gain)
 
 
 def test_each_part_of_the_vectors_alone():
@@ -97,7 +103,7 @@ def test_each_part_of_the_vectors_alone():
     assert context.transform(QUERIES).shape == (6, 8)
     assert (spelling.history_, len(context.history_)) == ([], 2)
     before = bytes_of(spelling)
-    assert bytes_of(spelling.partial_fit(PARAGRAPHS)) == before
+    assert_same_bits(bytes_of(spelling.partial_fit(PARAGRAPHS)), before)
 
 
 def test_attributes():
