@@ -2,7 +2,7 @@
 # make test    runs the quick tests on all cores   make test-slow, make test-gpu, make test-cluster   the others
 # make fuzz    reads 100,000 damaged files with each reader, in some half an hour
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
-# make test-processors   tests with libraries set to compute as on other processors; QUICK=1: fewer, once
+# make test-processors   the quick tests, with libraries set to compute as on other processors; QUICK=1: fewer
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
 # make docs    builds the documentation in docs/_build/html; make docs QUICK=1 runs its examples on less data
 # make test-lowest   the quick tests on the lowest versions       make coverage      which lines they reach

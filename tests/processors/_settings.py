@@ -29,11 +29,11 @@ print(*[name for name in __cpu_dispatch__ if __cpu_features__[name]])
 
 
 class Setting(NamedTuple):
-    """Environment variables that one library reads."""
+    """An environment variable that a library reads."""
 
     library: str
-    variables: Mapping[str, str]
-    name: str
+    variable: str
+    value: str
 
 
 Probe: TypeAlias = Callable[[str, Mapping[str, str]], "str | None"]
@@ -46,40 +46,46 @@ def probe(library: str, variables: Mapping[str, str]) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def all_settings(found: list[str]) -> list[Setting]:
-    """Return all settings; ``found`` are the instructions that numpy finds, and is to do without."""
-    variables = [
-        ("torch", "ATEN_CPU_CAPABILITY", "default"),
-        *(("OpenBLAS", "OPENBLAS_CORETYPE", core) for core in ("Haswell", "Zen", "SkylakeX", "Nehalem")),
-        ("MKL", "MKL_CBWR", "COMPATIBLE"),
-        ("numba", "NUMBA_CPU_NAME", "generic"),
+def processors(found: list[str]) -> list[list[Setting]]:
+    """Return the settings of each run; ``found`` are the instructions that numpy finds, and is to do without."""
+    avx512 = " ".join(name for name in found if "AVX512" in name or name == "X86_V4")
+    return [
+        [
+            Setting("torch", "ATEN_CPU_CAPABILITY", "default"),
+            Setting("MKL", "MKL_CBWR", "COMPATIBLE"),
+            Setting("OpenBLAS", "OPENBLAS_CORETYPE", "Haswell"),
+            Setting("numpy", "NPY_DISABLE_CPU_FEATURES", avx512),
+            Setting("numba", "NUMBA_CPU_NAME", "haswell"),
+        ],
+        [
+            Setting("torch", "ATEN_CPU_CAPABILITY", "avx2"),
+            Setting("OpenBLAS", "OPENBLAS_CORETYPE", "Nehalem"),
+            Setting("numpy", "NPY_DISABLE_CPU_FEATURES", " ".join(found)),
+            Setting("numba", "NUMBA_CPU_NAME", "generic"),
+        ],
     ]
-    settings = [Setting(library, {name: value}, f"{name}={value}") for library, name, value in variables]
-    avx512 = [name for name in found if "AVX512" in name or name == "X86_V4"]
-    for names, name in ((avx512, "numpy without AVX-512"), (found, "numpy without AVX2")):
-        settings.append(Setting("numpy", {"NPY_DISABLE_CPU_FEATURES": " ".join(names)}, name))
-    return settings
 
 
-def choose(probe: Probe) -> tuple[list[Setting], dict[str, str]]:
-    """Return the settings that make a difference here, and the names of the others with the reason."""
+def choose(probe: Probe) -> tuple[list[list[Setting]], list[str]]:
+    """Return the runs that differ from one without settings and from each other, and what is left out, with reasons."""
     native = {library: probe(library, {}) for library in PROBES}
-    seen = {library: {answer} for library, answer in native.items()}
-    chosen, skipped = [], {}
-    for setting in all_settings((native["numpy"] or "").split()):
-        answer = probe(setting.library, setting.variables)
-        if answer is None:
-            skipped[setting.name] = f"{setting.library} cannot run so on this processor"
-        elif answer in seen[setting.library]:
-            skipped[setting.name] = f"{setting.library} takes {answer or 'nothing'}, as without it or in a run above"
+    chosen, seen, skipped = [], [native], []
+    for settings in processors((native["numpy"] or "").split()):
+        answers = {setting.library: probe(setting.library, {setting.variable: setting.value}) for setting in settings}
+        possible = [setting for setting in settings if answers[setting.library] is not None]
+        skipped += [
+            f"{setting.variable}={setting.value}: {setting.library} cannot run so on this processor"
+            for setting in settings
+            if setting not in possible
+        ]
+        computes_with = native | {setting.library: answers[setting.library] for setting in possible}
+        if computes_with in seen:
+            skipped.append(f"{describe(possible)}: the libraries compute as without it or as in a run above")
         else:
-            seen[setting.library].add(answer)
-            chosen.append(setting)
+            seen.append(computes_with)
+            chosen.append(possible)
     return chosen, skipped
 
 
-def together(chosen: list[Setting]) -> list[Setting]:
-    """Return one setting of all libraries but numba, with which all kernels would be compiled again."""
-    some = [setting for setting in chosen if setting.library != "numba"]
-    variables = {name: value for setting in some for name, value in setting.variables.items()}
-    return [Setting("all", variables, ", ".join(setting.name for setting in some))] if some else []
+def describe(settings: list[Setting]) -> str:
+    return ", ".join(f"{setting.variable}={setting.value}" for setting in settings)
