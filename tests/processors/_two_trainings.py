@@ -175,7 +175,7 @@ class Function:
         else:
             self.bind(root_of(target), trainings)
 
-    def of(self, node: ast.AST, *, repeated: bool = False) -> Trainings:
+    def of(self, node: ast.AST) -> Trainings:
         """Return the trainings that the value of an expression depends on."""
         match node:
             case ast.Name():
@@ -183,29 +183,31 @@ class Function:
             case ast.Lambda():
                 return NONE
             case ast.Call() if self.sources.trains(self.module, node) and root_of(node.func) not in self.counting:
-                return self.train(node, repeated=repeated)
+                return self.train(node)
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 return self.comprehension(node)
             case ast.Subscript(value=value, slice=index) if not isinstance(index, ast.Slice):
                 key = ast.unparse(index).strip("'")
-                trainings = NONE if key in EXACT else self.of(value, repeated=repeated)
+                trainings = NONE if key in EXACT else self.of(value)
                 return frozenset(one.replace("*", f"[{key}]", 1) for one in trainings)
-        parts = [self.of(child, repeated=repeated) for child in ast.iter_child_nodes(node)]
+        parts = [self.of(child) for child in ast.iter_child_nodes(node)]
         trainings = frozenset[str]().union(*parts)
         if isinstance(node, ast.Compare) and not any(isinstance(operator, NUMERIC) for operator in node.ops):
             return trainings & {JOINED}  # by `is` or `in`
         if isinstance(node, ast.Call):
-            parts = [self.of(child, repeated=repeated) for child in [*node.args, *node.keywords]]
+            parts = [self.of(child) for child in [*node.args, *node.keywords]]
         joins = isinstance(node, ast.BinOp | ast.Call | ast.Compare | ast.Set)
+        if name_of(getattr(node, "func", node)) == "diff" and "*" in "".join(trainings):
+            return trainings | {JOINED}
         if joins and any(a and b and (a != b or "*" in "".join(a)) for a, b in combinations(parts, 2)):
             return trainings | {JOINED}
         exact = not isinstance(node, ast.Name) and name_of(getattr(node, "func", node)) in EXACT
         return trainings & {JOINED} if exact else trainings
 
-    def train(self, call: ast.Call, *, repeated: bool) -> Trainings:
+    def train(self, call: ast.Call) -> Trainings:
         """Return a new training; the model that is trained depends on it from now on."""
         place = ast.unparse(call) if self.sources.is_cached(self.module, call) else f"{call.lineno}:{call.col_offset}"
-        trainings = frozenset({place + "*" * (9 if name_of(call.func) == SCRIPT else repeated)})
+        trainings = frozenset({place + "*********" * (name_of(call.func) == SCRIPT)})
         if self.in_loop:
             self.repeated |= trainings
         method = isinstance(call.func, ast.Attribute) and name_of(call.func) in TRAINING
@@ -215,14 +217,17 @@ class Function:
         return trainings
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Trainings:
-        before, starred = dict(self.variables), False
+        """Return the trainings of all elements, with a star where they differ from element to element."""
+        before = dict(self.variables)
+        known = frozenset[str]().union(*before.values(), {JOINED})
         for generator in node.generators:
-            starred |= "*" in "".join(self.of(generator.iter))
+            known |= self.of(generator.iter)
+            if isinstance(generator.iter, ast.Tuple) and len(self.of(generator.iter)) > 1:
+                known = frozenset({JOINED})  # elements are the results of different trainings
             self.assign(generator.target, generator.iter, elements=True)
         parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         parts += [condition for generator in node.generators for condition in generator.ifs]
-        trainings = frozenset[str]().union(*(self.of(part, repeated=True) for part in parts))
+        trainings = frozenset[str]().union(*map(self.of, parts))
         self.variables = before
-        if starred:
-            trainings = frozenset(one if one == JOINED else one.rstrip("*") + "*" for one in trainings)
+        trainings = frozenset(one + "*" * (one not in known) for one in trainings)
         return trainings | ({JOINED} if isinstance(node, ast.SetComp) and "*" in "".join(trainings) else NONE)

@@ -62,6 +62,12 @@ def test_collections():
     gain = found[1] - found[0]
     assert gain > 0  # here
     assert found[0] == 1
+    assert np.diff(found).min() > 0  # here
+    losses = [loss(model) for model in (one, other)]
+    assert losses[0] < losses[1]  # here
+    first, second = (make(option).fit(X)[0] for option in "ab")
+    assert first.coef_ != second.coef_  # here
+    assert [entry["loss"] for entry in one.history_] == [entry["loss"] for entry in one.log_]
 
 def test_scripts(name):
     models = run_script("bench_x")["models"]
