@@ -28,7 +28,7 @@ class Loss(ABC):
     takes_soft_labels: ClassVar[bool] = False  # a probability of each class for each row
     has_temperature: ClassVar[bool] = True
     needs_temperature: ClassVar[bool] = False  # scores are not logits: it is fitted even on training rows
-    curvature: ClassVar[float] = 0.25  # largest second derivative by the score of a class
+    curvature: ClassVar[float] = 0.25  # largest second derivative by the scores, in any direction; of a node of a tree
     link: ClassVar[str] = "identity"  # from scores to logits: "identity" or "log_sigmoid"
 
     def __init__(

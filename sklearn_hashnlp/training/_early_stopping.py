@@ -116,7 +116,7 @@ class Convergence(Callback):  # type: ignore[misc]  # skorch has no types
         if self._last_epoch == math.inf:
             window = -(-_MIN_STEPS // net.history[-1]["train_batch_count"])
             still_falls = n_epochs < 2 * window or loss < _SMALLEST_FALL * self._losses[-1 - window]
-            if still_falls and loss >= _VANISHED * self._losses[0]:
+            if still_falls and loss > _VANISHED * self._losses[0]:
                 return
             self._last_epoch = n_epochs
             if self.averages:

@@ -115,3 +115,29 @@ def test_log_odds_belong_to_the_probabilities(loss):
     np.testing.assert_allclose(made.log_odds(OTHER_SCORES[:, :2]), np.log(found[:, 1] / found[:, 0]), rtol=1e-9)
     if loss == "softmax":
         assert made.log_odds(OTHER_SCORES[:, :2]).tolist() == (OTHER_SCORES[:, 1] - OTHER_SCORES[:, 0]).tolist()
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES.keys() - {"hsigmoid", "soft_softmax"}))
+def test_the_best_constant_scores_have_no_gradient(name):
+    """The losses are convex: where the gradient is zero, they are smallest."""
+    shares = np.array([0.5, 0.3, 0.15, 0.05])
+    scores = torch.from_numpy(LOSSES[name]().best_constant(shares)).requires_grad_()
+    each = LOSSES[name]()(scores.expand(4, 4), torch.arange(4))
+    (torch.from_numpy(shares) * each).sum().backward()
+    assert scores.grad.abs().max() < 1e-12
+    if LOSSES[name].takes_several_labels:
+        several = torch.from_numpy(SEVERAL).double()
+        scores = torch.from_numpy(LOSSES[name]().best_constant(SEVERAL.mean(axis=0))).requires_grad_()
+        LOSSES[name]()(scores.expand(40, 5), several).sum().backward()
+        assert scores.grad.abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES.keys() - {"hsigmoid", "soft_softmax"}))
+def test_no_second_difference_of_a_loss_is_larger_than_its_curvature(name):
+    bases = torch.from_numpy(np.stack([*SCORES, np.zeros(5), [0, 0, -40, -40, -40]]))
+    labels, step, largest = torch.zeros(len(bases), dtype=torch.long), 1e-3, 0.0
+    for direction in [*RNG.normal(size=(20, 5)), np.eye(5)[0], np.eye(5)[0] - np.eye(5)[1]]:
+        move = step * torch.from_numpy(direction / np.linalg.norm(direction))
+        minus, middle, plus = (LOSSES[name]()(scores, labels) for scores in (bases - move, bases, bases + move))
+        largest = max(largest, float((plus - 2 * middle + minus).max()) / step**2)
+    assert largest == pytest.approx(LOSSES[name].curvature, rel=1e-3)

@@ -39,7 +39,7 @@ def test_the_probabilities_are_learned(model: TextClassifier) -> None:
     assert model.classes_.tolist() == CLASSES  # in the order of the columns
     np.testing.assert_allclose(model.predict_proba(TEXTS[:5]), SOFT[:5], atol=0.03)
     assert model.predict(TEXTS[:4]).tolist() == ["good", "bad", "good", "bad"]
-    assert len(model.history_) == 20
+    assert 20 < len(model.history_) < 250  # until the loss no longer falls
     rest = classifier().fit(TEXTS, SOFT)
     assert rest.classes_.tolist() == [0, 1]
     assert_same_bits(rest.predict_proba(TEXTS[:5]), model.predict_proba(TEXTS[:5]))
@@ -145,7 +145,7 @@ def test_weights_and_early_stopping() -> None:
 
 
 def test_it_is_searched_explained_and_exported(model: TextClassifier, tmp_path: Any) -> None:
-    search = GridSearchCV(classifier(), {"n_buckets": [1, 1000]}, cv=2).fit(TEXTS, SOFT)
+    search = GridSearchCV(classifier(max_epochs=2), {"n_buckets": [1, 1000]}, cv=2).fit(TEXTS, SOFT)
     assert search.best_params_ == {"n_buckets": 1000}
     assert explain(model, "dull").top(1, "bad")[0][0] == "dull"
     export_predictor(model, tmp_path / "exported")

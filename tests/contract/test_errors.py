@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
+from sklearn_hashnlp.classifiers import EmbeddingTables
 from tests.contract.estimators import BITS, CASES, LABELS, ONE_OF_A_KIND, TEXTS, answers, fitted
 from tests.trainings import assert_same_bits
 
@@ -121,7 +122,7 @@ def test_a_label_after_fit_is_refused_with_calls_that_work(name):
         ({"solver": "dual", "loss": "softmax"}, LABELS, {}),
         ({"class_weight": {"another": 2}}, LABELS, {}),
         ({"device": "cuda"}, LABELS, {}),
-        ({"learning_rate": 1e30, "max_epochs": 5}, LABELS, {}),
+        ({"learning_rate": 1e30, "max_epochs": 5, "embedding": EmbeddingTables(append_weight=True)}, LABELS, {}),
         ({"hidden_layer_sizes": (0,)}, LABELS, {}),
     ],
 )

@@ -9,20 +9,21 @@ import torch
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 
 OPTIMIZERS: dict[str, Callable[..., Any]] = {
-    "adagrad": lambda parameters, lr: RowwiseAdagrad(parameters, lr=lr, eps=1e-4),
-    "adam": lambda parameters, lr: RowwiseAdam(parameters, lr=lr),
+    "adagrad": lambda parameters, lr, k: RowwiseAdagrad(parameters, lr=lr, eps=1e-4 / k),
+    "adam": lambda parameters, lr, _: RowwiseAdam(parameters, lr=lr),
 }
 
 
 def train_by_hand(
     module, rows, *, optimizer: str, schedule: str, epochs: int, batch_size: int, lr: float, seed: int = 0
 ) -> list[float]:
-    """Train a bag of hash embeddings and its head by softmax, and return the loss of each epoch."""
-    hidden = len(module.head) > 1
+    """Train a bag of hash embeddings, with a pool of zeros, and its head by softmax; return the loss of each epoch."""
+    hidden, bag, make = len(module.head) > 1, module.bag, OPTIMIZERS[optimizer]
     share = 0.1 if hidden and optimizer == "adagrad" else 1.0
     parts = [
-        (OPTIMIZERS[optimizer](module.bag.parameters(), lr), 1.0),
-        (OPTIMIZERS[optimizer](module.head.parameters(), lr), share),
+        (make([bag.importance], lr, bag.num_hashes), 1.0),
+        (make([bag.pool], lr, 1), 1 / bag.num_hashes),
+        (make(module.head.parameters(), lr, 1), share),
     ]
     n_steps = epochs * -(-len(rows) // batch_size)
     generator, step, result = np.random.default_rng(seed), 0, []

@@ -1,6 +1,8 @@
-"""Early stopping returns to the best epoch, bit for bit, copies touched rows only, and says where it has no effect."""
+"""The end of a training: at the best epoch, bit for bit, with copies of touched rows only; or at the smallest loss."""
 
 import copy
+from itertools import count, repeat
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, TextClassifier
 from sklearn_hashnlp.training import EarlyStopping
+from sklearn_hashnlp.training._early_stopping import Convergence
 from sklearn_hashnlp.training._optimizers import UndoLog
 from tests.trainings import assert_other_bits, assert_same_bits
 
@@ -58,7 +61,7 @@ class OtherTraining(Callback):
 
 def test_trainings_at_the_same_time_share_no_weights():
     options = SMALL | {"early_stopping": EarlyStopping(validation_fraction=0.3), "max_epochs": 5}
-    fast = {"learning_rate": 0.4, "random_state": 1}
+    fast = {"learning_rate": 0.8, "random_state": 1}
     alone = HashEmbeddingClassifier(**options | fast).fit(X, Y)
     best = int(np.argmax([epoch["valid_acc"] for epoch in alone.history_]))
     assert best < 4, "the last epoch is the best: weights are written after the other training, and nothing is tested"
@@ -97,3 +100,57 @@ def test_early_stopping_without_a_validation_set_is_said(model, rows):
     assert caught[0].filename == __file__
     assert "valid_acc" not in model.history_[0]
     model.set_params(early_stopping=False).fit(rows, labels)  # without a warning, which would be an error here
+
+
+def end_of(losses, *, n_batches=20, averages=True):
+    """Return the number of epochs with these losses, and of steps before the first that is averaged."""
+    stopping, group = Convergence(averages=averages), {"steps": 0, "average_after": None}
+    net = SimpleNamespace(history=[], optimizer_=SimpleNamespace(param_groups=[group]))
+    stopping.on_train_begin(net)
+    with pytest.raises(KeyboardInterrupt):
+        for loss in losses:
+            group["steps"] += n_batches
+            batches = [{"train_loss": 2 * loss}] * n_batches
+            net.history.append({"train_loss": loss, "train_batch_count": n_batches, "batches": batches})
+            stopping.on_epoch_end(net)
+    return len(net.history), group["average_after"]
+
+
+@pytest.mark.parametrize(("n_batches", "window"), [(1, 50), (20, 3), (49, 2), (50, 1), (700, 1)])
+def test_training_ends_when_the_loss_no_longer_falls_from_50_steps_to_the_next(n_batches, window):
+    assert end_of(repeat(1.0), n_batches=n_batches, averages=False) == (2 * window, None)
+    n_epochs, average_after = end_of(repeat(1.0), n_batches=n_batches)
+    assert average_after == 2 * window * n_batches
+    assert 0.25 <= (n_epochs - 2 * window) / n_epochs < 0.25 + 1 / n_epochs
+    slow, fast = (0.951 ** (1 / window), 0.949 ** (1 / window))
+    plateau = [*(fast**epoch for epoch in range(9 * window)), *repeat(fast ** (9 * window - 1), 99)]
+    assert 9 * window < end_of(plateau, n_batches=n_batches, averages=False)[0] <= 10 * window
+    assert end_of((slow**epoch for epoch in count()), n_batches=n_batches, averages=False)[0] == 2 * window
+
+
+def test_training_ends_when_the_loss_has_vanished():
+    assert end_of([1.0, 0.5, 0.021, 0.019, 0.018], averages=False)[0] == 4  # 1 % of the loss of the first batch
+    assert end_of([1.0, 0.5, 0.021, 0.019, 0.018, 0.017, 0.016]) == (6, 80)
+    assert end_of(repeat(0.0)) == (2, 20)  # of a model that predicts all rows with certainty
+
+
+def test_the_last_quarter_of_a_training_until_convergence_is_averaged():
+    class Groups(Callback):
+        def on_train_end(self, net, **kwargs):
+            self.steps = [(group["steps"], group["average_after"]) for group in net.optimizer_.param_groups]
+
+    snapshots, groups = Snapshots(), Groups()
+    model = HashEmbeddingClassifier(**SMALL, solver="sgd", callbacks=[snapshots, groups]).fit(X, Y)
+    n_epochs, [(n_steps, first)] = len(model.history_), set(groups.steps)
+    assert n_epochs < 50
+    assert 0.25 <= (n_steps - first) / n_steps <= 0.25 + 1 / n_epochs
+    assert not torch.equal(model.net_.module_.bag.pool, snapshots.states[-1]["bag.pool"])
+
+
+def test_a_training_that_resumes_without_loss_ends():
+    rows, labels = np.eye(4)[np.arange(40) % 4], np.arange(40) % 2
+    model = HashEmbeddingClassifier(**SMALL, loss="hinge", solver="sgd", warm_start=True, max_epochs=200)
+    n_epochs = len(model.fit(rows, labels).history_)
+    model.set_params(max_epochs="auto").fit(rows, labels)
+    assert 2 <= len(model.history_) - n_epochs <= 150
+    assert model.score(rows, labels) == 1

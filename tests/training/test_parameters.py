@@ -91,7 +91,7 @@ def test_a_plan_says_what_the_parameters_say():
         "batch_size": 9, "shuffle": False, "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5),
         "restore_best": False, "stops_early": True,
         "progress_bar": False, "keeps_batches": True, "verbose": 1, "callbacks": (), "seed": 5, "warmup_steps": 0,
-        "max_grad_norm": None,
+        "max_grad_norm": None, "to_convergence": False,
     }  # fmt: skip
     found = asdict(model._settings(100, 5))
     assert found == expected

@@ -66,7 +66,7 @@ def test_scores_equal_liblinear_without_the_log_odds(n_classes, norm, monkeypatc
 
 
 OTHER_FORMS = [
-    {"n_hashes": 2},
+    {"aggregation": "median", "n_hashes": 3},
     {"embedding_dim": 2},
     {"hidden_layer_sizes": (4,)},
     {"normalize": None},

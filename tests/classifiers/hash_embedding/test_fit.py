@@ -98,12 +98,12 @@ def test_a_training_that_diverges_is_an_error(rows):
     model = HashEmbeddingClassifier(**SMALL, learning_rate=1e30, max_epochs=9, normalize=None, callbacks=[Count()])
     y = np.arange(rows) % 2
     with pytest.raises(ValueError, match=r"The training diverged: .* Set a smaller learning_rate"):
-        model.fit(X[:rows] * 1000, y)
+        model.fit(X[:rows] * 1e9, y)
     assert not hasattr(model, "net_")
     assert len(batches) < 10  # at once, and not after 45
     model.set_params(max_epochs=1)
     with pytest.raises(ValueError, match="The training diverged"):  # a single step, whose result no loss shows
-        model.fit(X[:2] * 1000, [0, 1])
+        model.fit(X[:2] * 1e9, [0, 1])
 
 
 def test_an_unseen_column_changes_nothing(fitted):

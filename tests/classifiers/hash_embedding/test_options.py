@@ -97,12 +97,12 @@ def test_every_option_changes_the_model(option, one, other):
 @pytest.mark.parametrize(
     ("options", "tables", "head"),
     [
-        ({}, 1000 * 2 + 300 * 20, (20 + 2 + 1) * 3),
-        ({"embedding": EmbeddingTables(append_weight=False)}, 1000 * 2 + 300 * 20, (20 + 1) * 3),
-        ({"aggregation": "concat", "n_hashes": 3}, 1000 * 3 + 300 * 20, (3 * 20 + 3 + 1) * 3),
+        ({}, 1000 * 2 + 300 * 20, (20 + 1) * 3),
+        ({"embedding": EmbeddingTables(append_weight=True)}, 1000 * 2 + 300 * 20, (20 + 2 + 1) * 3),
+        ({"aggregation": "concat", "n_hashes": 3}, 1000 * 3 + 300 * 20, (3 * 20 + 1) * 3),
         ({"variant": "standard", "embedding_dim": 5}, 1000 * 5, (5 + 1) * 3),
         # a batch-normalised layer has a scale and a shift for each unit
-        ({"hidden_layer_sizes": (7, 6)}, 1000 * 2 + 300 * 20, (22 + 1) * 7 + 14 + (7 + 1) * 6 + 12 + (6 + 1) * 3),
+        ({"hidden_layer_sizes": (7, 6)}, 1000 * 2 + 300 * 20, (20 + 1) * 7 + 14 + (7 + 1) * 6 + 12 + (6 + 1) * 3),
     ],
     ids=str,
 )

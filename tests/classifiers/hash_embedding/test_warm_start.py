@@ -41,7 +41,7 @@ def test_training_parameters_may_change_in_a_warm_start():
     after = weights_of(model)
     assert_other_bits([after.pop(name) for name in HEAD], [before.pop(name) for name in HEAD])
     assert_same_bits(after, before)
-    assert {group["lr"] for group in model.net_.optimizer_.param_groups} == {0.01}
+    assert [group["lr"] for group in model.net_.optimizer_.param_groups] == [0.01, 0.005, 0.01]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_training_parameters_may_change_in_a_warm_start():
         ("embedding_dim", 4),
         ("variant", "paper"),
         ("aggregation", "concat"),
-        ("embedding", EmbeddingTables(append_weight=False)),
+        ("embedding", EmbeddingTables(append_weight=True)),
         ("embedding", EmbeddingTables(hash_rows=False)),
         ("embedding", EmbeddingTables(importance_init="ones")),
         ("normalize", "l1"),

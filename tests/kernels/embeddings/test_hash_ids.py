@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp._hash_specification import hash_constants
-from sklearn_hashnlp.kernels.embeddings._hash_ids import IMPROVED, PAPER, STANDARD, count_rows, locate_ids
+from sklearn_hashnlp.kernels.embeddings._hash_ids import (
+    IMPROVED,
+    PAPER,
+    STANDARD,
+    count_rows,
+    locate_columns,
+    locate_ids,
+)
 
 from ...oracles import bags
 from ...oracles.hashing import hash_slots
@@ -86,6 +93,29 @@ def test_rows_and_slots_are_those_of_the_hash_functions(ids, seed, n_hashes, n_r
     expected_rows, expected_slots = bags.locate_ids(ids, variant, n_hashes, n_rows, n_slots, seed)
     assert rows.tolist() == expected_rows.tolist()
     assert slots.tolist() == expected_slots.tolist()
+
+
+@given(
+    columns=st.lists(st.integers(0, 2**32 - 1), max_size=20),
+    n_columns=st.sampled_from([0, 20, 4097]),  # more than a block
+    seed=st.integers(0, 2**64 - 1),
+    n_hashes=st.integers(1, 4),
+    is_hashed=st.booleans(),
+    variant=st.sampled_from(VARIANTS),
+)
+def test_columns_are_located_as_ids(columns, n_columns, seed, n_hashes, is_hashed, variant):
+    constants = constants_of(n_hashes, seed)
+    constants[0] *= np.uint64(is_hashed)
+    columns = np.resize(np.array(columns, dtype=np.int64), n_columns if columns else 0)
+    columns = columns if is_hashed else columns % 2**31
+    sizes = 2**31 - 1, 10**6
+    for found, expected in zip(
+        locate_columns(columns, constants, *sizes, variant),
+        locate_ids(columns, constants, *sizes, variant),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(found, expected)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
 
 
 CONSTANTS = hash_constants(3, 1)[0]
