@@ -348,14 +348,15 @@ def curvature_state(
         by_value = squares.reshape(-1, n_hashes).sum(axis=1)
         sums["bag.importance"][located.table_rows] = accumulated(np.bincount(located.rows, by_value), eps / n_hashes)
     vectors = document_vectors(model, rows)
-    by_column = (np.square(vectors) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
+    n_parts = model.spec.vector_dim // model.spec.embedding_dim  # that share a step of the head: of concatenated hashes
+    by_column = n_parts * (np.square(vectors) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
     sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()
     sums["head.0.bias"] = accumulated(np.full(len(model.bias), costs.sum(dtype=np.float64)))
     parameters = {name: {"sum": array} for name, array in sums.items()}
     damping: list[float | None] = [eps, eps]  # of the tables, and of the head
     rates = [learning_rate] * 2
     if n_hashes > 1:  # of the importance weights, of the pool, where all hashes share a step, and of the head
-        damping = [eps / n_hashes, eps / n_hashes, eps * n_hashes]
+        damping = [eps / n_hashes, eps / n_hashes, eps * n_hashes / n_parts]
         rates = [learning_rate, learning_rate / n_hashes, learning_rate]
     return OptimizerState("adagrad", damping, parameters, learning_rates=rates)
 

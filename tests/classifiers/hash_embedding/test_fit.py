@@ -180,3 +180,27 @@ def test_too_many_columns_are_refused_with_advice_that_helps():
     rows = csr_array((2, 2**31 + 2**16), dtype=np.float32)
     with pytest.raises(ValueError, match=r"at most 2\*\*31 - 1 \+ 2\*\*16 are supported.*n_features=2\*\*28"):
         HashEmbeddingClassifier().fit(rows, ["a", "b"])
+
+
+class FirstBatch(Callback):
+    """Keeps the bias before the first step, and stops after it."""
+
+    def on_batch_begin(self, net, **kwargs):
+        self.bias = net.module_.head[-1].bias.detach().clone()
+
+    def on_batch_end(self, net, **kwargs):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("n_hashes", [1, 2, 3])
+def test_few_rows_are_trained_from_the_shares_of_the_classes_by_half_newton_steps(n_hashes):
+    rows, y = np.eye(32), np.arange(32) % 4 == 0
+    first, options = FirstBatch(), {"loss": "hinge", "solver": "sgd", "n_hashes": n_hashes, "batch_size": 32}
+    model = HashEmbeddingClassifier(**options, random_state=0, callbacks=[first]).fit(rows, y)
+    shares = (np.array([24, 8]) + 1 / 3) / 33  # smoothed
+    np.testing.assert_allclose(first.bias, 2 * shares - 1, rtol=1e-6)
+    before, after, target = float(first.bias[1]), model._scores(rows)[:, 1], np.where(y, 1, -1)
+    gained = (after - before) / (target - before)
+    assert ((gained > 0.2) & (gained < 0.5)).all()
+    model.set_params(max_epochs=1).fit(rows, y)
+    assert first.bias.abs().max() == 0
