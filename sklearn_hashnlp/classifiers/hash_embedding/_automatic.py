@@ -111,7 +111,7 @@ def _may_be_dual(n_rows: int, n_classes: int) -> bool:
 def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, device: str) -> Iterator[tuple[str, str]]:
     """Yield the parameters that dual coordinate descent does not support, with the reason."""
     if loss != SquaredHingeLoss.name:
-        yield "loss", f"it minimizes the squared hinge loss, and the loss of these rows is {loss!r}"
+        yield "loss", f"it minimizes the squared hinge loss, and the loss of these rows is {loss!r}, not 'hinge'"
     is_table = parameters["variant"] == "standard"
     if parameters["hidden_layer_sizes"]:
         yield "hidden_layer_sizes", "it trains a linear model"
