@@ -118,14 +118,14 @@ def end_of(losses, *, n_batches=20, averages=True):
     raise AssertionError("training does not end")
 
 
-@pytest.mark.parametrize(("n_batches", "window"), [(1, 50), (20, 3), (49, 2), (50, 1), (700, 1)])
-def test_training_ends_when_the_loss_no_longer_falls_from_50_steps_to_the_next(n_batches, window):
+@pytest.mark.parametrize(("n_batches", "window"), [(1, 100), (20, 5), (99, 2), (100, 1), (700, 1)])
+def test_training_ends_when_the_loss_no_longer_falls_from_100_steps_to_the_next(n_batches, window):
     assert end_of(repeat(1.0), n_batches=n_batches, averages=False) == (2 * window, None)
     n_epochs, average_after = end_of(repeat(1.0), n_batches=n_batches)
     assert average_after == 2 * window * n_batches
     assert 0.25 <= (n_epochs - 2 * window) / n_epochs < 0.25 + 1 / n_epochs
     slow, fast = (0.951 ** (1 / window), 0.949 ** (1 / window))
-    plateau = [*(fast**epoch for epoch in range(9 * window)), *repeat(fast ** (9 * window - 1), 99)]
+    plateau = [*(fast**epoch for epoch in range(9 * window)), *repeat(fast ** (9 * window - 1), window + 1)]
     assert 9 * window < end_of(plateau, n_batches=n_batches, averages=False)[0] <= 10 * window
     assert end_of((slow**epoch for epoch in count()), n_batches=n_batches, averages=False)[0] == 2 * window
 

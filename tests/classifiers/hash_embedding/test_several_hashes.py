@@ -11,6 +11,7 @@ import torch
 from scipy.sparse import csr_array
 
 from sklearn_hashnlp.classifiers._losses import make_loss
+from sklearn_hashnlp.classifiers.hash_embedding import _dual_fit
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
     LabelSums,
     Located,
@@ -33,6 +34,12 @@ N_ROWS, N_COLUMNS, N_CLASSES = 29, 40, 3
 COLLISIONS = {"num_buckets": 20, "num_embeddings": 30}
 NO_COLLISIONS = {"num_buckets": 2**22, "num_embeddings": 2**22}
 FORMS = [(aggregation, norm, k) for aggregation in ("sum", "concat") for norm in ("l1", "l2") for k in (1, 2, 3)]
+
+
+@pytest.fixture(autouse=True)
+def same_number_of_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More hashes have more epochs, as their columns collide."""
+    monkeypatch.setattr(_dual_fit, "n_dual_epochs", lambda *_: 10)
 
 
 def counts(n_classes: int = N_CLASSES) -> SparseRows:
