@@ -1,4 +1,4 @@
-"""Checks of all labels of a file or of an estimator: lists in text, labels that look the same, rows without labels."""
+"""Checks of all labels of a file or of an estimator: lists in text, undecoded bytes, labels that look the same, ids."""
 
 from __future__ import annotations
 
@@ -25,8 +25,16 @@ def find_list(labels: Iterable[str]) -> str | None:
     return next(filter(_LIST.match, labels), None)
 
 
-def check_no_lists(labels: Iterable[str], source: str) -> None:
-    """Raise an error for the labels of a file with a list or an object as text."""
+def check_label_texts(labels: Collection[str], source: str) -> None:
+    """Raise an error for the labels of a file with undecoded bytes, or with a list or an object as text."""
+    damaged = next((label for label in labels if "\ufffd" in label), None)
+    if damaged is not None:
+        raise ValueError(
+            f"{source}: the label {damaged[:60]!a} has the replacement character U+FFFD, and labels that differed "
+            "only in such characters would be one label. Pass the encoding of the file, such as encoding='cp1252' "
+            "(--encoding cp1252), or errors='skip' (--errors skip), which skips rows that cannot be decoded. If the "
+            "character is in the file itself, correct its labels."
+        )
     label = find_list(labels)
     if label is not None:
         raise ValueError(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._text_files import Decoding, check_errors, check_is_file, name_inside, read_lines
-from sklearn_hashnlp.datasets._label_checks import check_no_lists, check_repeated, warn_of_twins, warn_user
+from sklearn_hashnlp.datasets._label_checks import check_label_texts, check_repeated, warn_of_twins, warn_user
 from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Columns, Row, RowFormat, RowReader
 
 FORMATS_BY_EXTENSION: Final = {
@@ -107,7 +107,8 @@ def load_labelled(
         If the file cannot be opened, for example ``FileNotFoundError``.
     ValueError
         If the file cannot be read as expected; the message contains the file and the line. Also if labels are lists
-        written as text, or if nearly all rows have different labels in a column without a usual name.
+        written as text or have the replacement character U+FFFD, or if nearly all rows have different labels in a
+        column without a usual name.
 
     Warns
     -----
@@ -267,7 +268,7 @@ def batches_of_rows(
     """Yield the texts and labels of rows in batches."""
     rows = iter(rows)
     while batch := list(islice(rows, batch_size)):
-        check_no_lists({label for row in batch for label in row.labels}, source)
+        check_label_texts({label for row in batch for label in row.labels}, source)
         yield [row.text for row in batch], _as_labels((row.labels for row in batch), multilabel=multilabel)
 
 
@@ -329,7 +330,7 @@ def check_rows(path: str | os.PathLike[str], reader: RowReader, n_rows: int, lab
             f"{path}: expected labeled texts, got no label in {n_rows} rows. Labels of fastText's format begin "
             "with label_prefix (--label-prefix)."
         )
-    check_no_lists(labels, str(path))
+    check_label_texts(labels, str(path))
     check_repeated(len(labels), n_rows, str(path), reader.guessed_column)
 
 

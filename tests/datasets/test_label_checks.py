@@ -56,6 +56,19 @@ def test_lists_in_text_are_an_error_with_advice(tmp_path: Path, label: str) -> N
         list(stream_labelled(path, quoted=False))
 
 
+def test_labels_with_replaced_bytes_are_an_error_with_advice(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("label,text\nCafé,x\nCafè,thé\n".encode("cp1252"))
+    match = r"'Caf\\ufffd' has the replacement character U\+FFFD.*encoding='cp1252'"
+    with pytest.raises(ValueError, match=rf"a\.csv: .*{match}"):
+        load_labelled(path, errors="replace")
+    with pytest.raises(ValueError, match=match):
+        list(stream_labelled(path, errors="replace"))
+    assert np.asarray(load_labelled(path, encoding="cp1252")[1]).tolist() == ["Café", "Cafè"]
+    path.write_bytes("label,text\na,thé\nb,x\n".encode("cp1252"))
+    assert load_labelled(path, errors="replace")[0] == ["th\ufffd", "x"]
+
+
 def test_brackets_alone_are_no_list(tmp_path: Path) -> None:
     labels = ["[0, 10]", "[10, 20]", "[spam]", "{x}", "[", "a[1, 2]", "[-1.5, 3]"]
     path = write(tmp_path / "a.tsv", "label text", [(label, "text") for label in labels])
