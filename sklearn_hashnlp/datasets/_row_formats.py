@@ -231,8 +231,10 @@ class RowReader:
                 self._check_decoded(fields, start)
                 if len(fields) != len(self.header):
                     names = ", ".join(self.header)
-                    escapes = any(field.endswith("\\") for field in [last, *fields]) and not row_format.escapechar
-                    hint = _escape_hint(escapes)
+                    if row_format.escapechar:
+                        hint = _join_hint(row_format.escapechar) if any("\n" in field for field in fields) else ""
+                    else:
+                        hint = _escape_hint(any(field.endswith("\\") for field in [last, *fields]))
                     raise self._error(start, f"expected {len(self.header)} fields ({names}), got {len(fields)}.{hint}")
                 labels = () if label_index is None else self._split_labels(fields[label_index], start)
             except ValueError as error:
@@ -500,6 +502,13 @@ def _escape_hint(escapes: bool) -> str:
     if not escapes:
         return ""
     return " If a backslash escapes characters in this file, pass escapechar='\\\\' (--escapechar '\\')."
+
+
+def _join_hint(escapechar: str) -> str:
+    return (
+        f" The escapechar {escapechar!r} at the end of an unquoted field may have joined two rows: write it "
+        "twice there, or leave escapechar (--escapechar) out if nothing is escaped in this file."
+    )
 
 
 def _describe_csv_error(error: csv.Error, *, escapes: bool) -> str:

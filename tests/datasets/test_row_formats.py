@@ -175,6 +175,15 @@ def test_the_advice_for_escaped_characters_reads_them(row: str) -> None:
     )
 
 
+def test_rows_joined_by_an_escape_character_are_an_error_with_advice() -> None:
+    rows = "a,C:\\dir\\\nb,x\n"
+    with pytest.raises(ValueError, match=r"line 2: expected 2 fields .*, got 3\..* may have joined two rows"):
+        read("csv", f"label,text\n{rows}", escapechar="\\")
+    assert [row.text for row in read("csv", f"label,text\n{rows}")] == ["C:\\dir\\", "x"]
+    with pytest.raises(ValueError, match=r"got 3\.$"):
+        read("csv", "label,text\na,b,c\n", escapechar="\\")
+
+
 def test_quotes_are_ordinary_only_if_no_field_is_quoted() -> None:
     with pytest.raises(ValueError, match=r"Only if no field .* is enclosed in quotes, pass quoted=False"):
         read("csv", 'label,text\na,"x" y\n')
