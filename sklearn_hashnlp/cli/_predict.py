@@ -18,7 +18,7 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
 from sklearn_hashnlp.cli._screen import Screen, one_field
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, batches
-from sklearn_hashnlp.cli.reading._text_formats import Text, TextSource
+from sklearn_hashnlp.cli.reading._text_formats import TableTexts, Text, TextSource
 
 HELP = """\
 Predict the labels of new texts: lines, or a column of a table.
@@ -106,12 +106,12 @@ def predict(
         for batch in batches(texts, BATCH_SIZE, ready):
             predictions = predictor.predict_topk([text.text for text in batch], k, threshold or 0.0)
             if not n_texts:
-                writer.begin(None if table is None else table.header)
+                writer.begin(table)
             writer.write(batch, predictions)
             n_texts += len(batch)
         if table is not None:
             if not n_texts and table.header:
-                writer.begin(table.header)
+                writer.begin(table)
             table.report(n_texts)
 
 
@@ -201,26 +201,27 @@ class PredictionWriter:
     ) -> None:
         self._stream, self._lists, self._proba = stream, lists, proba
         self._format = "json" if as_json and written == "lines" else written
-        as_read = written == read  # another format has its own delimiter and quotes
-        self._delimiter = (options.delimiter if as_read else None) or ("\t" if written == "tsv" else ",")
-        self._quoted = options.quoted or not as_read
-        escapechar = options.escapechar if as_read else None
-        self._quoted |= escapechar is not None  # or else fields are written as they were read
-        self._csv = csv.writer(
-            _Echo(),
-            delimiter=self._delimiter,
-            quoting=csv.QUOTE_MINIMAL if options.quoted or not as_read else csv.QUOTE_NONE,
-            quotechar='"' if options.quoted or not as_read else None,
-            escapechar=escapechar,
-            lineterminator="\n",
-        )
+        self._as_read = written == read  # another format has its own delimiter and quotes
+        self._escapechar = options.escapechar if self._as_read else None
+        self._encloses = options.quoted or not self._as_read
+        self._quoted = self._encloses or self._escapechar is not None  # or else fields are written as they were read
         self._names: list[str] | None = None
 
-    def begin(self, names: list[str] | None) -> None:
-        """Write the header of a table; ``names`` are the columns that were read, None for lines and JSON objects."""
-        self._names = names
+    def begin(self, table: TableTexts | None) -> None:
+        """Write the header of a table; ``table`` is the one that was read, None for lines."""
+        self._names = None if table is None else table.header
         if self._format in _DELIMITED:
-            names = names or ["text"]
+            read = table.delimiter if table is not None and self._as_read else None
+            self._delimiter = read or ("\t" if self._format == "tsv" else ",")
+            self._csv = csv.writer(
+                _Echo(),
+                delimiter=self._delimiter,
+                quoting=csv.QUOTE_MINIMAL if self._encloses else csv.QUOTE_NONE,
+                quotechar='"' if self._encloses else None,
+                escapechar=self._escapechar,
+                lineterminator="\n",
+            )
+            names = self._names or ["text"]
             _check_free(names, "The table")
             self._stream.write(self._row([*names, LABEL_COLUMN, PROBABILITY_COLUMN]))
 

@@ -180,7 +180,7 @@ class RowReader:
         multilabel: bool | None = None,
         on_error: Callable[[ValueError], None] | None = None,
     ) -> None:
-        self.row_format = row_format
+        self.row_format = row_format  # with the delimiter of a first line such as sep=;, once it is read
         self.columns = USUAL_COLUMNS  # set by the first row
         self.header: list[str] = []  # only for CSV and TSV
         self.n_rejected = 0  # rows of JSON lines that an annotator has rejected
@@ -212,9 +212,9 @@ class RowReader:
         lines = iter(self._lines)
         first = next(lines, "")
         separator = _SEPARATOR_LINE.fullmatch(first)
+        if separator is not None and self.row_format.delimiter is None:
+            self.row_format = replace(self.row_format, delimiter=separator[1])
         row_format = self.row_format
-        if separator is not None and row_format.delimiter is None:
-            row_format = replace(row_format, delimiter=separator[1])
         lines = chain([first] if separator is None else ["\n"], lines)  # a blank line is counted
         records = delimited_records(lines, self._source, row_format, self._on_error)
         text_index, label_index = 0, None

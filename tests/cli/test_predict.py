@@ -159,6 +159,17 @@ def test_a_table_keeps_its_rows_and_gets_two_columns(
     assert rows == read_rows(content, name, delimiter)
 
 
+@pytest.mark.parametrize(("output", "delimiter"), [("out.csv", ";"), ("out.tsv", "\t")])
+def test_rows_are_written_with_the_delimiter_of_a_first_line(
+    hashnlp: Any, model: Path, tmp_path: Path, output: str, delimiter: str
+) -> None:
+    (tmp_path / "a.csv").write_text(f"sep=;\n{SEMICOLONS}", encoding="utf-8")
+    assert hashnlp("predict", "-m", model, tmp_path / "a.csv", "--output", tmp_path / output).code == 0
+    lines = (tmp_path / output).read_text(encoding="utf-8").splitlines()
+    assert lines[0].split(delimiter) == ["id", "text", "predicted_label", "probability"]
+    assert lines[1].split(delimiter)[:3] == ["1", "fine, warm", "good"]
+
+
 def test_compressed_json_lines_are_read_and_written(hashnlp: Any, model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a fine film"}'))
     assert hashnlp("predict", "-m", model, tmp_path / "a.jsonl.gz", "--output", tmp_path / "out.jsonl.gz").code == 0

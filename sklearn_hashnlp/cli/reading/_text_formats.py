@@ -185,6 +185,11 @@ class TableTexts:
         """Names of the columns of CSV and TSV, known from the first row on; empty for JSON lines."""
         return self._reader.header
 
+    @property
+    def delimiter(self) -> str | None:
+        """The delimiter of an option or of a first line such as ``sep=;``, known as the header; None: the format's."""
+        return self._reader.row_format.delimiter
+
     def report(self, n_texts: int) -> None:
         """Note the number of texts, their column, and the number of rows that were skipped."""
         column = self._reader.columns.text
