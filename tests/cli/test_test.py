@@ -96,6 +96,16 @@ def test_an_unknown_label_is_reported_and_counts_as_wrong(hashnlp: Any, model: P
     assert "was not trained on and never predicts" in result.err
 
 
+def test_an_unknown_label_that_looks_like_a_known_one_is_a_warning(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("label,text\ngood\u200b,a fine film\nschön,dull\n", encoding="utf-8")
+    err = hashnlp("test", path, "--model", model).err
+    assert r"never predicts: 'good\u200b', schön" in err
+    assert rf"Warning: {path}: labels that look the same are different classes: 'good' and 'good\u200b'." in err
+    path.write_text("label,text\ngood,a fine film\nbad,dull\n", encoding="utf-8")
+    assert "look the same" not in hashnlp("test", path, "--model", model).err
+
+
 def test_the_table_has_integer_supports_if_every_label_is_unknown(hashnlp: Any, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("label,text\nodd,a fine film\n", encoding="utf-8")

@@ -115,12 +115,17 @@ def check_labels(labels: Any, source: str) -> None:
 def note_unknown_labels(
     screen: Screen, source: str, true: Sequence[Sequence[str]], known: set[str], *, separable: bool
 ) -> None:
-    """Print a note of labels unknown to the model; ``separable``: a label may be multiple, joined labels."""
+    """Print notes of labels unknown to the model, or like others; ``separable``: a label may be multiple labels."""
+    from sklearn_hashnlp.datasets._label_checks import warn_of_twins
+
     labels = {label for row in true for label in row}
+    with screen.warnings_as_notes():
+        warn_of_twins(labels | known, source)
     unknown = sorted(labels - known)
     if not unknown:
         return
-    names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+    names = ", ".join(label if label.isprintable() else ascii(label) for label in unknown[:5])
+    names += ", ..." * (len(unknown) > 5)
     screen.note(f"Labels of {source} that the model was not trained on and never predicts: {names}")
     if not labels & known:
         hint = " If a field has multiple labels, add --label-separator, such as --label-separator ','." * separable
