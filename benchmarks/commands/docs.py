@@ -30,7 +30,7 @@ def filled_pages() -> dict[Path, str]:
     for name, files in experiment_tables.FILES.items():
         path = DOCS / name
         results = [result for file in files for result in read_results(FOLDER / f"{file}.jsonl")]
-        pages[path] = experiment_tables.fill(path.read_text(encoding="utf-8"), results)
+        pages[path] = experiment_tables.fill(pages.get(path) or path.read_text(encoding="utf-8"), results)
     return pages
 
 

@@ -47,8 +47,8 @@ def validation_split(rows: AnyRows, fraction: float, *, seed: int) -> tuple[AnyR
             warnings.warn(
                 f"early_stopping has no effect, because {len(rows):,} rows are too few for a validation set "
                 f"of validation_fraction={fraction:g}: it would have {n_valid:,} rows and needs at least {fewest:,}, "
-                "and rows of all labels on both sides. Set another EarlyStopping(validation_fraction=...), pass more rows, or set "
-                "early_stopping=False.",
+                "and rows of all labels on both sides. Set another EarlyStopping(validation_fraction=...), pass more "
+                "rows, or set early_stopping=False.",
                 stacklevel=level_of_user(),
             )
         return rows, None

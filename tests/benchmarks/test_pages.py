@@ -42,6 +42,12 @@ def test_pages_show_the_results_of_their_files() -> None:
         assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python -m benchmarks docs"
 
 
+def test_no_table_is_empty() -> None:
+    pages = [README, *DOCS.glob("*.md")]
+    empty = re.compile(r"<!-- table: ([a-z ]+) -->\s*<!-- end of table -->")
+    assert not [(path.name, found) for path in pages for found in empty.findall(path.read_text(encoding="utf-8"))]
+
+
 @pytest.mark.parametrize(("page", "file"), COPIED)
 def test_copied_figures_equal_the_stored_results(page: str, file: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
