@@ -78,7 +78,7 @@ def test_partial_fit_adds_one_history_entry_and_keeps_no_rows():
 def test_a_model_that_diverged_does_not_answer(loss):
     model = HashEmbeddingClassifier(**SMALL, normalize=None, loss=loss).fit(X, Y)
     with pytest.raises(ValueError, match="The training diverged"):
-        model.set_params(learning_rate=1e30).partial_fit(X * 1e9, Y)
+        model.set_params(learning_rate=1e30).partial_fit(X * 1e9, Y[::-1])
     for answer in (model.predict, model.predict_proba, model.decision_function, model.predict_topk):
         with pytest.raises(
             ValueError, match=r"HashEmbeddingClassifier cannot predict labels: a score is infinite or not"
