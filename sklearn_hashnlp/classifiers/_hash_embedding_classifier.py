@@ -161,7 +161,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     max_epochs : int or "auto", default="auto"
         Number of epochs; a number selects ``"sgd"``. ``"auto"``: from 20,000 rows on 1, or 20 with ``early_stopping``.
         With fewer rows the first steps of AdaGrad are small, and training ends when its loss no longer falls or is
-        below a hundredth, after at most 100 epochs or 500 steps.
+        below a hundredth, or by ``early_stopping``, after at most 100 epochs or 500 steps; 20 with a linear decay.
     batch_size : int or "auto", default="auto"
         Rows per batch; a number selects ``"sgd"``. ``"auto"``: the power of two nearest to a 128th of the rows, from
         32 to 256; 32 in ``partial_fit``.
@@ -483,16 +483,16 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; those that are "auto" depend on the number of rows."""
+        schedule, stopping = as_schedule(self.schedule, Schedule(average=True)), self._stopping()
+        options: dict[str, Any] = {"batch_size": self.batch_size, "decay": schedule.decay}
         return TrainingSettings.of(
             self,
             seed=seed,
-            max_epochs=resolve_epochs(
-                self.max_epochs, n_rows, early_stopping=bool(self.early_stopping), batch_size=self.batch_size
-            ),
-            to_convergence=trains_to_convergence(self.max_epochs, n_rows),
+            max_epochs=resolve_epochs(self.max_epochs, n_rows, early_stopping=stopping is not None, **options),
+            to_convergence=trains_to_convergence(self.max_epochs, n_rows, schedule.decay),
             batch_size=resolve_batch_size(self.batch_size, n_rows),
-            schedule=as_schedule(self.schedule, Schedule(average=True)),
-            early_stopping=self._stopping(),
+            schedule=schedule,
+            early_stopping=stopping,
             progress_bar=self.verbose > 1,
         )
 

@@ -78,7 +78,7 @@ class StreamedTexts:
                 n_unlabeled += not row.labels
                 self.multilabel |= len(row.labels) != 1
         with screen.warnings_as_notes():
-            check_rows(path, rows, self.n_texts, counts)
+            check_rows(path, rows, self.n_texts, counts, counts.total())
         if len(counts) < 2 and not n_unlabeled:
             raise ValueError(f"{path}: expected at least two different labels, got only {next(iter(counts))!r}.")
         self.labels = {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
@@ -117,7 +117,7 @@ def train_streamed(
         model.set_params(class_weight=weights)
     texts, true = [], []
     if valid is not None:
-        read = read_labelled(screen, valid, **vars(reading))
+        read = read_labelled(screen, valid, few_rows=True, **vars(reading))
         texts, true = read.texts, label_lists(read.labels)
         note_unknown_labels(screen, str(valid), true, set(data.labels), separable=False)
     multilabel = data.multilabel or any(len(labels) != 1 for labels in true)

@@ -82,7 +82,7 @@ def evaluate(
         label_separator = read_report(model).get("label_separator")
         if label_separator is not None:
             screen.note(f"Labels are separated by {label_separator!r}, as in training.")
-    data_read = read_labelled(screen, data, **vars(replace(reading, label_separator=label_separator)))
+    data_read = read_labelled(screen, data, few_rows=True, **vars(replace(reading, label_separator=label_separator)))
     classes = classifier.classes_.astype(str)
     true = label_lists(data_read.labels)
     note_unknown_labels(screen, str(data), true, set(classes.tolist()), separable=table and label_separator is None)

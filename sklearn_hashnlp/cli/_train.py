@@ -231,7 +231,9 @@ def _train_in_memory(
 
     texts, labels, _ = read_labelled(screen, data, **vars(reading))
     check_labels(labels, str(data))
-    validation = None if options.valid is None else read_labelled(screen, options.valid, **vars(reading))[:2]
+    validation = (
+        None if options.valid is None else read_labelled(screen, options.valid, few_rows=True, **vars(reading))[:2]
+    )
     if options.holdout:
         (texts, labels), validation = _split(texts, labels, options.holdout, seed)
         check_labels(labels, f"{data} without the validation texts")

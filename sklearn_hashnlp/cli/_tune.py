@@ -162,7 +162,11 @@ def _read_files(
         raise ValueError(f"--metric {options.metric} is for one label per text, and {data} has several.")
     if options.valid is None:
         return texts, labels, None
-    return texts, labels, read_labelled(screen, options.valid, multilabel=multilabel, **vars(reading))[:2]
+    return (
+        texts,
+        labels,
+        read_labelled(screen, options.valid, few_rows=True, multilabel=multilabel, **vars(reading))[:2],
+    )
 
 
 def _search(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import json
 import re
 import unicodedata
 import warnings
@@ -11,8 +14,7 @@ from collections.abc import Collection, Iterable
 _MAX_NAMED = 3  # pairs of labels in a message
 _FEW_ROWS = 20  # of which all may have different labels
 _NEARLY_ALL = 0.9
-# A quote after the bracket, or names separated by commas: ['a', 'b'], {"choices": ["a"]}, [a, b].
-_LIST = re.compile(r"[\[{]\s*(?:['\"]|[^\s\d.+-].*,.*[\]}]$)", re.DOTALL)
+_MAX_LENGTH = 10_000  # characters of a label that is parsed
 _NUMBERS = re.compile(r"[\[{][\s\d.,+-]*[\]}]$")
 
 
@@ -22,7 +24,16 @@ def find_list(labels: Iterable[str]) -> str | None:
     numbers = [label for label in labels if _NUMBERS.match(label)]
     if len({label.count(",") for label in numbers}) > 1:
         return numbers[0]
-    return next(filter(_LIST.match, labels), None)
+    return next(filter(_is_list_of_strings, labels), None)
+
+
+def _is_list_of_strings(label: str) -> bool:
+    """Return whether a text is a list or an object in Python or JSON, such as ['a', 'b'] or {"choices": ["a"]}."""
+    for parse in (ast.literal_eval, json.loads):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = parse(label[:_MAX_LENGTH])
+            return isinstance(value, dict) or any(isinstance(one, str | list | dict) for one in value)
+    return False
 
 
 def check_label_texts(labels: Collection[str], source: str) -> None:
@@ -44,11 +55,11 @@ def check_label_texts(labels: Collection[str], source: str) -> None:
         )
 
 
-def check_repeated(n_labels: int, n_rows: int, source: str, guessed: str | None) -> None:
-    """Raise an error, or warn, if nearly all rows have different labels; ``guessed``: a label column without a name."""
-    if n_rows < _FEW_ROWS or n_labels <= _NEARLY_ALL * n_rows:
+def check_repeated(n_different: int, n_labels: int, source: str, guessed: str | None) -> None:
+    """Raise an error, or warn, if nearly all labels are different; ``guessed``: a label column without a name."""
+    if n_labels < _FEW_ROWS or n_different <= _NEARLY_ALL * n_labels:
         return
-    found = f"{source}: {n_rows:,} rows have {n_labels:,} different labels"
+    found = f"{source}: {n_different:,} of {n_labels:,} labels are different"
     if guessed is not None:
         raise ValueError(
             f"{found} in the column {guessed!r}, which has no usual name of a label column. Pass the name of the "

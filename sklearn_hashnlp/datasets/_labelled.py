@@ -307,7 +307,12 @@ def open_rows(
 
 
 def collect_rows(
-    rows: Iterable[Row], reader: RowReader, path: str | os.PathLike[str], multilabel: bool | None = None
+    rows: Iterable[Row],
+    reader: RowReader,
+    path: str | os.PathLike[str],
+    multilabel: bool | None = None,
+    *,
+    few_rows: bool = False,
 ) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
     """Collect texts and labels, and check all labels; a file without rows or labels is an error."""
     texts: list[str] = []
@@ -315,14 +320,17 @@ def collect_rows(
     for row in rows:
         texts.append(row.text)
         labels.append(row.labels)
-    check_rows(path, reader, len(texts), set(chain.from_iterable(labels)))
+    all_labels = list(chain.from_iterable(labels))
+    check_rows(path, reader, len(texts), set(all_labels), 0 if few_rows else len(all_labels))
     if multilabel is None:
         multilabel = any(len(names) != 1 for names in labels)
     return texts, _as_labels(labels, multilabel=multilabel)
 
 
-def check_rows(path: str | os.PathLike[str], reader: RowReader, n_rows: int, labels: Collection[str]) -> None:
-    """Check the number of rows of a file and its different labels."""
+def check_rows(
+    path: str | os.PathLike[str], reader: RowReader, n_rows: int, labels: Collection[str], n_labels: int
+) -> None:
+    """Check the number of rows of a file and its different labels, of ``n_labels`` in all."""
     if not n_rows:
         raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
     if not labels:
@@ -331,7 +339,7 @@ def check_rows(path: str | os.PathLike[str], reader: RowReader, n_rows: int, lab
             "with label_prefix (--label-prefix)."
         )
     check_label_texts(labels, str(path))
-    check_repeated(len(labels), n_rows, str(path), reader.guessed_column)
+    check_repeated(len(labels), n_labels, str(path), reader.guessed_column)
 
 
 def _as_labels(labels: Iterable[tuple[str, ...]], *, multilabel: bool) -> NDArray[np.str_] | list[list[str]]:

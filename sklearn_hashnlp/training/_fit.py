@@ -58,7 +58,7 @@ def fit_net(
         n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - resumed.first_epoch
         n_steps = settings.max_epochs * n_batches
         averages = settings.average and valid is None
-        if settings.to_convergence:
+        if settings.to_convergence and valid is None:
             last_callbacks = [Convergence(averages=averages), *last_callbacks]
         elif averages:
             for group in optimizer.param_groups:

@@ -26,11 +26,9 @@ def test_ids_are_no_labels(tmp_path: Path) -> None:
         ):
             load_labelled(path)
     path = write(tmp_path / "a.tsv", "tweet_id text", [(str(i), f"text {i}") for i in range(1000)])
-    with pytest.raises(
-        ValueError, match=r"1,000 rows have 1,000 different labels in the column 'tweet_id'.*label_column"
-    ):
+    with pytest.raises(ValueError, match=r"1,000 of 1,000 labels are different in the column 'tweet_id'.*label_column"):
         load_labelled(path)
-    with pytest.warns(UserWarning, match=r"a\.tsv: 1,000 rows have 1,000 different labels") as record:
+    with pytest.warns(UserWarning, match=r"a\.tsv: 1,000 of 1,000 labels are different") as record:
         load_labelled(path, label_column="tweet_id")
     assert [warning.filename for warning in record] == [__file__]
 
@@ -42,9 +40,7 @@ def test_small_files_and_files_with_many_labels_are_read(tmp_path: Path, header:
         assert np.asarray(load_labelled(path)[1]).tolist() == labels
 
 
-@pytest.mark.parametrize(
-    "label", ["['a', 'b']", '["a"]', '{"choices": ["a"]}', "{'a'}", "[a, b]", " [ 'a'", "[0]", '{"x": 1}']
-)
+@pytest.mark.parametrize("label", ["['a', 'b']", '["a"]', '{"choices": ["a"]}', "{'a'}", " [ 'a']", "[0]", '{"x": 1}'])
 def test_lists_in_text_are_an_error_with_advice(tmp_path: Path, label: str) -> None:
     rows = [(json.dumps("b"), "x"), (label, "y"), ("[1, 2]", "z")]
     path = write(tmp_path / "a.tsv", "label text", rows)
@@ -113,3 +109,17 @@ def test_rows_that_cannot_be_read_are_skipped_with_a_warning(tmp_path: Path) -> 
         assert [texts for texts, _ in stream_labelled(path, errors="skip", batch_size=1)] == [["b"], ["e"]]
     with pytest.warns(UserWarning, match="Skipped 2 rows"):
         assert load_labelled(path, errors="skip", encoding="cp1252")[0] == ["b", "café", "e"]
+
+
+@pytest.mark.parametrize("label", ["[UI, UX]", "['s Gravenhage]", "{a,b}", "[Fixed] Bug"])
+def test_labels_in_brackets_are_no_lists(tmp_path: Path, label: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'label,text\n"{label}",x\nb,y\n')
+    assert np.asarray(load_labelled(path)[1]).tolist() == [label, "b"]
+
+
+def test_labels_of_rows_are_counted_one_by_one(tmp_path: Path) -> None:
+    rows = [{"text": f"x {i}", "topics": [f"t{(5 * i + j) % 45}" for j in range(5)]} for i in range(40)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert len(load_labelled(path)[0]) == 40

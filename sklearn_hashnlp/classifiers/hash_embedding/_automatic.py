@@ -13,6 +13,7 @@ from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.classifiers._losses import LossName, SquaredHingeLoss
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
+from sklearn_hashnlp.training._settings import Decay
 
 SolverName: TypeAlias = Literal["dual", "sgd"]
 SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
@@ -156,7 +157,8 @@ def _class_of(callback: Any) -> type:
 
 _DIM_WITH_HIDDEN_LAYERS = 20
 _LARGEST_DIM = 32  # up to 1024 classes
-_MOST_EPOCHS, _MOST_STEPS, _MOST_EPOCHS_OF_MANY_ROWS = 100, 500, 20
+_MOST_EPOCHS, _MOST_STEPS = 100, 500
+_PLANNED_EPOCHS = 20  # with early stopping of many rows, and of a learning rate that decays over all epochs
 _MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
 
 
@@ -173,19 +175,24 @@ def resolve_embedding_dim(
 
 
 def resolve_epochs(
-    value: int | Literal["auto"], n_rows: int, *, early_stopping: bool, batch_size: int | Literal["auto"] = "auto"
+    value: int | Literal["auto"],
+    n_rows: int,
+    *,
+    early_stopping: bool,
+    batch_size: int | Literal["auto"] = "auto",
+    decay: Decay = "constant",
 ) -> int:
     """Return the largest number of epochs of stochastic gradients: with few rows more, as an epoch has few steps."""
     if value != "auto":
         return int(value)
-    if not trains_to_convergence(value, n_rows):
-        return _MOST_EPOCHS_OF_MANY_ROWS if early_stopping else 1
-    return max(_MOST_EPOCHS, _MOST_STEPS * resolve_batch_size(batch_size, n_rows) // n_rows)
+    if decay != "constant" or not trains_to_convergence(value, n_rows):
+        return _PLANNED_EPOCHS if early_stopping or n_rows < _MANY_ROWS_OF_ONE_EPOCH else 1
+    return max(_MOST_EPOCHS, _MOST_STEPS * min(resolve_batch_size(batch_size, n_rows), n_rows) // n_rows)
 
 
-def trains_to_convergence(max_epochs: int | Literal["auto"], n_rows: int) -> bool:
+def trains_to_convergence(max_epochs: int | Literal["auto"], n_rows: int, decay: Decay = "constant") -> bool:
     """Return whether stochastic gradients take small steps until the training loss no longer falls."""
-    return bool(max_epochs == "auto" and n_rows < _MANY_ROWS_OF_ONE_EPOCH)
+    return bool(max_epochs == "auto" and n_rows < _MANY_ROWS_OF_ONE_EPOCH and decay == "constant")
 
 
 def resolve_batch_size(value: int | Literal["auto"], n_rows: int) -> int:

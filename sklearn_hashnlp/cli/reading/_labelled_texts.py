@@ -23,15 +23,20 @@ class LabelledTexts(NamedTuple):
     lines: list[int]
 
 
-def read_labelled(screen: Screen, path: Path, *, multilabel: bool | None = None, **options: Any) -> LabelledTexts:
-    """Read a labeled file with a progress bar; the options are the fields of :class:`LabelledOptions`."""
+def read_labelled(
+    screen: Screen, path: Path, *, multilabel: bool | None = None, few_rows: bool = False, **options: Any
+) -> LabelledTexts:
+    """Read a labeled file with a progress bar; the options are the fields of :class:`LabelledOptions`.
+
+    ``few_rows`` of a label are enough, as the labels of a test set are known.
+    """
     from sklearn_hashnlp.datasets._labelled import collect_rows
 
     skipped = SkippedRows(screen)
     with screen.bar(f"Reading {path.name}") as update, screen.warnings_as_notes():
         rows = open_labelled(path, LabelledOptions(**options), update, skipped, multilabel=multilabel)
         lines: list[int] = []
-        texts, labels = collect_rows(_noting_lines(rows, lines), rows, path, multilabel)
+        texts, labels = collect_rows(_noting_lines(rows, lines), rows, path, multilabel, few_rows=few_rows)
     source = str(path) if rows.columns.text is None else f"columns {rows.columns.text}, {rows.columns.label} of {path}"
     n_empty = sum(not text.strip() for text in texts)
     empty = f" ({n_empty:,} empty)" if n_empty else ""

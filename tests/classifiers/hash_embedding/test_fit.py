@@ -12,7 +12,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers.hash_embedding import _sparse_net
-from sklearn_hashnlp.training import EarlyStopping
+from sklearn_hashnlp.training import EarlyStopping, Schedule
 from tests.trainings import assert_near
 
 SMALL = {"n_buckets": 2000, "n_embeddings": 20_000, "random_state": 0}
@@ -204,3 +204,11 @@ def test_few_rows_are_trained_from_the_shares_of_the_classes_by_half_newton_step
     assert ((gained > 0.2) & (gained < 0.5)).all()
     model.set_params(max_epochs=1).fit(rows, y)
     assert first.bias.abs().max() == 0
+
+
+def test_validation_and_a_planned_decay_decide_the_number_of_epochs():
+    stopping = EarlyStopping("valid_loss", patience=None, validation_fraction=0.2)
+    y = np.arange(X.shape[0]) % 2
+    watched = HashEmbeddingClassifier(**SMALL, early_stopping=stopping, batch_size=10**6).fit(X, y)
+    decayed = HashEmbeddingClassifier(**SMALL, schedule=Schedule("linear")).fit(X, y)
+    assert (len(watched.history_), len(decayed.history_)) == (500, 20)
