@@ -89,7 +89,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         Number of vectors in the shared pool; B in the paper. Ignored by ``variant="standard"``.
     n_hashes : int, default=2
         Number of component vectors per column; k in the paper. Ignored by ``variant="standard"``. In a small pool more
-        help ``solver="sgd"``, which learns how much each counts; ``"dual"`` trains the same model with any number.
+        help ``solver="sgd"``, which learns how much each counts; ``"dual"`` gains nothing by them.
     n_embeddings : int, default=10**7
         Number of rows of the importance table; n (or K) in the paper.
     embedding_dim : int or "auto", default=20

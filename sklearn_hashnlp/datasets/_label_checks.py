@@ -29,8 +29,11 @@ def find_list(labels: Iterable[str]) -> str | None:
 
 def _is_list_of_strings(label: str) -> bool:
     """Return whether a text is a list or an object in Python or JSON, such as ['a', 'b'] or {"choices": ["a"]}."""
-    for parse in (ast.literal_eval, json.loads):
-        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+    for parse in (json.loads, ast.literal_eval):
+        with (
+            contextlib.suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError),
+            warnings.catch_warnings(action="ignore", category=SyntaxWarning),  # of backslashes
+        ):
             value = parse(label[:_MAX_LENGTH])
             return isinstance(value, dict) or any(isinstance(one, str | list | dict) for one in value)
     return False

@@ -111,7 +111,7 @@ def test_rows_that_cannot_be_read_are_skipped_with_a_warning(tmp_path: Path) -> 
         assert load_labelled(path, errors="skip", encoding="cp1252")[0] == ["b", "café", "e"]
 
 
-@pytest.mark.parametrize("label", ["[UI, UX]", "['s Gravenhage]", "{a,b}", "[Fixed] Bug"])
+@pytest.mark.parametrize("label", ["[UI, UX]", "['s Gravenhage]", "{a,b}", "[Fixed] Bug", "{[1]}", r"['\d]"])
 def test_labels_in_brackets_are_no_lists(tmp_path: Path, label: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(f'label,text\n"{label}",x\nb,y\n')
