@@ -130,3 +130,11 @@ def test_labels_that_look_the_same_and_rejected_rows_are_noted_once(hashnlp: Any
         assert result.code == 0
         assert result.err.count("labels that look the same") == 1
         assert result.err.count('skipped 1 rows with "answer": "reject"') == 1
+
+
+def test_a_file_to_test_may_have_a_row_per_label(hashnlp: Any, small: Any, tmp_path: Path) -> None:
+    for name, n_rows in (("train", 120), ("test", 30)):
+        rows = "".join(f"word{i % 30} {i},topic{i % 30}\n" for i in range(n_rows))
+        (tmp_path / f"{name}.csv").write_text(f"text,topic\n{rows}")
+    assert hashnlp("train", tmp_path / "train.csv", "-m", tmp_path / "m").code == 0
+    assert hashnlp("test", tmp_path / "test.csv", "-m", tmp_path / "m").code == 0
