@@ -82,7 +82,7 @@ def measure(name: str, size: int, data: DataFolder, seeds: int) -> dict[str, Any
 def objective(model: HashEmbeddingClassifier, counts: Any, labels: NDArray[Any]) -> float:
     """Return the squared hinge loss on rows, in percent of the loss of the best scores that are the same for all."""
     signs = np.where(labels[:, np.newaxis] == model.classes_, 1.0, -1.0)
-    scores = model._score(model._rows(counts), model._linear_model()).scores
+    scores = model._score(model._rows(counts), model._model.linear).scores
     shares = (signs > 0).mean(axis=0)
     smallest = float((4 * shares * (1 - shares)).sum())
     return 100 * float((np.maximum(1 - signs * scores, 0) ** 2).sum(axis=1).mean()) / smallest

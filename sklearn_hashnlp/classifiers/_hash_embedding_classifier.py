@@ -529,7 +529,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         def keep(model: Self, enough: float) -> Self:
             if not resumes:
                 model._tree_name = model.tree if model.loss == TreeLoss.name and isinstance(model.tree, str) else None
-            model._idf_divisor, model._enough_evidence, model.solver_, model._linear = divisor, enough, "sgd", None
+            model._idf_divisor, model._enough_evidence, model.solver_ = divisor, enough, "sgd"
             return model._keep(net, labels, rows, class_counts, resumes=resumes)
 
         with plain_torch(net.device_type):
@@ -573,7 +573,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         start, n_classes = clock(), len(labels.classes)
         architecture = bag_architecture(self, n_classes, seeds.hash)
         architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
-        fit, solution = fit_dual(
+        model, solution = fit_dual(
             architecture,
             rows,
             make_loss(loss),
@@ -590,7 +590,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self._enough_evidence = solution.enough_evidence
         self._keep_labels(labels, len(rows), count_classes(rows, n_classes))
         record = {"epoch": 1, "objective": minimum.objective, "duality_gap": minimum.duality_gap}
-        self._keep_linear(fit, [record | {"dur": clock() - start}])
+        self._keep_model(model, [record | {"dur": clock() - start}])
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -159,8 +159,8 @@ class NetClassifier(ScoringClassifier, FittedNet):
         """Compute the scores of checked rows by torch."""
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
-        with plain_torch(self._net.device_type):
-            scores = self._net.score_rows(rows)
+        with plain_torch(self.net_.device_type):
+            scores: NDArray[np.float64] = self.net_.score_rows(rows)
         self._check_finite(scores)
         return scores
 
@@ -188,12 +188,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
-        net = self._held()
-        values, arrays = net.to_state()
-        step_sizes, accumulators = net.to_step_sizes()
-        arrays |= accumulators | {"class_counts": self._class_counts}
-        values |= step_sizes | self._pack_labels()
-        return values | {"history": self.history_, "rows_seen": self._rows_seen}, arrays
+        values, arrays = self._state()
+        values |= self._pack_labels() | {"history": self.history_, "rows_seen": self._rows_seen}
+        return values, arrays | {"class_counts": self._class_counts}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self._unpack_labels(values)
@@ -205,25 +202,12 @@ class NetClassifier(ScoringClassifier, FittedNet):
         if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
             raise ValueError(f"There must be a count for each of {n_classes} classes and one for all, at least 0.")
         self._class_counts = counts
-        self._load_net(values, arrays)
-
-    def _held(self) -> Any:
-        """Return the net, or the arrays that it is made from."""
-        return self._net
+        self._load(values, arrays, values["history"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = takes_several_labels(self.loss)
         return tags
-
-    def _load_net(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Make the net of a saved model."""
-        from sklearn_hashnlp.training._torch_scope import plain_torch
-
-        net = self._net_from_state(values, arrays, values["history"])
-        with plain_torch():
-            net.load_step_sizes(values, arrays)
-        self._keep_net(net, [])
 
 
 def train_anew(estimator: Any) -> str:

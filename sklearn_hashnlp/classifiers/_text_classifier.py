@@ -368,7 +368,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         texts = as_documents(X, caller=type(self).__name__)
         texts = texts if isinstance(texts, Sequence) else list(texts)
         n_characters = sum(map(len, texts)) if set(map(type, texts)) <= {str} else 0
-        if n_characters < 2 * _MIN_CHUNK or classifier._linear_model() is None:
+        if n_characters < 2 * _MIN_CHUNK or classifier._model.linear is None:
             return score(classifier, self._rows(texts))
         n_threads = effective_n_jobs(self.n_jobs)
         n_chunks = max(min(n_threads, n_characters // _MIN_CHUNK), -(-n_characters // _MAX_CHUNK))

@@ -324,7 +324,7 @@ def _embedding_kinds(
 ) -> dict[str, tuple[NDArray[np.int64], float]]:
     """Return ids that are equal if columns collide in a hash embedding, and the probability of a collision."""
     sizes = TableSizes(int(classifier.n_embeddings), int(classifier.n_buckets), int(classifier.n_hashes))
-    spec = classifier._table_spec() if hasattr(classifier, "classes_") else None
+    spec = classifier._model.spec if hasattr(classifier, "classes_") else None
     constants = seeded_constants(sizes, 0) if spec is None else np.array(spec.constants, dtype=np.uint64)
     rows = ids_by_constants("paper", sizes, columns, constants)["embedding"], 1 / sizes.n_embeddings
     if classifier.variant == "standard":

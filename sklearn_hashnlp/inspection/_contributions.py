@@ -33,7 +33,9 @@ class NumberOfRow:
     def __init__(self, regressor: TextRegressor) -> None:
         self._regressor = regressor
 
-    def _linear_model(self) -> LinearModel:
+    @property
+    def model(self) -> LinearModel:
+        """The weights of all n-grams."""
         return self._regressor._model
 
     def decision_function(self, row: csr_matrix) -> NDArray[np.float64]:
@@ -44,8 +46,8 @@ class NumberOfRow:
 def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
     """Split scores of ``decision_function`` for a row into contributions of its columns."""
     if isinstance(classifier, NumberOfRow):
-        vectors, norm = column_vectors(classifier, row.indices, row.data)
-        return Contributions(vectors / norm, classifier._linear_model().bias.astype(np.float64), "linear")
+        vectors, norm = _vectors(classifier.model, row.indices, row.data)
+        return Contributions(vectors / norm, classifier.model.bias.astype(np.float64), "linear")
     if isinstance(classifier, HashEmbeddingClassifier):
         return _with_prior(classifier, row, outputs, _of_hash_embedding(classifier, row, outputs))
     if isinstance(classifier, OneVsRestClassifier):
@@ -69,7 +71,7 @@ def _with_prior(
     classifier: HashEmbeddingClassifier, row: csr_matrix, outputs: NDArray[np.int64], parts: Contributions
 ) -> Contributions:
     """Move the scores of a row with little evidence towards the scores of the class shares."""
-    share = float(classifier._evidence(classifier._rows(row), classifier._linear_model())[0])
+    share = float(classifier._evidence(classifier._rows(row))[0])
     if share == 1:
         return parts
     loss, prior = classifier._loss, classifier._prior_scores()
@@ -149,12 +151,9 @@ def _of_hash_embedding(
 
 def _layer(classifier: HashEmbeddingClassifier) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return the weights and the bias of a classifier without hidden layers."""
-    model = classifier._linear_model()
-    if model is not None:
-        return model.weight.astype(np.float64), model.bias.astype(np.float64)
-    from sklearn_hashnlp.inspection._path_gradients import layer_of_net
-
-    return layer_of_net(classifier.net_)
+    model = classifier._model
+    weight, bias = (part.astype(np.float64) for part in model.last_layer)
+    return (weight, bias) if model.has_linear_head else None
 
 
 def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> NDArray[np.float64]:
@@ -187,15 +186,18 @@ def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> N
 
 
 def column_vectors(
-    classifier: HashEmbeddingClassifier | NumberOfRow, columns: NDArray[Any], values: NDArray[Any]
+    classifier: HashEmbeddingClassifier, columns: NDArray[Any], values: NDArray[Any]
 ) -> tuple[NDArray[np.float64], float]:
     """Return the vector of each value in a row, and the norm that divides their sum."""
-    model = classifier._linear_model()
-    if model is None:
-        assert isinstance(classifier, HashEmbeddingClassifier)
-        from sklearn_hashnlp.inspection._path_gradients import column_vectors_of_net
+    bag = classifier._model.bag
+    if bag is not None:
+        return _vectors(bag, columns, values)
+    from sklearn_hashnlp.inspection._path_gradients import column_vectors_of_net
 
-        return column_vectors_of_net(classifier.net_, columns, values)
+    return column_vectors_of_net(classifier.net_, columns, values)
+
+
+def _vectors(model: LinearModel, columns: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
     ids, layout = columns.astype(np.int64), model.spec.layout
     located = locate_ids(ids, model.constants, len(model.known), len(model.pool), layout.variant)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from sklearn_hashnlp.classifiers._losses import Loss
@@ -20,15 +20,6 @@ _FIRST_INTERVALS = 64
 _MAX_ROUNDS = 14
 _MAX_POINTS = 4096
 _TOLERANCE = 1e-7  # error of the outputs for the whole path
-
-
-def layer_of_net(net: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return the weights and the bias of a net without hidden layers and tree; None for other nets."""
-    head = net.module_.head
-    if len(head) != 1 or not isinstance(head[0], nn.Linear):
-        return None
-    weight, bias = (parameter.detach().double().cpu().numpy() for parameter in head[0].parameters())
-    return weight, bias
 
 
 def column_vectors_of_net(net: Any, columns: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.float64], float]:

@@ -101,16 +101,43 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
         model.__dict__ = vars(self).copy()
         return model
 
-    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Return the state needed to resume training; None if the model was not trained since loading."""
-        return self.net_.to_training_state() if self.net_.has_training_state else None
+    def _learned(self) -> Any:
+        """Return what was learned, None before: the net, or an object with the same methods for saving."""
+        return self.__dict__.get("_net")
 
-    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load the result of :meth:`_get_training_state`, after the model state."""
+    def _state(self) -> Packed:
+        """Return what was learned as values and arrays: only the changed rows of a table are among them."""
+        values, arrays = self._learned().to_state()
+        if not self._keeps_step_sizes:
+            return values, arrays
+        step_sizes, accumulators = self._learned().to_step_sizes()
+        return values | step_sizes, arrays | accumulators
+
+    def _load(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> None:
+        """Set what was learned to the result of :meth:`_state`."""
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        net = self._net_from_state(values, arrays, history)
+        if self._keeps_step_sizes:
+            with plain_torch():
+                net.load_step_sizes(values, arrays)
+        self._keep_net(net, list(history))
+
+    def _load_optimizer(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load the state of the optimizer into what was learned."""
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
         with plain_torch():
             self.net_.load_training_state(values, arrays)
+
+    def _get_training_state(self) -> Packed | None:
+        """Return the state needed to resume training; None if the model was not trained since loading."""
+        learned = self._learned()
+        return learned.to_training_state() if learned.has_training_state else None
+
+    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load the result of :meth:`_get_training_state`, after the model state."""
+        self._load_optimizer(values, arrays)
 
     def _keep_net(self, net: Net, history: list[dict[str, Any]]) -> None:
         """Set the net, its number of parameters and its history, extended by new epochs."""
@@ -138,33 +165,21 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        net = state.pop("_net", None)
-        return state if net is None else state | self._packed(net)
-
-    def _packed(self, net: Any) -> dict[str, Any]:
-        """Return a net as arrays: only the changed rows of a table are written."""
-        return {
-            "_net_state": net.to_state(),
-            "_step_sizes": net.to_step_sizes() if self._keeps_step_sizes else None,
-            "_optimizer_state": net.to_training_state() if net.has_training_state else None,
-        }
+        learned = self._learned()
+        if learned is None:
+            return state
+        without = {name: value for name, value in state.items() if name not in ("_net", "_model")}
+        optimizer = learned.to_training_state() if learned.has_training_state else None
+        return without | {"_packed": self._state(), "_packed_optimizer": optimizer}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        packed = [state.pop(name, None) for name in ("_net_state", "_step_sizes", "_optimizer_state")]
+        packed, optimizer = state.pop("_packed", None), state.pop("_packed_optimizer", None)
         super().__setstate__(state)
-        if packed[0] is not None:
-            self._unpack(*packed)
-
-    def _unpack(self, net_state: Packed, step_sizes: Packed | None, optimizer_state: Packed | None) -> None:
-        """Load the result of :meth:`_packed`; the history is already set."""
-        from sklearn_hashnlp.training._torch_scope import plain_torch
-
-        self._keep_net(self._net_from_state(net_state[0], net_state[1], self.history_), list(self.history_))
-        with plain_torch():
-            if step_sizes is not None:
-                self.net_.load_step_sizes(*step_sizes)
-            if optimizer_state is not None:
-                self.net_.load_training_state(*optimizer_state)
+        if packed is not None:
+            values, arrays = packed
+            self._load(values, arrays, self.history_)
+        if optimizer is not None:
+            self._load_optimizer(*optimizer)
 
 
 def atomic_fit(fit: Method) -> Method:

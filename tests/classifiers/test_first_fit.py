@@ -36,7 +36,7 @@ found = model.predict(["warm and funny"]).tolist()
 first = list(Compiled.names)
 models = [model, TextClassifier(random_state=0).fit(texts * 20, labels * 20)]  # with cross-validation
 scores = [one.decision_function([*texts, "funny tears", ""]).tobytes() for one in models]
-fits = [one.pipeline_[-1]._linear for one in models]
+fits = [one.pipeline_[-1]._model for one in models]
 states = [(fit.to_state(), fit.to_training_state()) for fit in fits]  # the history has seconds
 digest = hashlib.sha256(pickle.dumps(states) + b"".join(scores)).hexdigest()
 print(json.dumps({"compiled": first, "digest": digest, "found": found}))

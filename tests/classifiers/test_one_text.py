@@ -57,7 +57,7 @@ def test_one_text_is_predicted_as_among_others(method, model):
 
 def test_a_model_that_changes_predicts_anew():
     model = TextClassifier(features="words", random_state=0).fit(TEXTS, LABELS)
-    linear, (vectorizer, classifier) = model._fitted()._linear_model(), model.pipeline_[:]
+    linear, (vectorizer, classifier) = model._fitted()._model.linear, model.pipeline_[:]
     before = model.decision_function(["what ?"])
     linear.weight[:] *= 2
     np.testing.assert_allclose(model.decision_function(["what ?"]) / before, 2, rtol=0.3)

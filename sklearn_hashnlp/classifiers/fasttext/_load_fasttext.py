@@ -11,9 +11,9 @@ from sklearn.pipeline import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import FastTextLoss, LossName, TreeLoss, make_loss
-from sklearn_hashnlp.classifiers.hash_embedding._architecture import bag_architecture, new_net
+from sklearn_hashnlp.classifiers.hash_embedding._architecture import bag_architecture
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
+from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, spec_of
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.persistence._fasttext_file import FastTextFile, read_fasttext
 from sklearn_hashnlp.text._fasttext_dictionary import MAX_LENGTH
@@ -134,32 +134,10 @@ def _classifier(file: FastTextFile) -> HashEmbeddingClassifier:
     labels = Labels(file.labels[order], multilabel=False)
     classifier._keep_labels(labels, int(counts.sum()), np.append(counts, counts.sum()))
     classifier._idf_divisor, classifier._enough_evidence, classifier.solver_ = 1.0, 0.0, "sgd"
-    if tree is None:
-        architecture = bag_architecture(classifier, len(order), draw_seeds(0).hash)
-        bias = np.zeros(len(order), dtype=np.float32)
-        linear = LinearModel(spec_of(architecture), file.inputs[:n_rows], None, np.ascontiguousarray(weight), bias)
-        classifier._keep_linear(LinearFit(architecture, linear, make_loss(loss)), [])
-    else:
-        _keep_tree_net(classifier, tree, file.inputs[:n_rows], weight)
+    architecture, bias = bag_architecture(classifier, len(order), draw_seeds(0).hash), np.zeros(len(weight), np.float32)
+    linear = LinearModel(spec_of(architecture), file.inputs[:n_rows], None, np.ascontiguousarray(weight), bias)
+    classifier._keep_model(HashEmbeddingModel.of_linear(architecture, linear, make_loss(loss), tree=tree), [])
     return classifier
-
-
-def _keep_tree_net(
-    classifier: HashEmbeddingClassifier, tree: SoftmaxTree, pool: NDArray[np.float32], weight: NDArray[np.float32]
-) -> None:
-    """Set a net with a tree as its last layer."""
-    import torch
-
-    from sklearn_hashnlp.training._torch_scope import plain_torch
-
-    net = new_net(classifier, tree.n_classes, None, draw_seeds(0), "cpu")
-    bag, last = net.module_.bag, net.module_.head[-1]
-    with plain_torch(), torch.no_grad():
-        bag.pool.data = torch.from_numpy(pool)
-        last.weight.numpy()[:] = weight
-        last.bias.zero_()
-    net.criterion_ = make_loss(TreeLoss.name, net.module_.head)
-    classifier._keep_net(net, [])
 
 
 def fasttext_tree(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[SoftmaxTree, NDArray[np.int64]]:

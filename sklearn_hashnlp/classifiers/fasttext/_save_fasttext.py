@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import FastTextLoss, OneVsRestLoss, TreeLoss
 from sklearn_hashnlp.classifiers.fasttext._load_fasttext import fasttext_tree
+from sklearn_hashnlp.classifiers.hash_embedding._model import POOL
 from sklearn_hashnlp.persistence._fasttext_file import FastTextFile, write_fasttext
 from sklearn_hashnlp.text._fasttext_dictionary import LABEL_PREFIX, FastTextDictionary
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
@@ -116,7 +117,7 @@ def _obstacles(dictionary: FastTextDictionary, classifier: HashEmbeddingClassifi
     """Yield what has no place in a file, and what to do."""
     if dictionary.label_prefix != LABEL_PREFIX:
         yield f"label_prefix={dictionary.label_prefix!r}: fastText skips words with its own. Set {LABEL_PREFIX!r}."
-    spec, loss = classifier._table_spec(), classifier._loss
+    spec, loss = classifier._model.spec, classifier._loss
     if spec.has_importance:
         yield (
             "importance weights, such as inverse document frequencies, and several hash functions: "
@@ -126,8 +127,6 @@ def _obstacles(dictionary: FastTextDictionary, classifier: HashEmbeddingClassifi
         yield "rows that are hashed once more. Set embedding=EmbeddingTables(hash_rows=False)."
     if spec.normalize != "l1":
         yield f"normalize={classifier.normalize!r}: fastText divides by the number of rows. Set normalize='l1'."
-    if classifier.device != "cpu" and classifier._linear_model() is None:
-        yield f"weights on device={classifier.device!r}. Save the model by save_model, and load it on the CPU."
     if classifier.hidden_layer_sizes:
         yield f"hidden_layer_sizes={classifier.hidden_layer_sizes!r}. Set hidden_layer_sizes=()."
     if type(loss) is OneVsRestLoss and not loss.multilabel:
@@ -155,19 +154,21 @@ def _matrices(
     classifier: HashEmbeddingClassifier, n_rows: int, counts: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[str, NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """Return fastText's name of the loss, the input and output matrices, and the bias of each output."""
-    loss, model = classifier._loss, classifier._linear_model()
-    if model is not None:
+    model, loss = classifier._model, classifier._loss
+    inputs, (weight, bias) = model.weights[POOL][:n_rows], model.last_layer
+    if not isinstance(loss, TreeLoss):
         name = "ova" if isinstance(loss, OneVsRestLoss) else "softmax"
         factor = 1.0 if isinstance(loss, FastTextLoss) else loss.inverse_temperature
-        return name, model.pool[:n_rows], factor * model.weight[order], factor * model.bias[order]
-    bag, last = classifier.net_.module_.bag, classifier.net_.module_.head[-1]
+        return name, inputs, factor * weight[order], factor * bias[order]
     tree, nodes = fasttext_tree(counts, order)
-    if not isinstance(loss, TreeLoss) or last.tree != tree:
+    if model.tree != tree:
         raise ValueError(
             "save_fasttext: a file of fastText has no place for a tree other than Huffman's of the counts of its "
             "labels. Set loss='softmax'."
         )
-    output, bias = np.zeros((len(order), bag.embedding_dim), np.float32), np.zeros(len(order), np.float32)
-    output[: len(nodes)] = last.weight.detach().cpu().numpy()[nodes]  # the last row is not used
-    bias[: len(nodes)] = last.bias.detach().cpu().numpy()[nodes]
-    return "hs", bag.pool.detach().cpu().numpy()[:n_rows], output, bias
+    return (
+        "hs",
+        inputs,
+        np.pad(weight[nodes], ((0, 1), (0, 0))),
+        np.pad(bias[nodes], (0, 1)),
+    )  # the last row is not used

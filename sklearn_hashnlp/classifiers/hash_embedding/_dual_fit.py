@@ -27,8 +27,8 @@ from sklearn_hashnlp.classifiers.hash_embedding._idf import (
     evidence_of_training,
     mean_idf,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, spec_of
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, spec_of
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_columns, locate_ids
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
@@ -371,7 +371,7 @@ def fit_dual(
     rows_per_step: int,
     seed: int,
     calibrate: bool,
-) -> tuple[LinearFit, DualSolution]:
+) -> tuple[HashEmbeddingModel, DualSolution]:
     """Fit a linear model, check its scores, and fit the temperature of its loss."""
     n_classes = architecture["num_classes"]
     solution = solve_dual(
@@ -393,4 +393,5 @@ def fit_dual(
         loss.inverse_temperature = inverse_temperature(loss, left_out.scores, some, n_uniform=1)
     else:
         update_temperature(loss, lambda some: score_rows(model, some).scores, rows, n_classes)
-    return LinearFit(architecture, model, loss, rows_per_step, solution.optimizer), solution
+    state: dict[str, Any] = {"rows_per_step": rows_per_step, "optimizer": solution.optimizer}
+    return HashEmbeddingModel.of_linear(architecture, model, loss, **state), solution

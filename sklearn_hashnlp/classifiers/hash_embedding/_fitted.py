@@ -15,27 +15,25 @@ from sklearn_hashnlp.classifiers._net_classifier import NetClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns, evidence_shares, least_importance
-from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit, is_linear
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import (
     ScoredRows,
     document_vectors,
     plain_rows,
     score_rows,
 )
+from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
-from sklearn_hashnlp.kernels.embeddings._tables import TableSpec
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 
 if TYPE_CHECKING:  # torch is imported where a net is made
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
-    from sklearn_hashnlp.training._optimizer_state import Packed
 
 
 class FittedHashEmbedding(NetClassifier):
-    """A classifier with a net, or with a linear model from which a net is made on first access."""
+    """A classifier with what it learned as arrays; a net is made of them on first access."""
 
+    _model: HashEmbeddingModel
     _net: SparseNet
-    _linear: LinearFit | None = None  # until a net is made
     embedding: EmbeddingTables | None
     solver_: SolverName
     _enough_evidence: float
@@ -47,22 +45,21 @@ class FittedHashEmbedding(NetClassifier):
 
     @property
     def net_(self) -> SparseNet:
-        """The trained net; made on first access after the dual solver or loading a linear model."""
-        if "_net" not in self.__dict__ and self._linear is not None:
-            from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_linear_fit
+        """The trained net; made on first access, unless this object was trained by gradients."""
+        if "_net" not in self.__dict__ and self._is_fitted:
+            from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_model
 
-            self.__dict__.setdefault("_net", net_of_linear_fit(self._linear, self.history_))
+            self.__dict__.setdefault("_net", net_of_model(self._model, self.history_))
         net: SparseNet = super().net_
         return net
 
     @property
     def _is_fitted(self) -> bool:
-        return "_net" in self.__dict__ or self._linear is not None
+        return "_model" in self.__dict__
 
     @property
     def _loss(self) -> Loss:  # type: ignore[override]
-        held = self._held()
-        return held.loss if isinstance(held, LinearFit) else held.criterion_
+        return self._model.loss
 
     def document_vectors(self, X: Any) -> NDArray[np.float32]:
         """Compute the vector of each row: the embeddings of its columns, combined and divided by ``normalize``.
@@ -99,30 +96,13 @@ class FittedHashEmbedding(NetClassifier):
         (3, 4)
         """
         check_fitted(self, "classes_")
-        rows, model = self._rows(X), self._linear_model()
-        if model is not None:
-            return document_vectors(model, rows)
+        rows, bag = self._rows(X), self._model.bag
+        if bag is not None:
+            return document_vectors(bag, rows)
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
-        with plain_torch(self._net.device_type):
-            return self._net.document_vectors(rows)
-
-    def _held(self) -> SparseNet | LinearFit:
-        net: SparseNet | None = self.__dict__.get("_net")
-        return self._linear if net is None and self._linear is not None else self._net
-
-    def _table_spec(self) -> TableSpec:
-        held = self._held()
-        spec: TableSpec = held.model.spec if isinstance(held, LinearFit) else held.module_.bag.spec
-        return spec
-
-    def _linear_model(self) -> LinearModel | None:
-        """Return the arrays of a linear model; None if torch computes the scores."""
-        net = self.__dict__.get("_net")
-        if net is None:
-            return None if self._linear is None else self._linear.model
-        model: LinearModel | None = net.module_.linear_model()
-        return model
+        with plain_torch(self.net_.device_type):
+            return self.net_.document_vectors(rows)
 
     def _rows(self, X: Any) -> SparseRows:
         if isinstance(X, SparseRows):  # a text that a TextClassifier counted
@@ -132,32 +112,37 @@ class FittedHashEmbedding(NetClassifier):
             return rows
         self._refuse_texts(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=0, reset=False)
-        return SparseRows(canonical_rows(X, any_scale=self._table_spec().normalize is not None))
+        return SparseRows(canonical_rows(X, any_scale=self._model.spec.normalize is not None))
 
-    def _keep_linear(self, fit: LinearFit, history: list[dict[str, Any]]) -> None:
+    def _keep_net(self, net: SparseNet, history: list[dict[str, Any]]) -> None:
+        super()._keep_net(net, history)
+        self._model = net.to_model()
+
+    def _keep_model(self, model: HashEmbeddingModel, history: list[dict[str, Any]]) -> None:
+        """Set the model, its number of parameters and its history; a net is made of it where torch computes scores."""
         self.__dict__.pop("_net", None)
-        self._linear, self.n_parameters_ = fit, fit.model.n_parameters
+        self._model, self.n_parameters_ = model, model.n_parameters
         self._keep_history(history, [])
+        if model.linear is None:
+            _ = self.net_
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_fitted(self, "classes_")
-        rows, model = self._rows(X), self._linear_model()
+        rows, model = self._rows(X), self._model.linear
         if model is None:
-            return self._with_prior(self._scores_by_net(rows), self._evidence(rows, None))
+            return self._with_prior(self._scores_by_net(rows), self._evidence(rows))
         scored = self._score(rows, model)
-        return self._with_prior(scored.scores, self._evidence(rows, model, scored.evidence))
+        return self._with_prior(scored.scores, self._evidence(rows, scored.evidence))
 
     def _score(self, rows: SparseRows, model: LinearModel, *, with_scores: bool = True) -> ScoredRows:
         scored = score_rows(model, rows, with_scores=with_scores, common=least_importance(self._idf_divisor))
         self._check_all_finite(scored.finite)
         return scored
 
-    def _evidence(
-        self, rows: SparseRows, model: LinearModel | None, evidence: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
+    def _evidence(self, rows: SparseRows, evidence: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         if self._class_counts[-1] <= 0:  # the training rows are unknown
             return np.ones(len(rows))
-        known = self._net.known_columns() if model is None else KnownColumns(model.spec, model.known)
+        known = KnownColumns(self._model.spec, self._model.known)
         return evidence_shares(known, rows, self._idf_divisor, self._enough_evidence, evidence)
 
     def _with_prior(self, scores: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -180,12 +165,12 @@ class FittedHashEmbedding(NetClassifier):
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
         if isinstance(self._loss, TreeLoss):
             return self._tree_topk(X, 1)[1][:, 0]
-        model = self._linear_model()
+        model = self._model.linear
         if model is None:
             return super()._most_probable(X)
         rows = self._rows(X)
         scored = self._score(rows, model, with_scores=False)
-        evidence = self._evidence(rows, model, scored.evidence)
+        evidence = self._evidence(rows, scored.evidence)
         weak = (evidence < 1).nonzero()[0]
         if len(weak):
             scores = self._score(rows.select(weak), model).scores
@@ -203,10 +188,10 @@ class FittedHashEmbedding(NetClassifier):
         rows = self._rows(X)
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
-        with plain_torch(self._net.device_type):
-            log_probs, classes = self._net.topk(rows, k)
+        with plain_torch(self.net_.device_type):
+            log_probs, classes = self.net_.topk(rows, k)
         self._check_finite(log_probs)
-        evidence = self._evidence(rows, None)
+        evidence = self._evidence(rows)
         weak = (evidence < 1).nonzero()[0]
         if len(weak):
             scores = self._with_prior(self._scores_by_net(rows.select(weak)), evidence[weak])
@@ -215,46 +200,14 @@ class FittedHashEmbedding(NetClassifier):
             log_probs[weak] = np.take_along_axis(scores, classes[weak], axis=1)
         return log_probs, classes
 
-    @staticmethod
-    def _net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[Any]) -> SparseNet:
-        from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_from_state
+    def _learned(self) -> HashEmbeddingModel | None:
+        return self.__dict__.get("_model")
 
-        return net_from_state(values, arrays, history)
+    def _load(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> None:
+        self._keep_model(HashEmbeddingModel.from_state(values, arrays), history)
 
-    def _load_net(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        if not is_linear(values["architecture"], arrays, values["device"]):
-            super()._load_net(values, arrays)
-            return
-        fit = LinearFit.from_state(values, arrays)
-        fit.load_step_sizes(values, arrays)
-        self._keep_linear(fit, values["history"])
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        fit = state.pop("_linear", None)
-        return state if fit is None or "_net" in self.__dict__ else state | self._packed(fit)
-
-    def _unpack(self, net_state: Packed, step_sizes: Packed | None, optimizer_state: Packed | None) -> None:
-        values, arrays = net_state
-        if not is_linear(values["architecture"], arrays, values["device"]):
-            super()._unpack(net_state, step_sizes, optimizer_state)
-            return
-        fit = LinearFit.from_state(values, arrays)
-        if step_sizes is not None:
-            fit.load_step_sizes(*step_sizes)
-        if optimizer_state is not None:
-            fit.load_training_state(*optimizer_state)
-        self._keep_linear(fit, list(self.history_))
-
-    def _get_training_state(self) -> Packed | None:
-        held = self._held()
-        return held.to_training_state() if held.has_training_state else None
-
-    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        if self._linear is None:
-            super()._set_training_state(values, arrays)
-        else:
-            self._linear.load_training_state(values, arrays)
+    def _load_optimizer(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self._model.load_training_state(values, arrays)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         values, arrays = super()._get_model_state()

@@ -13,27 +13,25 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss
+from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, TreeLoss, make_loss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
 from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns
-from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import LinearFit
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork, TreeHead
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
-from sklearn_hashnlp.persistence._tables import TABLE_VALUES, pack_table, unpack_table
-from sklearn_hashnlp.training._loop import EpochHistory, Steps, stored_tree
-from sklearn_hashnlp.training._optimizers import make_with_state
+from sklearn_hashnlp.training._loop import EpochHistory, Steps
+from sklearn_hashnlp.training._optimizers import make_with_state, read_state
 from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
 PREDICT_VALUES = 2**18  # limits batches of long rows: about 40 MB of component vectors at the default sizes
-_FREQUENCIES = "document_frequencies"  # prefix of array names
 _TIE_TOLERANCE = 1e-6  # relative: log-probabilities may be equal in float32
 
 
@@ -164,19 +162,25 @@ class SparseNet(ClassifierNet):
             vectors: Tensor = self.module_.bag(batch.ids, batch.offsets, batch.weights)
         return vectors
 
-    def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the state of the optimizer, and the document frequencies, of the rows that occurred."""
-        values, arrays = super().to_training_state()
-        if self.document_frequencies is not None:
-            arrays |= pack_table(_FREQUENCIES, self.document_frequencies, 0)
-        return values, arrays
-
-    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load the result of :meth:`to_training_state`."""
-        super().load_training_state(values, arrays)
-        if f"{_FREQUENCIES}{TABLE_VALUES}" in arrays:
-            self.document_frequencies = np.zeros(self.module_.bag.num_embeddings, dtype=np.int32)
-            unpack_table(_FREQUENCIES, arrays, self.document_frequencies)
+    def to_model(self) -> HashEmbeddingModel:
+        """Return what was learned; on the CPU its arrays share memory with the module and the optimizer."""
+        loss, module = self.criterion_, self.module_
+        state = {name: tensor for name, tensor in module.state_dict().items() if not name.endswith("_extra_state")}
+        optimizer = read_state(module, self.optimizer_)
+        if not self.has_training_state:
+            optimizer.learning_rates = None
+        if loss.layer is not None:
+            loss = make_loss(loss.name, multilabel=loss.multilabel, inverse_temperature=loss.inverse_temperature)
+        return HashEmbeddingModel(
+            self.architecture(),
+            {name: tensor.detach().cpu().numpy() for name, tensor in state.items()},
+            loss,
+            tree=self.get_params_for("module")["tree"],
+            device=self.device_type,
+            rows_per_step=self.rows_per_step,
+            optimizer=optimizer if optimizer.parameters or self.has_training_state else None,
+            frequencies=self.document_frequencies,
+        )
 
     def training_steps(self, batches: Any) -> Steps:
         """Return each batch with the function that trains on it, compiled if the net supports it."""
@@ -207,30 +211,25 @@ def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None
     )
 
 
-def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> SparseNet:
-    """Build a trained net from the state that its ``to_state`` returned."""
-    return make_net(values["architecture"], "cpu", stored_tree(arrays)).load_state(values, arrays, history)
-
-
-def net_of_linear_fit(fit: LinearFit, history: list[dict[str, Any]]) -> SparseNet:
-    """Build a net that shares the memory of a linear model."""
-    net, model = make_net(fit.architecture, "cpu"), fit.model
+def net_of_model(model: HashEmbeddingModel, history: list[dict[str, Any]]) -> SparseNet:
+    """Build a net that shares the memory of a model, to continue its training."""
+    net = make_net(model.architecture, "cpu", model.tree)
     with plain_torch():
         with torch_seed(0):  # the weights are overwritten; the user's generator does not advance
             net.initialize()
-        bag, layer = net.module_.bag, net.module_.head[0]
-        bag.set_extra_state(torch.tensor(model.spec.to_numbers()))
-        bag.pool.data, layer.weight.data, layer.bias.data = map(
-            torch.from_numpy, (model.pool, model.weight, model.bias)
-        )
-        if model.importance is not None:
-            bag.importance.data = torch.from_numpy(model.importance)
+        tensors = {**dict(net.module_.named_parameters()), **dict(net.module_.named_buffers())}
+        for name, array in model.weights.items():
+            tensors[name].data = torch.from_numpy(array)
+        if model.device == "cuda" and torch.cuda.is_available():
+            net.set_params(device="cuda")
+            net.module_.to("cuda")
         net.module_.eval()
-        net.criterion_, net.rows_per_step = fit.loss, fit.rows_per_step
-        if fit.training_state is not None:
-            net.load_training_state(*fit.training_state)
-        elif fit.optimizer is not None:
-            net.optimizer_ = make_with_state(net.module_, fit.optimizer, net.make_optimizer)
-            net.was_trained, net.has_only_step_sizes = fit.has_training_state, not fit.has_training_state
+        loss = model.loss
+        is_tree = loss.name == TreeLoss.name
+        net.criterion_ = make_loss(loss.name, net.module_.head, multilabel=loss.multilabel) if is_tree else loss
+        net.rows_per_step, net.document_frequencies = model.rows_per_step, model.frequencies
+        if model.optimizer is not None:
+            net.optimizer_ = make_with_state(net.module_, model.optimizer, net.make_optimizer)
+            net.was_trained, net.has_only_step_sizes = model.has_training_state, not model.has_training_state
     net.history = EpochHistory({"batches": []} | entry for entry in history)
     return net

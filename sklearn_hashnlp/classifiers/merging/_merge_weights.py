@@ -50,6 +50,7 @@ def merge_nets(
     result._class_counts = np.sum([f * one._class_counts for f, one in zip(factors, models, strict=True)], axis=0)
     result._enough_evidence = float(np.average([one._enough_evidence for one in models], weights=n_rows))
     result._rows_seen = max(1, round(float(n_rows.sum())))
+    result._model = result.net_.to_model()
     temperatures = np.array([model._loss.inverse_temperature for model in models])
     if (temperatures != temperatures[0]).any():
         result._loss.inverse_temperature = float(np.exp(np.average(np.log(temperatures), weights=n_rows)))

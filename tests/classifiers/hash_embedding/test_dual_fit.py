@@ -208,7 +208,7 @@ def test_the_objective_equals_plain_formulas(n_classes, capsys):
     model = classifier(verbose=1).fit(X, y)
     assert capsys.readouterr().out.startswith("Dual coordinate descent: objective ")
     assert [set(entry) for entry in model.history_] == [{"epoch", "objective", "duality_gap", "dur"}]
-    linear, rows = model._linear_model(), SparseDataset(X, y)
+    linear, rows = model._model.linear, SparseDataset(X, y)
     problem = problem_of(linear, rows, Located.of(linear, rows))
     gaps = []
     for n_epochs in (1, 5, 50):

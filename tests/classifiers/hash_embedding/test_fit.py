@@ -81,7 +81,7 @@ def test_batches_of_long_rows_are_small():
     model.set_params(callbacks=[Values()]).fit(long, np.arange(600) % 2)
     bag = model.net_.module_.bag
     bag.register_forward_pre_hook(lambda _, inputs: Values.seen.append((False, len(inputs[0]))))
-    model.predict(long)
+    model.net_.score_rows(model._rows(long))
     measured = [values for training, values in Values.seen if not training]
     assert sum(measured) == 900 * 2000
     assert max(measured) == 2**18 // 2000 * 2000
@@ -150,7 +150,7 @@ def test_importance_that_starts_at_zero_starts_with_a_pool_that_does_not():
     assert model.score(X, LABELS) > 0.9
     unseen = csr_array(([1.0], ([0], [10**5])), shape=(1, X.shape[1]))
     empty = csr_array((1, X.shape[1]), dtype=np.float32)
-    scores = [model._score(model._rows(rows), model._linear_model()).scores for rows in (unseen, empty)]
+    scores = [model._score(model._rows(rows), model._model.linear).scores for rows in (unseen, empty)]
     assert scores[0] == pytest.approx(scores[1])
 
 

@@ -68,7 +68,7 @@ def test_other_nets_are_left_to_torch():
     seen = []
     model.net_.module_.bag.register_forward_hook(lambda *_: seen.append(1))
     assert model.net_.module_.linear_model() is None
-    model.predict(rows())
+    model.net_.score_rows(model._rows(rows()))
     assert seen
 
 

@@ -19,9 +19,9 @@ from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
     problem_of,
     solve_dual,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._linear_fit import spec_of
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_linear_fit
+from sklearn_hashnlp.classifiers.hash_embedding._model import spec_of
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_model
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._interrupts import current_interrupt
@@ -195,7 +195,7 @@ def test_without_collisions_a_small_step_from_the_solution_is_that_of_one_hash(
         form = {"append_weight": False, "aggregation": aggregation, "normalize": norm, "num_hashes": n_hashes}
         options: dict[str, Any] = {"importance_init": "idf", "learning_rate": 0.2, "rows_per_step": 32, "seed": 0}
         architecture, loss = ARCHITECTURE | form | NO_COLLISIONS, make_loss("hinge")
-        net = net_of_linear_fit(fit_dual(architecture, rows, loss, calibrate=False, **options)[0], [])
+        net = net_of_model(fit_dual(architecture, rows, loss, calibrate=False, **options)[0], [])
         before, others = net.score_rows(rows), torch.from_numpy((rows.targets + 1) % N_CLASSES)
         (small * loss(outputs(net, rows), others).mean()).backward()
         net.optimizer_.step()

@@ -1,0 +1,191 @@
+"""HashEmbeddingModel: what a HashEmbeddingClassifier learned, as arrays and a few numbers; without torch.
+
+Predictions, explanations, exports and saved models are functions of it. A net is made from it where training
+continues, and returns it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.classifiers._losses import Loss, loss_from_values, loss_to_values
+from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
+from sklearn_hashnlp.persistence._tables import TABLE_VALUES, check_shape, check_stored, pack_table, unpack_table
+from sklearn_hashnlp.training._optimizer_state import OptimizerState, Packed, pack_step_sizes, unpack_step_sizes
+from sklearn_hashnlp.trees import SoftmaxTree
+
+POOL, IMPORTANCE = "bag.pool", "bag.importance"
+_TABLES = (POOL, IMPORTANCE)
+_TREE, _EXTRA = "tree.", "._extra_state"
+_NUMBERS = f"bag{_EXTRA}"
+_FREQUENCIES = "document_frequencies"
+_STATISTICS: Final = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalization
+_SPEC = ("num_embeddings", "num_buckets", "embedding_dim", "num_hashes", "variant", "aggregation", "append_weight")
+
+
+@dataclass
+class HashEmbeddingModel:
+    """The tables and layers of a network over sparse rows, its loss, and the state needed to continue training."""
+
+    architecture: dict[str, Any]  # arguments of the network
+    weights: dict[str, NDArray[Any]]  # by their names in the network
+    loss: Loss
+    tree: SoftmaxTree | None = None  # of a hierarchical softmax
+    device: str = "cpu"  # where it was trained
+    rows_per_step: int | None = None
+    optimizer: OptimizerState | None = None
+    frequencies: NDArray[np.int32] | None = None  # document frequencies of the rows of the importance table
+
+    @classmethod
+    def of_linear(cls, architecture: dict[str, Any], linear: LinearModel, loss: Loss, **state: Any) -> Self:
+        """Return the model of a linear one, without copying its arrays."""
+        weights = {POOL: linear.pool} | ({} if linear.importance is None else {IMPORTANCE: linear.importance})
+        return cls(architecture, weights | {"head.0.weight": linear.weight, "head.0.bias": linear.bias}, loss, **state)
+
+    @cached_property
+    def spec(self) -> TableSpec:
+        """The specification of the tables."""
+        return spec_of(self.architecture)
+
+    @property
+    def known(self) -> NDArray[np.float32]:
+        """The table by which a column is known: its row is not zero."""
+        return self.weights.get(IMPORTANCE, self.weights[POOL])
+
+    @property
+    def last_layer(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The weights and the bias of the last layer, or of the tree's nodes."""
+        name = _last_layer(self.architecture)
+        return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+
+    @property
+    def has_linear_head(self) -> bool:
+        """Whether there are neither hidden layers nor a tree."""
+        return not self.architecture["hidden_sizes"] and self.tree is None
+
+    @cached_property
+    def linear(self) -> LinearModel | None:
+        """The arrays of a linear model, which kernels score; None for other models."""
+        weight, bias = self.last_layer
+        return self.bag._replace(weight=weight, bias=bias) if self.bag is not None and self.has_linear_head else None
+
+    @cached_property
+    def bag(self) -> LinearModel | None:
+        """The tables above a layer without outputs; None for a median, which kernels do not compute."""
+        if self.spec.aggregation == "median" and self.spec.has_importance:
+            return None
+        nothing = np.empty((0, self.spec.output_dim), dtype=np.float32)
+        return LinearModel(self.spec, self.weights[POOL], self.weights.get(IMPORTANCE), nothing, nothing[:, 0])
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of all trained numbers."""
+        return sum(array.size for name, array in self.weights.items() if not name.endswith(_STATISTICS))
+
+    @property
+    def has_training_state(self) -> bool:
+        """Whether training can continue as if the model had never been saved."""
+        return self.optimizer is not None and self.optimizer.learning_rates is not None
+
+    def to_state(self) -> Packed:
+        """Return architecture, device and loss as JSON values, and the trained rows of tables and other weights."""
+        initial = {POOL: 0.0, IMPORTANCE: self.architecture["importance_init"]}
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, array in self.weights.items():
+            arrays |= pack_table(name, array, initial[name]) if name in initial else {name: array.copy()}
+        arrays[_NUMBERS] = np.array(self.spec.to_numbers(), dtype=np.int64)
+        if self.tree is not None:
+            arrays[f"{_last_layer(self.architecture)}{_EXTRA}"] = np.array([self.tree.digest, 0])
+            arrays |= {f"{_TREE}{name}": array for name, array in self.tree.to_arrays().items()}
+        values = {"architecture": self.architecture, "device": self.device}
+        return values | {"probabilities": loss_to_values(self.loss)}, arrays
+
+    @classmethod
+    def from_state(cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Load the result of :meth:`to_state` and :meth:`to_step_sizes`, checked before memory is allocated."""
+        architecture, spec = values["architecture"], spec_of(values["architecture"])
+        spec.check_state(arrays[_NUMBERS].tolist())
+        stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
+        tree = SoftmaxTree.from_arrays(stored) if stored else None
+        if tree is not None and tree.n_classes != architecture["num_classes"]:
+            raise ValueError(f"The tree must have {architecture['num_classes']} classes, got {tree.n_classes}.")
+        if tree is not None and arrays[f"{_last_layer(architecture)}{_EXTRA}"][0] != tree.digest:
+            raise ValueError("The weights of the tree's nodes were trained with another tree.")
+        shapes = _shapes_of(architecture, spec, tree)
+        for name, shape in shapes.items():
+            check_stored(name, arrays, shape)
+        weights = {name: _restored(name, shape, architecture, arrays) for name, shape in shapes.items()}
+        model = cls(architecture, weights, loss_from_values(values["probabilities"]), tree, values["device"])
+        model.optimizer, model.rows_per_step = unpack_step_sizes(values, arrays, model._shapes)
+        return model
+
+    def to_step_sizes(self) -> Packed:
+        """Return rounded step sizes for further training."""
+        return pack_step_sizes(self.optimizer, self.rows_per_step, self._shapes, _TABLES)
+
+    def to_training_state(self) -> Packed:
+        """Return the exact state of the optimizer, and the document frequencies."""
+        assert self.optimizer is not None
+        values, arrays = self.optimizer.to_training_state(_TABLES)
+        return values, arrays | ({} if self.frequencies is None else pack_table(_FREQUENCIES, self.frequencies, 0))
+
+    def load_training_state(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Load the result of :meth:`to_training_state`."""
+        self.optimizer = OptimizerState.from_training_state(self._shapes, values, arrays)
+        if f"{_FREQUENCIES}{TABLE_VALUES}" in arrays:
+            self.frequencies = np.zeros(self.spec.num_embeddings, dtype=np.int32)
+            unpack_table(_FREQUENCIES, arrays, self.frequencies)
+
+    @property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {name: array.shape for name, array in self.weights.items() if not name.endswith(_STATISTICS)}
+
+
+def spec_of(architecture: Mapping[str, Any]) -> TableSpec:
+    """Return the table specification of the arguments of a network."""
+    named = {name: architecture[name] for name in (*_SPEC, "hash_rows", "normalize") if name in architecture}
+    return TableSpec(**named, seed=architecture["hash_seed"])
+
+
+def _last_layer(architecture: Mapping[str, Any]) -> str:
+    return f"head.{3 * len(architecture['hidden_sizes'])}"
+
+
+def _shapes_of(
+    architecture: Mapping[str, Any], spec: TableSpec, tree: SoftmaxTree | None
+) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each weight of a network: tables, hidden layers with batch normalization, last layer."""
+    shapes: dict[str, tuple[int, ...]] = {POOL: spec.pool_shape}
+    shapes |= {IMPORTANCE: spec.importance_shape} if spec.has_importance else {}
+    width, layer = spec.output_dim, 0
+    for size in architecture["hidden_sizes"]:
+        shapes |= {f"head.{layer}.weight": (size, width), f"head.{layer}.bias": (size,)}
+        shapes |= {f"head.{layer + 1}.{name}": (size,) for name in ("weight", "bias", *_STATISTICS[:2])}
+        shapes[f"head.{layer + 1}.{_STATISTICS[2]}"] = ()
+        width, layer = size, layer + 3
+    n_scores = architecture["num_classes"] if tree is None else tree.n_scores
+    return shapes | {f"head.{layer}.weight": (n_scores, width), f"head.{layer}.bias": (n_scores,)}
+
+
+def _restored(
+    name: str, shape: tuple[int, ...], architecture: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> NDArray[Any]:
+    """Return a weight from its array, or a table from its trained rows."""
+    if name in _TABLES:
+        table = lazy_table(shape)
+        if name == IMPORTANCE and architecture["importance_init"]:
+            table[:] = architecture["importance_init"]
+        unpack_table(name, arrays, table)
+        return table
+    check_shape(name, arrays[name], shape)
+    dtype = np.dtype(np.int64 if name.endswith(_STATISTICS[2]) else np.float32)
+    if arrays[name].dtype.kind != dtype.kind:
+        raise ValueError(f"The array {name!r} is of {arrays[name].dtype}, and the model has {dtype}.")
+    return np.array(arrays[name], dtype=dtype)
