@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import smoothed_idf
-from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows, normalize_rows
-from sklearn_hashnlp.kernels.linear._dual_solver import LinearProblem, minimized
+from sklearn_hashnlp.kernels.linear._dual_solver import LinearProblem, cross_validate
 
 DEFAULT_WEIGHT, SMALLER_WEIGHT = 0.5, 0.25
 MIN_TEXTS, MAX_TEXTS, MAX_CHARACTERS = 30, 5000, 500_000  # of a sample
@@ -60,16 +58,10 @@ def choose_weight(
         rows = LinearRows(offsets, indices.astype(np.int32), weighted, labels - 1 if n_classes == 2 else labels)
         problems.append(LinearProblem(rows, np.ones(len(labels), np.float32), columns, n_classes))
     fold_of = np.random.default_rng(0).permutation(len(labels)) % _FOLDS
-    tasks = [(problem, fold_of == fold) for problem, fold in product(problems, range(_FOLDS))]
-    default, smaller = np.reshape([*map_in_order(_n_correct, tasks, n_threads)], (2, _FOLDS)).sum(axis=1)
+    options: dict[str, Any] = {"seed": 0, "n_epochs": _EPOCHS, "n_threads": n_threads}
+    n_correct = []
+    for problem in problems:
+        (margins,), odds = cross_validate(problem, fold_of, (_STRENGTH,), **options)
+        n_correct.append(int(((margins + _SHARE * odds).argmax(axis=1) == labels).sum()))
+    default, smaller = n_correct
     return SMALLER_WEIGHT if smaller - default > _NOISE * np.sqrt(len(labels)) else DEFAULT_WEIGHT
-
-
-def _n_correct(task: tuple[LinearProblem, NDArray[np.bool_]]) -> int:
-    """Train without the rows of a fold and return the number of its correct predictions."""
-    problem, left_out = task
-    train = problem.take(np.flatnonzero(~left_out))
-    valid = problem.take(np.flatnonzero(left_out)).known_from(train)
-    weights, bias = minimized(train, _STRENGTH, 0, _EPOCHS)
-    scores = valid.scores(weights + np.float32(_SHARE) * train.log_odds(), bias)
-    return int((scores.argmax(axis=1) == valid.targets()).sum())

@@ -38,7 +38,13 @@ from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     normalize_rows,
     to_log_odds,
 )
-from sklearn_hashnlp.kernels.linear._dual_solver import SMOOTHING, DualSolver, LinearProblem, minimized
+from sklearn_hashnlp.kernels.linear._dual_solver import (
+    SMOOTHING,
+    DualSolver,
+    LinearProblem,
+    cross_validate,
+    minimized,
+)
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
@@ -192,16 +198,9 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
     n_epochs, strengths = n_dual_epochs(n_rows, problem.n_hashes), _STRENGTHS
     rows = np.random.default_rng(seed).permutation(n_rows)[:_MAX_FOLD_ROWS]
     fold_of = np.arange(len(rows)) % _FOLDS
-    margins = {strength: np.empty((len(rows), problem.n_classes)) for strength in strengths}
-    odds = np.empty((len(rows), problem.n_classes))
-    for fold in range(_FOLDS):
-        left_out = fold_of == fold
-        train = problem.take(rows[~left_out])
-        valid = problem.take(rows[left_out]).known_from(train)
-        odds[left_out] = valid.scores(train.log_odds())
-        trained = map_in_order(partial(minimized, train, seed=seed, n_epochs=n_epochs), strengths, _THREADS)
-        for strength, solution in zip(strengths, trained, strict=True):
-            margins[strength][left_out] = valid.scores(*solution)
+    options: dict[str, Any] = {"seed": seed, "n_epochs": n_epochs, "n_threads": _THREADS}
+    left_out = cross_validate(problem.take(rows), fold_of, strengths, **options)
+    margins, odds = dict(zip(strengths, left_out.margins, strict=True)), left_out.odds
     targets, costs = problem.targets()[rows], problem.costs[rows].astype(np.float64)
 
     def quality(one: Settings) -> tuple[float, float, float]:

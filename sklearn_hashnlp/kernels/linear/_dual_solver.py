@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from itertools import product
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels._rows import select_rows
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     LinearRows,
@@ -139,3 +142,37 @@ def minimized(
     for _ in range(n_epochs):
         solver.epoch()
     return solver.result()
+
+
+class LeftOutScores(NamedTuple):
+    """Scores of rows by models that were trained on the other folds."""
+
+    margins: list[NDArray[np.float64]]  # (n_rows, n_classes) for each C: of the support vector machine
+    odds: NDArray[np.float64]  # (n_rows, n_classes): sums of the log-odds of naive Bayes
+
+
+def cross_validate(
+    problem: LinearProblem,
+    fold_of: NDArray[np.int64],  # (n_rows,)
+    strengths: Sequence[float],
+    *,
+    seed: int,
+    n_epochs: int,
+    n_threads: int,
+) -> LeftOutScores:
+    """Score each fold of the rows by models that were trained on the others, with each value of C."""
+    parts = []
+    for fold in range(int(fold_of.max()) + 1):
+        train = problem.take(np.flatnonzero(fold_of != fold))
+        parts.append((train, problem.take(np.flatnonzero(fold_of == fold)).known_from(train)))
+
+    def score(task: tuple[tuple[LinearProblem, LinearProblem], float]) -> NDArray[np.float64]:
+        (train, valid), strength = task
+        return valid.scores(*minimized(train, strength, seed, n_epochs))
+
+    margins = list(map_in_order(score, product(parts, strengths), n_threads))
+    in_order = np.argsort(fold_of, kind="stable").argsort()
+    n_strengths = len(strengths)
+    by_strength = [np.concatenate(margins[one::n_strengths])[in_order] for one in range(n_strengths)]
+    odds = np.concatenate([valid.scores(train.log_odds()) for train, valid in parts])
+    return LeftOutScores(by_strength, odds[in_order])
