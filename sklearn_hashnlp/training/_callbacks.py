@@ -14,6 +14,7 @@ import numpy as np
 from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
 from sklearn_hashnlp._clock import clock
+from sklearn_hashnlp.training._interrupts import StopTraining
 from sklearn_hashnlp.trees._arrays import is_integer
 
 _MAX_PRINTED_LOSS = 20.0  # perplexity of 10**8; larger ones are printed in scientific notation
@@ -221,7 +222,7 @@ class EpochReports(Callback):  # type: ignore[misc]  # skorch has no types
     def on_epoch_end(self, _net: Any, **_: Any) -> None:
         """Report the end of an epoch; stop the training if a callback asks for it."""
         if self.task.end_epoch(self.fitted):
-            raise KeyboardInterrupt
+            raise StopTraining
 
 
 class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types

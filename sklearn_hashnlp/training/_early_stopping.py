@@ -11,6 +11,7 @@ from skorch.callbacks import Callback
 from torch import Tensor, nn
 
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
+from sklearn_hashnlp.training._interrupts import StopTraining
 from sklearn_hashnlp.training._optimizers import UndoLog
 from sklearn_hashnlp.training._schedules import lower_is_better
 
@@ -62,7 +63,7 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
             self._best_score, self.best_epoch_ = score, epoch
             self._keep(net)
         elif self.patience is not None and epoch - self.best_epoch_ >= self.patience:
-            raise KeyboardInterrupt  # skorch's signal to stop training
+            raise StopTraining
 
     def on_train_end(self, net: Any, **_: Any) -> None:
         """Restore the best epoch."""
@@ -124,7 +125,7 @@ class Convergence(Callback):  # type: ignore[misc]  # skorch has no types
                 for group in net.optimizer_.param_groups:
                     group["average_after"] = group["steps"]
         if n_epochs >= self._last_epoch:
-            raise KeyboardInterrupt  # skorch's signal to stop training
+            raise StopTraining
 
 
 def _not_copied(module: nn.Module) -> set[str]:

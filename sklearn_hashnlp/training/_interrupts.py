@@ -10,6 +10,10 @@ from types import FrameType
 from typing import Any
 
 
+class StopTraining(Exception):  # noqa: N818 - as StopIteration
+    """Raised by a callback to end the training after the current epoch."""
+
+
 class Interrupt:
     """The SIGINT during one call of ``fit``, if any."""
 

@@ -22,7 +22,7 @@ from torch.optim import Optimizer
 from sklearn_hashnlp.optim import clip_grad_norm_
 from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
 from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, EpochReports
-from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
+from sklearn_hashnlp.training._interrupts import Interrupt, StopTraining, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerName, pack_step_sizes, unpack_step_sizes
 from sklearn_hashnlp.training._optimizers import (
     OPTIMIZERS,
@@ -138,7 +138,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         train, valid = self.get_split_datasets(X, y)
         batches = self.get_iterator(train, training=True)
         valid_batches = None if valid is None else self.get_iterator(valid, training=False)
-        with self._ended_by_interrupts():
+        with self._ended_by_callbacks():
             for _ in range(self.max_epochs if epochs is None else epochs):
                 self.notify("on_epoch_begin", dataset_train=train, dataset_valid=valid)
                 with closing(self.training_steps(batches)) as steps:  # an error holds its frame, and threads in it
@@ -223,7 +223,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
             for hook in after:
                 hook(self, batch=batch, training=training, **step)
             if self._interrupt.pending:
-                raise KeyboardInterrupt
+                raise StopTraining
             if training and self.time_is_over():
                 break
         self._record(records, waiting, training)
@@ -249,15 +249,15 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     def _end_epoch(self, **datasets: Any) -> None:
         """Call every callback before one of them, or the deadline, stops the training."""
         self._n_finished = len(self.history)
-        stop = None
+        stops = False
         self.on_epoch_end(self, **datasets)
         for _, callback in self.callbacks_:
             try:
                 callback.on_epoch_end(self, **datasets)
-            except KeyboardInterrupt as interrupt:
-                if self._interrupt.raised:
+            except (StopTraining, KeyboardInterrupt) as stop:  # skorch's callbacks raise the latter
+                if self._interrupt.raised and isinstance(stop, KeyboardInterrupt):
                     raise
-                stop = interrupt  # the last line must still be printed
+                stops = True  # the last line must still be printed
             except KeyError as error:
                 of_net = not isinstance(callback, EpochReports)
                 if not of_net or datasets["dataset_valid"] is not None or "valid_" not in str(error):
@@ -265,21 +265,24 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 raise ValueError(
                     f"The callback {type(callback).__name__} needs a validation set: {error.args[0]} {self.validation}"
                 ) from error
-        if stop is not None or self.time_is_over() or self._interrupt.pending:
-            raise stop or KeyboardInterrupt
+        if stops or self.time_is_over() or self._interrupt.pending:
+            raise StopTraining
 
     @contextmanager
-    def _ended_by_interrupts(self) -> Iterator[None]:
-        """Stop training on ``KeyboardInterrupt``, except for a second SIGINT, and drop the unfinished epoch."""
+    def _ended_by_callbacks(self) -> Iterator[None]:
+        """End the training if a callback or a SIGINT, except for a second one, stops it; drop an unfinished epoch."""
         self._interrupt = current_interrupt()
         self._interrupt.deferred = True
         self._n_finished = len(self.history)
         try:
             yield
-        except BaseException as error:
-            del self.history[self._n_finished :]
-            if self._interrupt.raised or not isinstance(error, KeyboardInterrupt):
+        except StopTraining:
+            pass
+        except KeyboardInterrupt:
+            if self._interrupt.raised:
                 raise
+        finally:
+            del self.history[self._n_finished :]
         self.interrupted_ = self._interrupt.pending
 
     def time_is_over(self) -> bool:

@@ -13,6 +13,7 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, TextClassifier
 from sklearn_hashnlp.training import EarlyStopping
 from sklearn_hashnlp.training._early_stopping import Convergence
+from sklearn_hashnlp.training._interrupts import StopTraining
 from sklearn_hashnlp.training._optimizers import UndoLog
 from tests.trainings import assert_other_bits, assert_same_bits
 
@@ -113,7 +114,7 @@ def end_of(losses, *, n_batches=20, averages=True):
         net.history.append({"train_loss": loss, "train_batch_count": n_batches, "batches": batches})
         try:
             stopping.on_epoch_end(net)
-        except KeyboardInterrupt:
+        except StopTraining:
             return len(net.history), group["average_after"]
     raise AssertionError("training does not end")
 
