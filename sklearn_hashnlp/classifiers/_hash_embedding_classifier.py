@@ -380,7 +380,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         labels.warn_of_strings(type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
-            self._check_same_labels(labels)
+            self._labels.check_same(labels, self)
             check_architecture(self)
         rows = self._dataset(X, y, weights, labels)
         loss = self._choose_loss(labels, rows, resumes=resumes)

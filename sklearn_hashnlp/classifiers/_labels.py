@@ -20,6 +20,7 @@ from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, takes_severa
 from sklearn_hashnlp.datasets._label_checks import find_list, warn_of_twins, warn_user
 from sklearn_hashnlp.persistence._values import decode_labels
 from sklearn_hashnlp.text._documents import as_plain_list
+from sklearn_hashnlp.training._check_unchanged import cannot_continue
 
 _MAX_NAMED = 20  # labels in a message
 _LISTS = (list, tuple, set, frozenset)
@@ -88,17 +89,15 @@ class Labels:
             )
         warn_of_twins(names, caller)
 
-    def check_same(self, others: Labels, *, caller: str, anew: str) -> None:
-        """Check that training can continue with other rows, which have these labels; ``anew`` is the advice if not."""
+    def check_same(self, others: Labels, estimator: Any) -> None:
+        """Check that the training of an estimator can continue with other rows, which have these labels."""
         if self.multilabel != others.multilabel or self.classes.tolist() != others.classes.tolist():
             known, new = (
-                f"{one.classes.tolist()}{' (any number of them per row)' if one.multilabel else ''}"
+                f"with {'several of ' if one.multilabel else ''}the labels {one.classes.tolist()}"
                 for one in (self, others)
             )
-            raise ValueError(
-                f"{caller} has the labels {known}, and training cannot continue with {new}. Pass the same labels, "
-                f"columns of a matrix in the same order, or {anew} on all rows."
-            )
+            remedy = "Pass the same labels, columns of a matrix in the same order"
+            raise cannot_continue(estimator, new, known, remedy)
 
 
 def has_label_lists(y: Any) -> bool:

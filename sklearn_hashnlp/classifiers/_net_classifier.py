@@ -16,9 +16,17 @@ from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import LOSSES, Loss, LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._temperature import update_temperature
+from sklearn_hashnlp.training._check_unchanged import check_unchanged, train_anew
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._rows import Rows
-from sklearn_hashnlp.training._settings import TRAINING, EarlyStopping, Schedule, TrainingSettings, as_early_stopping
+from sklearn_hashnlp.training._settings import (
+    TRAINING,
+    AdaptiveOptimizer,
+    EarlyStopping,
+    Schedule,
+    TrainingSettings,
+    as_early_stopping,
+)
 
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores
@@ -28,7 +36,7 @@ Calibrate: TypeAlias = Literal["auto", False]
 ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
 Monitor: TypeAlias = Literal["valid_acc", "valid_loss"]
 
-_PARAMETER_OF = {  # a net's hyper-parameters that have another name in the estimator
+_PARAMETERS = {  # of a net's hyper-parameters that have another name in the estimator
     "num_embeddings": "n_embeddings",
     "num_buckets": "n_buckets",
     "num_hashes": "n_hashes",
@@ -59,6 +67,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
     _keeps_step_sizes: ClassVar[bool] = True
 
     loss: LossChoice
+    optimizer: AdaptiveOptimizer
     calibrate: Calibrate
     early_stopping: Literal[False] | Monitor | EarlyStopping
 
@@ -85,11 +94,17 @@ class NetClassifier(ScoringClassifier, FittedNet):
         if known is None:
             labels.warn_of_strings(type(self).__name__)
         else:
-            self._check_same_labels(labels)
+            self._labels.check_same(labels, self)
         return labels
 
-    def _check_same_labels(self, labels: Labels) -> None:
-        self._labels.check_same(labels, caller=type(self).__name__, anew=train_anew(self))
+    def _check_unchanged(self, wanted: dict[str, Any], trained: dict[str, Any]) -> None:
+        """Check that the hyper-parameters of the trained net, its device and its optimizer are wanted still."""
+        from sklearn_hashnlp.training._optimizers import name_of
+
+        optimizer = self.net_.optimizer_
+        if optimizer.state:
+            wanted, trained = wanted | {"optimizer": self.optimizer}, trained | {"optimizer": name_of(optimizer)}
+        check_unchanged(self, wanted, trained, device=self.net_.device, parameters=_PARAMETERS)
 
     def _count_classes(self, rows: Rows, n_classes: int, *, resumes: bool) -> NDArray[np.float64]:
         """Count the classes of the rows and of earlier ones, which determine the weights of further rows."""
@@ -210,11 +225,6 @@ class NetClassifier(ScoringClassifier, FittedNet):
         return tags
 
 
-def train_anew(estimator: Any) -> str:
-    """Return how to train a new net, for messages."""
-    return "train a new net by fit with warm_start=False" if estimator.warm_start else "train a new net by fit"
-
-
 def refuse_balanced(class_weight: Any) -> None:
     """Refuse balanced class weights, which need the labels of all calls."""
     if class_weight == "balanced":
@@ -222,33 +232,4 @@ def refuse_balanced(class_weight: Any) -> None:
             "class_weight='balanced' is not for partial_fit: a part of the rows does not have the label frequencies. "
             "Compute the weights from a sample of the labels, by sklearn.utils.class_weight.compute_class_weight, "
             "and set class_weight to a dict of them."
-        )
-
-
-def check_optimizer(estimator: Any) -> None:
-    """Check that the optimizer has not changed."""
-    from sklearn_hashnlp.training._optimizers import OPTIMIZERS
-
-    optimizer = estimator.net_.optimizer_
-    if optimizer.state and type(optimizer) is not OPTIMIZERS[estimator.optimizer]:
-        raise ValueError(
-            f"{type(estimator).__name__}(optimizer={estimator.optimizer!r}) cannot continue a training with "
-            f"{type(optimizer).__name__}, whose step sizes are part of the model. Set 'optimizer' back, or "
-            f"{train_anew(estimator)}."
-        )
-
-
-def check_unchanged(estimator: Any, wanted: dict[str, Any], net: dict[str, Any], device: str) -> None:
-    """Check that training can continue with a net of the hyper-parameters ``net``."""
-    for name, value in wanted.items():
-        if net[name] != value:
-            parameter = _PARAMETER_OF.get(name, name)
-            raise ValueError(
-                f"{type(estimator).__name__} cannot continue training its net, which was made with another "
-                f"{parameter!r} than {getattr(estimator, parameter)!r}. Set it back, or {train_anew(estimator)}."
-            )
-    if estimator.device not in ("auto", device):
-        raise ValueError(
-            f"{type(estimator).__name__}(device={estimator.device!r}) cannot continue training its net, which is on "
-            f"{device!r}. Set device={device!r}, or {train_anew(estimator)}."
         )

@@ -19,8 +19,6 @@ from sklearn_hashnlp.classifiers._net_classifier import (
     ClassWeight,
     Monitor,
     NetClassifier,
-    check_optimizer,
-    check_unchanged,
     refuse_balanced,
 )
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
@@ -268,8 +266,8 @@ class SGNNClassifier(NetClassifier):
         labels.warn_of_strings(type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
-            self._check_same_labels(labels)
-            self._check_unchanged()
+            self._labels.check_same(labels, self)
+            self._check_architecture()
         net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
         stopping = self._stopping()
         fraction = 0.0 if stopping is None else stopping.validation_fraction
@@ -310,7 +308,7 @@ class SGNNClassifier(NetClassifier):
         labels = self._labels_of_partial_fit(known, named, y, classes)
         seeds = draw_seeds(self.random_state)
         if resumes:
-            self._check_unchanged()
+            self._check_architecture()
         net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
         rows = self._dataset(X, y, weights, labels)
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
@@ -363,13 +361,12 @@ class SGNNClassifier(NetClassifier):
             "input_dropout": float(self.input_dropout),
         }
 
-    def _check_unchanged(self) -> None:
+    def _check_architecture(self) -> None:
         """Check that training can continue with the trained net."""
         net = self.net_.architecture()
         wanted = self._architecture(net["num_classes"]) | {"loss": self.loss}
         del wanted["in_features"]  # validate_data has checked the number of columns
-        check_unchanged(self, wanted, net | {"loss": self._loss.name}, self.net_.device)
-        check_optimizer(self)
+        self._check_unchanged(wanted, net | {"loss": self._loss.name})
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; those that are "auto" depend on the number of rows."""

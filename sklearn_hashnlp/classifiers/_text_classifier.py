@@ -36,6 +36,7 @@ from sklearn_hashnlp.text._count_ngrams import check_ngram_range, count_text
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
 from sklearn_hashnlp.text._specs_of import specs_of
+from sklearn_hashnlp.training._check_unchanged import check_unchanged
 from sklearn_hashnlp.training._estimator import History
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
 from sklearn_hashnlp.training._settings import EarlyStopping, HasBundles
@@ -445,15 +446,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     def _updated_pipeline(self) -> Pipeline:
         """Return the fitted pipeline with the current training parameters, to continue training."""
         pipeline = self.pipeline_
-        features = self._features()
-        warm = self.classifier is not None and self.classifier.warm_start
-        for name, value in self._fitted_features.items():
-            if value != features[name]:
-                raise ValueError(
-                    f"{type(self).__name__} cannot continue training with {name}={getattr(self, name)!r}: it was "
-                    f"trained with {value!r}. Set it back, or train anew by fit"
-                    f"{' with classifier__warm_start=False' if warm else ''}."
-                )
+        check_unchanged(self, self._features(), self._fitted_features)
         self._check_pretrained()
         pipeline[-1].set_params(**self._new_pipeline()[-1].get_params(deep=False))
         return pipeline

@@ -28,6 +28,7 @@ from sklearn_hashnlp.nn._layers import SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS
 from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
 from sklearn_hashnlp.nn.ngrams._ngram_word_table import NgramWordTable
+from sklearn_hashnlp.training._check_unchanged import cannot_continue, check_unchanged
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
 from sklearn_hashnlp.training._settings import Schedule
 
@@ -147,24 +148,11 @@ def word_encoder_of(architecture: dict[str, Any]) -> WordEncoder | None:
 
 def check_same_network(estimator: Any, net: Any, tokenizer: Tokenizer) -> None:
     """Check that training can continue with a trained net."""
-    name = type(estimator).__name__
     reading = _reading(tokenizer.padding, tokenizer.special_tokens, tokenizer.far.across_sentences)
     trained = net.get_params_for("module")["architecture"] | reading
     wanted = language_architecture(estimator, tokenizer.vocabulary, trained["hash_seed"])
     wanted |= _reading(estimator.padding, SpecialTokens.of(estimator), FarContext.of(estimator).across_sentences)
-    for key, value in wanted.items():
-        if trained[key] != value:
-            parameter = _PARAMETERS.get(key, key)
-            raise ValueError(
-                f"{name} cannot continue training a net that was made with another {parameter!r} than "
-                f"{getattr(estimator, parameter)!r}. Set it back, or start a new training with warm_start=False and "
-                "another checkpoint_dir."
-            )
-    if estimator.device not in ("auto", net.device):
-        raise ValueError(
-            f"{name}(device={estimator.device!r}) cannot continue training a net that is on {net.device!r}. Set "
-            f"device={net.device!r}, or start a new training with warm_start=False and another checkpoint_dir."
-        )
+    check_unchanged(estimator, wanted, trained, device=net.device, parameters=_PARAMETERS)
 
 
 def _reading(padding: str, special_tokens: SpecialTokens, across_sentences: bool) -> dict[str, Any]:
@@ -226,34 +214,24 @@ def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> Non
 
 def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkpoints: EpochCheckpoints) -> None:
     """Check that the resumed training gives the result of an uninterrupted one."""
-    folder = f"{type(estimator).__name__}: checkpoint_dir={str(checkpoints.folder)!r}"
-    if estimator.optimizer != model.optimizer:
-        raise ValueError(
-            f"{folder} holds a training by optimizer={model.optimizer!r}, whose state {estimator.optimizer!r} cannot "
-            "take over. Set the same optimizer, or give another folder."
-        )
-    if corpus.tokenizer.vocabulary.words != model._tokenizer.vocabulary.words or estimator.tree != model.tree:
-        raise ValueError(
-            f"{folder} holds a training on other words or with another tree. Give the same sentences, vocabulary and "
-            "tree as then, or another folder."
-        )
+    own, others = ({"optimizer": one.optimizer, "tree": one.tree} for one in (estimator, model))
+    check_unchanged(estimator, own, others)
+    if corpus.tokenizer.vocabulary.words != model._tokenizer.vocabulary.words:
+        raise cannot_continue(estimator, "on these words", "on others", "Give the same sentences and vocabulary")
     if model._trained_on not in (None, corpus.windows.digest()):
-        raise ValueError(
-            f"{folder} holds a training on other sentences. Give the same ones in the same order, or another folder; "
-            "each fold of a cross-validation needs a folder of its own, or none."
-        )
+        remedy = "Give the same ones in the same order (each fold of a cross-validation needs a folder of its own)"
+        raise cannot_continue(estimator, "on these sentences", "on others", remedy)
     history, first = model.history_, model._first_epoch
     if any(("valid_loss" in entry) != (corpus.valid_windows is not None) for entry in history[first:]):
         now, then = ("with", "without") if corpus.valid_windows is not None else ("without", "with")
-        raise ValueError(
-            f"{folder} holds a training {then} validation sentences, and it was to go on {now} them. Give X_valid and "
-            "early_stopping as then, or another folder."
-        )
+        remedy = "Give X_valid and early_stopping as then"
+        raise cannot_continue(estimator, f"{now} validation sentences", f"{then} them", remedy)
     best = best_epoch(history, first)
     if estimator.early_stopping and best not in checkpoints.epochs():
         raise ValueError(
-            f"{folder} lacks {checkpoints.path(best).name}, the best epoch, which early_stopping restores. "
-            "Train anew in another folder, or set early_stopping=False and give the same X_valid."
+            f"{type(estimator).__name__}: checkpoint_dir={str(checkpoints.folder)!r} lacks "
+            f"{checkpoints.path(best).name}, the best epoch, which early_stopping restores. Train anew in another "
+            "folder, or set early_stopping=False and give the same X_valid."
         )
 
 

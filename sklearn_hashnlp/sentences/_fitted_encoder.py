@@ -22,6 +22,7 @@ from sklearn_hashnlp.sentences._batches import pad_sentences, take_rows
 from sklearn_hashnlp.sentences._net import SentenceNet, TrainingState, as_network, as_objectives, net_from_state
 from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
+from sklearn_hashnlp.training._check_unchanged import check_unchanged
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
@@ -229,17 +230,11 @@ def read_checkpoint(estimator: Any) -> Any:
     wanted, free = estimator.get_params(deep=False), _FREE
     if isinstance(wanted["random_state"], Integral) and model.random_state is not None:
         free = _FREE - {"random_state"}  # a different seed asks for a different encoder
-    for parameter, value in model.get_params(deep=False).items():
-        if parameter not in free and _plain(parameter, value) != _plain(parameter, wanted[parameter]):
-            raise ValueError(
-                f"{name} cannot resume the training in checkpoint_dir={os.fspath(folder)!r}: its {parameter} is "
-                f"{value!r} and not {wanted[parameter]!r}. Set it back, or give another folder."
-            )
-    if estimator.device not in ("auto", model.net_.device):
-        raise ValueError(
-            f"{name}(device={estimator.device!r}) cannot resume a training that is on {model.net_.device!r}. Set "
-            f"device={model.net_.device!r}, or give another folder."
-        )
+    own, others = (
+        {parameter: _plain(parameter, value) for parameter, value in parameters.items() if parameter not in free}
+        for parameters in (wanted, model.get_params(deep=False))
+    )
+    check_unchanged(estimator, own, others, device=model.net_.device)
     return model
 
 

@@ -43,6 +43,7 @@ from sklearn_hashnlp.sentences._reader import (
 )
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
+from sklearn_hashnlp.training._check_unchanged import cannot_continue
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
@@ -474,10 +475,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     def _resume(self, model: SGNNSentenceEncoder, paragraphs: Paragraphs) -> SGNNSentenceEncoder:
         """Resume the training of a checkpoint as if it had not been interrupted."""
         if model._trained_on != paragraphs.digest():
-            raise ValueError(
-                f"{type(self).__name__}: checkpoint_dir={str(self.checkpoint_dir)!r} has a training on other "
-                "paragraphs. Give the same ones in the same order, or another folder."
-            )
+            raise cannot_continue(self, "on these paragraphs", "on others", "Give the same ones in the same order")
         self._share_state(model)
         if self._training_state is None:
             return self

@@ -29,6 +29,12 @@ def transfer_state(old: Optimizer, new: Optimizer) -> None:
             new.state[parameter] = {key: value for key, value in state.items() if key != _OF_ONE_TRAINING}
 
 
+def name_of(optimizer: Optimizer) -> str:
+    """Return the name of an optimizer, or its class."""
+    names = (name for name, kind in OPTIMIZERS.items() if isinstance(optimizer, kind))
+    return next(names, type(optimizer).__name__)
+
+
 def shapes_of(module: nn.Module) -> dict[str, tuple[int, ...]]:
     """Return the shape of each parameter by its name."""
     return {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
@@ -42,9 +48,8 @@ def read_state(module: nn.Module, optimizer: Optimizer) -> OptimizerState:
             if key != _OF_ONE_TRAINING:
                 array = value.detach().cpu().contiguous().numpy() if isinstance(value, Tensor) else value
                 parameters.setdefault(name, {})[key] = array
-    names = [name for name, kind in OPTIMIZERS.items() if isinstance(optimizer, kind)]
     return OptimizerState(
-        names[0] if names else type(optimizer).__name__,
+        name_of(optimizer),
         [group.get("eps") for group in optimizer.param_groups],
         parameters,
         [float(group["lr"]) for group in optimizer.param_groups],

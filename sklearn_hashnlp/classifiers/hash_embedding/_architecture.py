@@ -8,7 +8,6 @@ import numpy as np
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER
 from sklearn_hashnlp.classifiers._losses import TreeLoss
-from sklearn_hashnlp.classifiers._net_classifier import check_optimizer, check_unchanged
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_embedding_dim
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._idf import enough_evidence, initialize_importance
@@ -97,8 +96,7 @@ def check_architecture(estimator: Any) -> None:
         wanted["tree"] = estimator.tree
         tree = estimator.net_.get_params_for("module")["tree"]
         made_with["tree"] = tree if estimator._tree_name is None else estimator._tree_name
-    check_unchanged(estimator, wanted, made_with, estimator.net_.device)
-    check_optimizer(estimator)
+    estimator._check_unchanged(wanted, made_with)
 
 
 def check_ngram_dropout(pair: Any, *, caller: str) -> None:

@@ -117,7 +117,7 @@ def test_another_learning_rate_than_before(tmp_path):
     resumed = make(**options, learning_rate=0.25, max_epochs=3).fit(SENTENCES)
     assert resumed.learning_rate_ == 0.25
     assert {group["lr"] for group in resumed.net_.optimizer_.param_groups} == {0.25}
-    with pytest.raises(ValueError, match="a training by optimizer='adagrad', whose state 'sgd' cannot take over"):
+    with pytest.raises(ValueError, match="with optimizer='sgd': it was trained with 'adagrad'"):
         make(**options, optimizer="sgd", max_epochs=4).fit(SENTENCES)
 
 
@@ -161,7 +161,7 @@ def test_another_number_of_epochs_plans_the_linear_schedule_anew(tmp_path, plann
 )
 def test_another_training_is_not_resumed(tmp_path, wrong):
     make(checkpoint_dir=tmp_path, max_epochs=2).fit(SENTENCES)
-    with pytest.raises(ValueError, match=r"cannot continue training a net|on other words or with another tree"):
+    with pytest.raises(ValueError, match=r"cannot continue training (with (hidden_size|tree)=|on these words)"):
         make(checkpoint_dir=tmp_path, max_epochs=4, resume=True, **wrong).fit(SENTENCES)
 
 
@@ -190,7 +190,7 @@ def into(folder, **options):
 )
 def test_other_sentences(tmp_path, others):
     into(tmp_path).fit(SENTENCES)
-    with pytest.raises(ValueError, match=r"holds a training on other (sentences|words)"):
+    with pytest.raises(ValueError, match=r"on these (sentences|words): it was trained on others"):
         into(tmp_path, max_epochs=3).fit(others)
     into(tmp_path, max_epochs=3).fit(iter(SENTENCES))
 
@@ -203,10 +203,10 @@ def test_folds_are_not_taken_for_each_other(tmp_path):
 @pytest.mark.parametrize("early_stopping", [False, "valid_loss"])
 def test_validation_sentences_that_were_added_or_left_out(tmp_path, early_stopping):
     into(tmp_path / "without").fit(SENTENCES)
-    with pytest.raises(ValueError, match=r"training without validation sentences.*go on with them"):
+    with pytest.raises(ValueError, match="training with validation sentences: it was trained without them"):
         into(tmp_path / "without", early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
     into(tmp_path / "with", early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
-    with pytest.raises(ValueError, match=r"training with validation sentences.*go on without them"):
+    with pytest.raises(ValueError, match="training without validation sentences: it was trained with them"):
         into(tmp_path / "with").fit(SENTENCES)
 
 

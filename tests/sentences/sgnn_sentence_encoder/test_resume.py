@@ -120,21 +120,21 @@ def folder(tmp_path_factory):
 def test_other_parameters_are_an_error(folder, other):
     name = next(iter(other)).partition("__")[0]
     before = (folder / "weights.safetensors").read_bytes()
-    with pytest.raises(ValueError, match=rf"cannot resume the training in checkpoint_dir=.*: its {name} is .* Set"):
+    with pytest.raises(ValueError, match=rf"with {name}=.*: it was trained with .* or give another folder"):
         make(**other, checkpoint_dir=folder, resume=True).fit(PARAGRAPHS)
     assert (folder / "weights.safetensors").read_bytes() == before
 
 
 def test_another_device_is_an_error(folder):
-    with pytest.raises(ValueError, match=r"\(device='cuda'\) cannot resume a training that is on 'cpu'\. Set"):
+    with pytest.raises(ValueError, match=r"with device='cuda': it was trained with 'cpu'\. Set"):
         read_checkpoint(make(checkpoint_dir=folder, resume=True, device="cuda"))
 
 
 def test_other_paragraphs_are_an_error(folder):
     for others in (PARAGRAPHS[1:], PARAGRAPHS[::-1], [*PARAGRAPHS, "one more"], [PARAGRAPHS[0].upper() + "x"]):
-        with pytest.raises(ValueError, match=r"has a training on other paragraphs\. Give the same ones"):
+        with pytest.raises(ValueError, match=r"on these paragraphs: it was trained on others\. Give the same ones"):
             make(checkpoint_dir=folder, resume=True).fit(others)
-    with pytest.raises(ValueError, match="has a training on other paragraphs"):
+    with pytest.raises(ValueError, match="on these paragraphs: it was trained on others"):
         make(checkpoint_dir=folder, resume=True, sentence_splitter=lambda text: [text]).fit(PARAGRAPHS)
 
 
