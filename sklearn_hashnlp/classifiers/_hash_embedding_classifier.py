@@ -537,15 +537,15 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             adds = adds_log_odds(self.get_params(), loss, len(rows)) and valid is None and not (resumes or is_batch)
             sums = sum_by_label(net.module_.linear_model(), rows) if adds else None
             criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
-            damping = {}
+            eps = None
             if settings.to_convergence and not (resumes or self.hidden_layer_sizes):
-                damping = net.damped(criterion, settings, class_shares(class_counts))
+                eps = net.damped(criterion, settings, class_shares(class_counts))
             fit_net(
                 net,
                 rows,
                 valid,
                 settings,
-                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate, **damping),
+                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate, eps=eps),
                 loss=criterion,
                 batch_options={
                     "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1,

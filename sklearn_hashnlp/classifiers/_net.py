@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,14 +13,14 @@ from skorch.callbacks import PassthroughScoring
 from torch import Tensor, nn
 
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_values, loss_to_values
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._loop import Net
+from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._rows import Rows
 
 PREDICT_ROWS = 1024
 _ROWS_TO_CHECK = 32
-_ADAGRAD_EPS = 1e-4  # damps the first steps of rare n-grams, whose gradients are small
 _HIDDEN_FACTOR = 0.1  # of the learning rate of hidden and output layers above tables, with AdaGrad
 
 
@@ -28,6 +29,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
 
     criterion_: Loss
     measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
+    eps: ClassVar[float] = 1e-4  # damps the first steps of rare n-grams, whose gradients are small
 
     @classmethod
     def untrained(
@@ -121,22 +123,19 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         if not np.isfinite(self.score_rows(rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))).all():
             raise ValueError(self.divergence)
 
-    def make_optimizer(
-        self, name: str, learning_rate: float = 0.0, *, eps: float = _ADAGRAD_EPS
-    ) -> RowwiseAdagrad | RowwiseAdam:
-        """Build an optimizer without state, with the tables and the head as parameter groups."""
+    def parameter_groups(
+        self, name: OptimizerName, learning_rate: float, eps: float, factors: Mapping[str, float]
+    ) -> list[dict[str, Any]]:
+        """Return the tables and the head as parameter groups."""
         tables = self.table_groups(learning_rate, eps)
         groups = [*tables, {"params": list(self.module_.head.parameters())}]
-        if name == "adam":
-            without = [{key: value for key, value in group.items() if key != "eps"} for group in groups]
-            return RowwiseAdam(without, lr=learning_rate)
-        if tables and len(self.module_.head) > 1:
-            groups[-1]["lr"] = learning_rate * _HIDDEN_FACTOR
-        optimizer = RowwiseAdagrad(groups, lr=learning_rate, eps=eps)
-        if isinstance(self.optimizer_, RowwiseAdagrad) and self.optimizer_.state:  # eps fits the accumulated gradients
-            for group, trained in zip(optimizer.param_groups, self.optimizer_.param_groups, strict=True):
-                group["eps"] = trained["eps"]
-        return optimizer
+        if name == "adagrad":
+            if tables and len(self.module_.head) > 1:
+                groups[-1]["lr"] = learning_rate * _HIDDEN_FACTOR
+            if isinstance(self.optimizer_, RowwiseAdagrad) and self.optimizer_.state:  # eps fits accumulated gradients
+                for group, trained in zip(groups, self.optimizer_.param_groups, strict=True):
+                    group["eps"] = trained["eps"]
+        return groups
 
     def table_groups(self, learning_rate: float, eps: float) -> list[dict[str, Any]]:
         """Return the parameter groups of the tables."""

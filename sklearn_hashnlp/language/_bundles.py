@@ -133,9 +133,11 @@ def as_regularization(value: Regularization | str | None) -> Regularization:
     return Regularization() if isinstance(value, str) else value
 
 
-def learning_rate_factors(schedule: Schedule) -> dict[str, float]:
-    """Return the factors of the learning rates, 1 for a schedule without them."""
-    return {name: float(getattr(schedule, name, 1.0)) for name in ("bias_learning_rate", "direct_learning_rate")}
+def learning_rate_factors(schedule: Schedule) -> tuple[float, float]:
+    """Return the factors of the learning rates of the hidden bias and of direct connections."""
+    if not isinstance(schedule, LanguageSchedule):
+        return 1.0, 1.0
+    return float(schedule.bias_learning_rate), float(schedule.direct_learning_rate)
 
 
 Auto: TypeAlias = Literal["auto"]

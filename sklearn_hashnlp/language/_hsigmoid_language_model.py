@@ -35,7 +35,7 @@ from sklearn_hashnlp.language._bundles import (
     learning_rate_factors,
     warm_start_rate,
 )
-from sklearn_hashnlp.language._net import LanguageNet, WindowDataset, make_language_net
+from sklearn_hashnlp.language._net import DAMPING, DIRECT, HIDDEN_BIAS, LanguageNet, WindowDataset, make_language_net
 from sklearn_hashnlp.language._neural import (
     NeuralLanguageModel,
     WordTree,
@@ -562,16 +562,14 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         with plain_torch(net.device_type), undone_on_error(net) as undo, net.watched(corpus.windows):
             if self._trains_further(net):
                 last_callbacks.append(undo)
+            bias_factor, direct_factor = learning_rate_factors(self._schedule())
             optimizer = net.make_optimizer(
                 self.optimizer,
                 settings.learning_rate,
-                n_words=min(settings.batch_size, len(train)),
-                **learning_rate_factors(self._schedule()),
+                eps=DAMPING / min(settings.batch_size, len(train)),
+                factors={HIDDEN_BIAS: bias_factor, DIRECT: direct_factor},
                 weight_decay=float(as_regularization(self.regularization).weight_decay),
             )
-            if resumed is not None:
-                for group, rate in zip(optimizer.param_groups, resumed.learning_rates, strict=True):
-                    group["lr"] = rate
             generator = np.random.default_rng(settings.seed)
             fit_net(
                 net,

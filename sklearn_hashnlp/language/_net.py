@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
@@ -17,11 +17,11 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.language._architecture import make_nplm
 from sklearn_hashnlp.language._windows import WordWindows
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
-from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
+from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._callbacks import format_perplexity, perplexity
 from sklearn_hashnlp.training._loop import Net, stored_tree
-from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
+from sklearn_hashnlp.training._optimizer_state import OptimizerName
+from sklearn_hashnlp.training._optimizers import read_state
 
 
 class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
@@ -95,12 +95,13 @@ class WindowBatches:
 
 SCORE_ROWS = 1024
 _RISES = 1.4, math.log(3)  # training has diverged if the loss exceeds the first loss by this factor and this term
-_HIDDEN_BIAS = "hidden_layer.bias"
-_DIRECT = "output_layer.direct"
-_TABLES = {_DIRECT, "embedding.ngrams.weight"}  # with few trained rows
+HIDDEN_BIAS = "hidden_layer.bias"
+DIRECT = "output_layer.direct"
+_SINGLE = (HIDDEN_BIAS, DIRECT)  # with their own learning rate
+_TABLES = {DIRECT, "embedding.ngrams.weight"}  # with few trained rows
 _PROJECTION = "embedding.linear.weight"
 _PROJECTION_FACTOR = 1 / 3  # chosen empirically: the step of a word also moves the vectors of all other words
-_DAMPING = 15  # gradients of single words; without it, the first steps of rare words and nodes are too long
+DAMPING = 15  # gradients of single words; without it, the first steps of rare words and nodes are too long
 
 
 class LanguageNet(Net):
@@ -108,6 +109,7 @@ class LanguageNet(Net):
 
     keeps_batches = False
     has_sparse_gradients = True
+    eps: ClassVar[float] = DAMPING
     validation: ClassVar[str] = "Pass X_valid to fit, or set early_stopping='valid_loss'."
     divergence: ClassVar[str] = "The training diverged. Set a smaller learning_rate."
     _sample: WordWindows | None = None  # training windows that are checked for divergence
@@ -175,49 +177,30 @@ class LanguageNet(Net):
             log_probs = [self.batch_loss(batch)[1].double().cpu().numpy() for batch in batches]
         return np.concatenate([np.empty(0), *log_probs])
 
-    def make_optimizer(
-        self,
-        name: str,
-        learning_rate: float = 0.0,
-        *,
-        n_words: int = 1,  # words per batch, which determines the damping
-        bias_learning_rate: float = 1.0,  # factors of the learning rate
-        direct_learning_rate: float = 1.0,
-        weight_decay: float = 0.0,  # not for biases
-    ) -> RowwiseOptimizer:
-        """Build an optimizer without state."""
+    def parameter_groups(
+        self, name: OptimizerName, learning_rate: float, eps: float, factors: Mapping[str, float]
+    ) -> list[dict[str, Any]]:
+        """Return matrices, parameters with their own learning rate, and biases, which do not decay."""
         parameters = dict(self.module_.named_parameters())
-        single = {_HIDDEN_BIAS: bias_learning_rate, _DIRECT: direct_learning_rate}
-        others = {key: parameter for key, parameter in parameters.items() if key not in single}
+        others = {key: parameter for key, parameter in parameters.items() if key not in _SINGLE}
         groups: list[dict[str, Any]] = [{"params": [part for part in others.values() if part.dim() > 1]}]
         groups += [
-            {"params": [parameters[key]], "lr": learning_rate * factor}
-            | ({"weight_decay": 0.0} if key == _HIDDEN_BIAS else {})
-            for key, factor in single.items()
+            {"params": [parameters[key]], "lr": learning_rate * factors.get(key, 1.0)}
+            | ({"weight_decay": 0.0} if key == HIDDEN_BIAS else {})
+            for key in _SINGLE
             if key in parameters
         ]
-        if name == "adagrad" and _PROJECTION in parameters:
-            groups.append(_projection_group(groups[0]["params"], parameters[_PROJECTION], learning_rate, n_words))
+        if name == "adagrad" and _PROJECTION in parameters:  # a layer that reads n signs of +-1 / sqrt(n)
+            weight = parameters[_PROJECTION]
+            groups[0]["params"] = [part for part in groups[0]["params"] if part is not weight]
+            root = math.sqrt(weight.shape[1])
+            groups.append({"params": [weight], "lr": learning_rate * _PROJECTION_FACTOR / root, "eps": eps / root})
         biases = [part for part in others.values() if part.dim() == 1]
-        groups.append({"params": biases, "weight_decay": 0.0})
-        if name == "adam":
-            return RowwiseAdam(groups, lr=learning_rate, weight_decay=weight_decay)
-        if name == "sgd":
-            return RowwiseSGD(groups, lr=learning_rate, weight_decay=weight_decay)
-        return RowwiseAdagrad(groups, lr=learning_rate, eps=_DAMPING / n_words, weight_decay=weight_decay)
+        return [*groups, {"params": biases, "weight_decay": 0.0}]
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the state of the optimizer, with the trained rows of each parameter only."""
-        return optimizer_to_arrays(self.module_, self.optimizer_, dict(self.module_.named_parameters()))
-
-
-def _projection_group(
-    others: list[torch.Tensor], weight: torch.Tensor, learning_rate: float, n_words: int
-) -> dict[str, Any]:
-    """Remove the layer that reads n signs of +-1 / sqrt(n) from its group, and return its AdaGrad group."""
-    others[:] = [parameter for parameter in others if parameter is not weight]
-    root = math.sqrt(weight.shape[1])
-    return {"params": [weight], "lr": learning_rate * _PROJECTION_FACTOR / root, "eps": _DAMPING / n_words / root}
+        return read_state(self.module_, self.optimizer_).to_training_state(dict(self.module_.named_parameters()))
 
 
 class Perplexities(Callback):  # type: ignore[misc]  # skorch has no types

@@ -53,6 +53,8 @@ def fit_net(
     # After an interrupt the weights are those of the best epoch if it is stored, else the average, else the last ones.
     transfer_state(net.optimizer_, optimizer)
     resumed = resumed or Resumed(len(net.history))
+    for group, rate in zip(optimizer.param_groups, resumed.learning_rates, strict=False):
+        group["lr"] = rate
     options = {"shuffle": settings.shuffle, "generator": np.random.default_rng(settings.seed)} | dict(batch_options)
     with _configured(net, valid, settings, optimizer, loss, options):
         n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - resumed.first_epoch

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,18 +21,17 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.optim import clip_grad_norm_
+from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
 from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, EpochReports
 from sklearn_hashnlp.training._interrupts import Interrupt, StopTraining, current_interrupt
-from sklearn_hashnlp.training._optimizer_state import OptimizerName, pack_step_sizes, unpack_step_sizes
-from sklearn_hashnlp.training._optimizers import (
-    OPTIMIZERS,
-    make_with_state,
-    optimizer_from_arrays,
-    optimizer_to_arrays,
-    read_state,
-    shapes_of,
+from sklearn_hashnlp.training._optimizer_state import (
+    OptimizerName,
+    OptimizerState,
+    pack_step_sizes,
+    unpack_step_sizes,
 )
+from sklearn_hashnlp.training._optimizers import load_state, make_optimizer, read_state, shapes_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, shapes_only, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -108,7 +108,9 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     measures: ClassVar[tuple[str, ...]] = ("loss",)  # results of a step that are recorded in the history
     keeps_batches: ClassVar[bool] = True  # whether the history holds all batches, which needs memory for a large corpus
     has_sparse_gradients: ClassVar[bool] = False
+    eps: ClassVar[float] = 1e-10  # of AdaGrad
     validation: ClassVar[str] = ""  # message on how to get a validation set
+    optimizer_: Optimizer
     _interrupt: Interrupt
     divergence: ClassVar[str] = (
         "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
@@ -348,21 +350,41 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         state, self.rows_per_step = unpack_step_sizes(values, arrays, shapes_of(self.module_))
         if state is not None:
             self.has_only_step_sizes = True
-            self.optimizer_ = make_with_state(self.module_, state, self.make_optimizer)
+            self.restore_optimizer(state)
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the full state of the optimizer, needed to resume training exactly."""
-        return optimizer_to_arrays(self.module_, self.optimizer_, self.tables())
+        return read_state(self.module_, self.optimizer_).to_training_state(self.tables())
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Load an optimizer with its state."""
-        self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)
+        self.restore_optimizer(OptimizerState.from_training_state(shapes_of(self.module_), values, arrays))
         self.was_trained = True
 
-    def make_optimizer(self, name: OptimizerName) -> Optimizer:
-        """Build an optimizer without state by its name."""
-        optimizer: Optimizer = OPTIMIZERS[name](self.module_.parameters())
-        return optimizer
+    def restore_optimizer(self, state: OptimizerState) -> None:
+        """Build an optimizer with a state."""
+        self.optimizer_ = self.make_optimizer(state.optimizer)  # type: ignore[arg-type]  # checked when it was read
+        load_state(self.module_, self.optimizer_, state)
+
+    def make_optimizer(
+        self,
+        name: OptimizerName,
+        learning_rate: float = 0.0,
+        *,
+        eps: float | None = None,
+        weight_decay: float = 0.0,
+        factors: Mapping[str, float] = MappingProxyType({}),
+    ) -> RowwiseOptimizer:
+        """Build an optimizer without state, with the parameter groups of the net."""
+        eps = self.eps if eps is None else eps
+        groups = self.parameter_groups(name, learning_rate, eps, factors)
+        return make_optimizer(name, groups, learning_rate, eps=eps, weight_decay=weight_decay)
+
+    def parameter_groups(
+        self, name: OptimizerName, learning_rate: float, eps: float, factors: Mapping[str, float]
+    ) -> list[dict[str, Any]]:
+        """Return the parameter groups of an optimizer; ``factors`` of the learning rate belong to single parameters."""
+        return [{"params": list(self.module_.parameters())}]
 
 
 def stored_tree(arrays: Mapping[str, NDArray[Any]]) -> SoftmaxTree | None:

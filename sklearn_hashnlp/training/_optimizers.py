@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
-from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
-from sklearn_hashnlp.training._optimizer_state import OptimizerName, OptimizerState, Packed, unpack_parameters
+from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, coalesced
+from sklearn_hashnlp.training._optimizer_state import OptimizerName, OptimizerState, unpack_parameters
 
 OPTIMIZERS: Final[dict[OptimizerName, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam, "sgd": RowwiseSGD}
 
@@ -56,18 +56,25 @@ def read_state(module: nn.Module, optimizer: Optimizer) -> OptimizerState:
     )
 
 
-def make_with_state(module: nn.Module, state: OptimizerState, make: Callable[[OptimizerName], Optimizer]) -> Optimizer:
-    """Build an optimizer by its name, and load its state."""
-    optimizer = make(state.optimizer)  # type: ignore[arg-type]  # checked when it was read
-    n_missing = len(optimizer.param_groups) - len(state.eps)  # of models whose tables were one group
-    for group, eps in zip(optimizer.param_groups, [*state.eps[:1] * n_missing, *state.eps], strict=True):
-        group["eps"] = eps
-    if state.learning_rates is not None:
-        rates = [*state.learning_rates[:1] * n_missing, *state.learning_rates]
-        for group, rate in zip(optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
-    write_state(module, optimizer, state.parameters)
+def make_optimizer(
+    name: OptimizerName, groups: list[dict[str, Any]], learning_rate: float, *, eps: float, weight_decay: float = 0.0
+) -> RowwiseOptimizer:
+    """Build an optimizer without state; ``eps``, also of single groups, is AdaGrad's."""
+    if name == "adagrad":
+        return RowwiseAdagrad(groups, lr=learning_rate, eps=eps, weight_decay=weight_decay)
+    groups = [{key: value for key, value in group.items() if key != "eps"} for group in groups]
+    optimizer: RowwiseOptimizer = OPTIMIZERS[name](groups, lr=learning_rate, weight_decay=weight_decay)
     return optimizer
+
+
+def load_state(module: nn.Module, optimizer: Optimizer, state: OptimizerState) -> None:
+    """Load the result of :func:`read_state` into a new optimizer of that name."""
+    n_missing = len(optimizer.param_groups) - len(state.eps)  # of models whose tables were one group
+    for key, values in (("eps", state.eps), ("lr", state.learning_rates)):
+        if values is not None:
+            for group, value in zip(optimizer.param_groups, [*values[:1] * n_missing, *values], strict=True):
+                group[key] = value
+    write_state(module, optimizer, state.parameters)
 
 
 def write_state(module: nn.Module, optimizer: Optimizer, parameters: Mapping[str, Mapping[str, Any]]) -> None:
@@ -78,21 +85,6 @@ def write_state(module: nn.Module, optimizer: Optimizer, parameters: Mapping[str
                 value = torch.from_numpy(value)
                 value = value if key == "step" else value.to(parameter.device)
             optimizer.state[parameter][key] = value
-
-
-def optimizer_to_arrays(module: nn.Module, optimizer: Optimizer, tables: Container[str]) -> Packed:
-    """Return an optimizer's name, learning rates and state, with the trained rows of tables only."""
-    return read_state(module, optimizer).to_training_state(tables)
-
-
-def optimizer_from_arrays(
-    module: nn.Module,
-    values: dict[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
-    make: Callable[[OptimizerName], Optimizer],
-) -> Optimizer:
-    """Build an optimizer from the result of :func:`optimizer_to_arrays`."""
-    return make_with_state(module, OptimizerState.from_training_state(shapes_of(module), values, arrays), make)
 
 
 def load_optimizer(module: nn.Module, optimizer: Optimizer, arrays: Mapping[str, NDArray[Any]]) -> None:

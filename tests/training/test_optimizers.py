@@ -10,9 +10,7 @@ import torch
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._optimizers import (
     load_optimizer,
-    make_with_state,
-    optimizer_from_arrays,
-    optimizer_to_arrays,
+    load_state,
     read_state,
     transfer_state,
 )
@@ -56,7 +54,7 @@ def test_an_average_that_was_not_loaded_is_not_transferred():
 
 def test_an_optimizer_that_was_never_used_has_no_arrays():
     net = make()
-    values, arrays = optimizer_to_arrays(net.module_, net.make_optimizer("adam", 1.0), net.tables())
+    values, arrays = read_state(net.module_, net.make_optimizer("adam", 1.0)).to_training_state(net.tables())
     assert (values["optimizer"], arrays) == ("adam", {})
 
 
@@ -72,11 +70,11 @@ def test_what_does_not_fit_is_named(name, shape, message):
     net = make()
     optimizer = net.make_optimizer("adagrad", 0.1)
     take_steps(net.module_, optimizer, slice(0, 1))
-    values, arrays = optimizer_to_arrays(net.module_, optimizer, net.tables())
+    values, arrays = read_state(net.module_, optimizer).to_training_state(net.tables())
     with pytest.raises(ValueError, match=message):
-        optimizer_from_arrays(net.module_, values, arrays | {name: np.zeros(shape, np.float32)}, net.make_optimizer)
+        net.load_training_state(values, arrays | {name: np.zeros(shape, np.float32)})
     with pytest.raises(ValueError, match=r"must be one of \('adagrad', 'adam', 'sgd'\), got 'lbfgs'"):
-        optimizer_from_arrays(net.module_, {"optimizer": "lbfgs"}, {}, net.make_optimizer)
+        net.load_training_state({"optimizer": "lbfgs"}, {})
 
 
 def test_the_state_of_torchs_own_optimizers_goes_to_the_device_of_the_parameter():
@@ -89,7 +87,7 @@ def test_the_state_of_torchs_own_optimizers_goes_to_the_device_of_the_parameter(
     optimizer, other = torch.optim.Adam(once.parameters()), torch.optim.Adam(elsewhere.parameters())
     once.gain.backward()
     optimizer.step()
-    load_optimizer(elsewhere, other, optimizer_to_arrays(once, optimizer, ())[1])
+    load_optimizer(elsewhere, other, read_state(once, optimizer).to_training_state(())[1])
     state = other.state[elsewhere.gain]
     assert {key: value.device.type for key, value in state.items()} == {
         "step": "cpu",
@@ -107,7 +105,8 @@ def test_a_state_of_one_group_for_both_tables_is_loaded(has_rates):
     take_steps(old.module_, optimizer, slice(0, 2))
     state = copy.deepcopy(read_state(old.module_, optimizer))  # whose arrays are those of the optimizer
     state = state if has_rates else replace(state, learning_rates=None)
-    loaded = make_with_state(new.module_, state, lambda name: new.make_optimizer(name, 0.1))
+    loaded = new.make_optimizer(state.optimizer, 0.1)
+    load_state(new.module_, loaded, state)
     assert [group["eps"] for group in loaded.param_groups] == [0.03, 0.03, 0.01]
     expected = [0.1, 0.1, 0.2] if has_rates else [0.1, 0.05, 0.1]  # without: the usual rates, of two hashes
     assert [group["lr"] for group in loaded.param_groups] == expected

@@ -26,7 +26,7 @@ from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork, TreeHead
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.training._loop import EpochHistory, Steps
-from sklearn_hashnlp.training._optimizers import make_with_state, read_state
+from sklearn_hashnlp.training._optimizers import read_state
 from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -51,15 +51,15 @@ class SparseNet(ClassifierNet):
         importance = {"params": [bag.importance], "eps": eps / n_hashes}
         return [importance, {"params": [bag.pool], "lr": learning_rate / n_hashes}]
 
-    def damped(self, loss: Loss, settings: TrainingSettings, shares: NDArray[np.float64]) -> dict[str, float]:
-        """Start at the shares of the classes; return options of AdaGrad that make the first steps Newton steps."""
+    def damped(self, loss: Loss, settings: TrainingSettings, shares: NDArray[np.float64]) -> float:
+        """Start at the shares of the classes; return the eps of AdaGrad that makes the first steps Newton steps."""
         head = self.module_.head
         is_tree = isinstance(head, TreeHead)
         weight = (head.softmax if is_tree else head[0]).weight.detach()
         if not is_tree:
             head[0].bias.data.copy_(torch.from_numpy(loss.best_constant(shares)))
         square = float(weight.square().sum()) / len(weight)  # of a class, on average
-        return {"eps": settings.learning_rate * square * loss.curvature / (NEW_STEP * settings.batch_size)}
+        return float(settings.learning_rate * square * loss.curvature / (NEW_STEP * settings.batch_size))
 
     def tables(self) -> dict[str, float]:
         """Return the names of the bag's tables and the initial values of their rows."""
@@ -229,7 +229,7 @@ def net_of_model(model: HashEmbeddingModel, history: list[dict[str, Any]]) -> Sp
         net.criterion_ = make_loss(loss.name, net.module_.head, multilabel=loss.multilabel) if is_tree else loss
         net.rows_per_step, net.document_frequencies = model.rows_per_step, model.frequencies
         if model.optimizer is not None:
-            net.optimizer_ = make_with_state(net.module_, model.optimizer, net.make_optimizer)
+            net.restore_optimizer(model.optimizer)
             net.was_trained, net.has_only_step_sizes = model.has_training_state, not model.has_training_state
     net.history = EpochHistory({"batches": []} | entry for entry in history)
     return net
