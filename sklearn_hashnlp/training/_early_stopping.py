@@ -29,7 +29,7 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         monitor: str = "valid_acc",
         *,
         restore: bool = True,  # whether to restore the best weights
-        first_epoch: int | None = None,  # first epoch of a resumed training; None is the next epoch
+        first_epoch: int = 0,  # of the training, in the history of the net
         best_weights: Mapping[str, Tensor] | None = None,  # best weights of a resumed training
     ) -> None:
         self.patience = patience
@@ -40,10 +40,9 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
         """Start, or resume an interrupted training."""
-        first = len(net.history) if self.first_epoch is None else self.first_epoch
-        scores = [self._score(entry) for entry in net.history[first:]]
+        scores = [self._score(entry) for entry in net.history[self.first_epoch :]]
         self._best_score = max(scores, default=-math.inf)
-        self.best_epoch_ = first + scores.index(self._best_score) + 1 if scores else 0
+        self.best_epoch_ = self.first_epoch + scores.index(self._best_score) + 1 if scores else 0
         self._undo_logs: dict[str, UndoLog] = {}
         self._copies: dict[str, Tensor] = dict(self.best_weights or {})
 

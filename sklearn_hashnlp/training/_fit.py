@@ -20,7 +20,7 @@ from sklearn_hashnlp.training._callbacks import EpochBar, EpochReports
 from sklearn_hashnlp.training._early_stopping import Convergence, EarlyStopping
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
-from sklearn_hashnlp.training._schedules import LinearSchedule, ReduceOnPlateau, Warmup
+from sklearn_hashnlp.training._schedules import LearningRateSchedule
 from sklearn_hashnlp.training._settings import TrainingSettings
 
 _WARMUP_EPOCHS = 3  # maximum length of a warmup: small corpora have few steps per epoch
@@ -65,14 +65,16 @@ def fit_net(
         elif averages:
             for group in optimizer.param_groups:
                 group["average_after"] = n_steps - max(1, n_steps // 4)
-        callbacks = [*first_callbacks, *settings.callbacks]
-        if settings.warmup_steps and not resumed.first_epoch:
-            callbacks.append(Warmup(min(settings.warmup_steps, _WARMUP_EPOCHS * n_batches), n_done * n_batches))
-        if settings.schedule == "linear":
-            planned_steps = None if resumed.planned_epochs is None else resumed.planned_epochs * n_batches
-            callbacks.append(LinearSchedule(n_steps, n_done * n_batches, planned_steps))
-        if valid is not None:
-            callbacks += _validation_callbacks(settings, resumed)
+        callbacks = [*first_callbacks, *settings.callbacks, *_schedule(settings, resumed, n_batches, n_done, valid)]
+        if valid is not None and settings.stops_early:
+            early_stopping = EarlyStopping(
+                settings.patience,
+                settings.monitor,
+                restore=settings.restore_best,
+                first_epoch=resumed.first_epoch,
+                best_weights=resumed.best_weights,
+            )
+            callbacks.append(early_stopping)
         if settings.progress_bar and EpochBar.is_shown():
             n_valid_batches = 0 if valid is None else len(net.get_iterator(valid, training=False))
             callbacks.append(EpochBar(n_batches + n_valid_batches, detect_notebook=False))
@@ -138,20 +140,24 @@ def _configured(
         net.module_.eval()
 
 
-def _validation_callbacks(settings: TrainingSettings, resumed: Resumed) -> list[Any]:
-    callbacks: list[Any] = []
-    if settings.lr_plateau is not None:
-        callbacks.append(ReduceOnPlateau(*settings.lr_plateau, settings.monitor, resumed.first_epoch))
-    if settings.stops_early:
-        early_stopping = EarlyStopping(
-            settings.patience,
-            settings.monitor,
-            restore=settings.restore_best,
-            first_epoch=resumed.first_epoch,
-            best_weights=resumed.best_weights,
-        )
-        callbacks.append(early_stopping)
-    return callbacks
+def _schedule(
+    settings: TrainingSettings, resumed: Resumed, n_batches: int, n_done: int, valid: Any | None
+) -> list[LearningRateSchedule]:
+    """Return the schedule of the learning rate, if it changes."""
+    n_warmup = 0 if resumed.first_epoch else min(settings.warmup_steps, _WARMUP_EPOCHS * n_batches)
+    plateau = None if valid is None else settings.lr_plateau
+    decays = settings.schedule == "linear"
+    schedule = LearningRateSchedule(
+        settings.max_epochs * n_batches,
+        n_done=n_done * n_batches,
+        n_planned=(resumed.planned_epochs or settings.max_epochs) * n_batches,
+        n_warmup=n_warmup,
+        decays=decays,
+        plateau=plateau,
+        monitor=settings.monitor,
+        first_epoch=resumed.first_epoch,
+    )
+    return [schedule] if n_warmup or decays or plateau else []
 
 
 def _describe(net: Net, train: Any, valid: Any | None, settings: TrainingSettings, n_steps: int) -> str:
