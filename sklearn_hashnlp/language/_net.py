@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import Callback
-from skorch.dataset import Dataset
 from torch import Tensor, nn
 
 from sklearn_hashnlp.language._architecture import make_nplm
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad
+from sklearn_hashnlp.training._batches import Batches, Dataset
 from sklearn_hashnlp.training._callbacks import format_perplexity, perplexity
 from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._optimizers import read_state
 
 
-class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
+class WindowDataset(Dataset):
     """Word windows as a dataset; skorch passes ``y=None``."""
 
-    def __init__(self, X: WordWindows, y: None = None) -> None:
-        self.X = X
+    def __init__(self, windows: WordWindows, y: None = None) -> None:
+        self.windows = windows
 
     def __len__(self) -> int:
-        return len(self.X)
+        return len(self.windows)
 
     def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
         row = range(len(self))[index]  # supports negative indices and raises IndexError
@@ -39,58 +38,38 @@ class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
         return context[0], target[0]
 
     @property
+    def X(self) -> WordWindows:  # type: ignore[override]  # noqa: N802 - skorch's name
+        """The windows."""
+        return self.windows
+
+    @property
     def y(self) -> NDArray[np.int32]:
         """Ids of the words to predict, of shape (n_windows,)."""
-        return self.X.y
+        return self.windows.y
 
-    def take(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+    def take(self, rows: NDArray[np.int64] | slice) -> tuple[Tensor, Tensor]:
         """Gather the contexts and targets of some windows as tensors."""
-        context, target = self.X.take(rows)
+        context, target = self.windows.take(np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows)
         return torch.from_numpy(context), torch.from_numpy(target)
 
+    def on_device(self, device: torch.device) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+        """Copy the words to a device, and return the function that gathers windows there."""
+        windows = self.windows
+        inputs = torch.from_numpy(windows.inputs).to(device)
+        targets = inputs if windows.targets is windows.inputs else torch.from_numpy(windows.targets).to(device)
+        codes = None if windows.codes is None else torch.from_numpy(windows.codes).to(device)
+        positions = torch.from_numpy(windows.positions).to(device)
+        back = torch.arange(-windows.n_context, 0, device=device)
 
-@dataclass(eq=False)
-class WindowBatches:
-    """Iterate over the batches of an epoch, on the device of the net."""
-
-    dataset: WindowDataset
-    batch_size: int
-    _: KW_ONLY
-    shuffle: bool = False
-    generator: np.random.Generator | None = None
-    device: torch.device | str = "cpu"
-    _on_device: tuple[Tensor, Tensor, Tensor, Tensor | None] | None = field(default=None, init=False)
-
-    def __len__(self) -> int:
-        return -(-len(self.dataset) // self.batch_size)
-
-    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        order = np.arange(len(self.dataset))
-        if self.shuffle and self.generator is not None:
-            self.generator.shuffle(order)
-        if torch.device(self.device).type != "cpu":
-            yield from self._gather_on_device(order)
-            return
-        for start in range(0, len(order), self.batch_size):
-            yield self.dataset.take(order[start : start + self.batch_size])
-
-    def _gather_on_device(self, order: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
-        windows = self.dataset.X
-        if self._on_device is None:
-            inputs = torch.from_numpy(windows.inputs).to(self.device)
-            targets = inputs if windows.targets is windows.inputs else torch.from_numpy(windows.targets).to(self.device)
-            codes = None if windows.codes is None else torch.from_numpy(windows.codes).to(self.device)
-            self._on_device = inputs, targets, torch.from_numpy(windows.positions).to(self.device), codes
-        inputs, targets, positions, codes = self._on_device
-        positions = positions[torch.from_numpy(order).to(self.device)].long()
-        back = torch.arange(-windows.n_context, 0, device=self.device)
-        for start in range(0, len(order), self.batch_size):
-            ends = positions[start : start + self.batch_size]
+        def gather(rows: Tensor) -> tuple[Tensor, Tensor]:
+            ends = positions[rows].long()
             context = inputs[ends.unsqueeze(1) + back].long()
             if windows.far.n_words and not windows.far.across_sentences:
                 is_before_start = (context == windows.start).flip(1).cumsum(1).flip(1) > 0
                 context.masked_fill_(is_before_start, windows.start)
-            yield context if codes is None else codes[context], targets[ends].long()
+            return context if codes is None else codes[context], targets[ends].long()
+
+        return gather
 
 
 SCORE_ROWS = 1024
@@ -172,7 +151,7 @@ class LanguageNet(Net):
     def score_windows(self, windows: WordWindows | WindowDataset) -> NDArray[np.float64]:
         """Return the log-probability of every window's last word."""
         self.module_.eval()
-        batches = WindowBatches(self.get_dataset(windows), SCORE_ROWS, device=self.device)
+        batches = Batches(self.get_dataset(windows), SCORE_ROWS, device=self.device)
         with torch.inference_mode():
             log_probs = [self.batch_loss(batch)[1].double().cpu().numpy() for batch in batches]
         return np.concatenate([np.empty(0), *log_probs])
@@ -223,8 +202,8 @@ def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> L
         criterion=nn.Identity,
         optimizer=RowwiseAdagrad,
         dataset=WindowDataset,
-        iterator_train=WindowBatches,
-        iterator_valid=WindowBatches,
+        iterator_train=Batches,
+        iterator_valid=Batches,
         iterator_valid__batch_size=SCORE_ROWS,
         train_split=None,
         verbose=0,

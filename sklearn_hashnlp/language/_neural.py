@@ -21,11 +21,12 @@ from sklearn_hashnlp import trees
 from sklearn_hashnlp._sklearn import MAX_INTEGER
 from sklearn_hashnlp.language._architecture import storable_parameters, word_encoder_of
 from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
-from sklearn_hashnlp.language._net import LanguageNet, WindowBatches, WindowDataset, net_from_state
+from sklearn_hashnlp.language._net import LanguageNet, WindowDataset, net_from_state
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.nn._hierarchical_softmax import Search
 from sklearn_hashnlp.persistence import save_word_vectors
+from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
@@ -148,7 +149,7 @@ def _hidden_moments(
     counts = np.bincount(windows.y, minlength=n_classes)[:, np.newaxis]
     sums, products = 0.0, 0.0
     with torch.inference_mode():
-        for context, target in WindowBatches(WindowDataset(windows), _BATCH_SIZE, device=net.device):
+        for context, target in Batches(WindowDataset(windows), _BATCH_SIZE, device=net.device):
             hidden = module.hidden(context).cpu().numpy().astype(np.float64)
             entries = np.ones(len(hidden)), (target.cpu().numpy(), np.arange(len(hidden)))
             sums = sums + csr_array(entries, shape=(n_classes, len(hidden))) @ hidden

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Self
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from skorch.dataset import Dataset as SkorchDataset
 from torch import Tensor
 
-from sklearn_hashnlp.training._rows import Rows
 
-
-class Dataset(Rows, SkorchDataset):  # type: ignore[misc]  # skorch has no types
+class Dataset(SkorchDataset):  # type: ignore[misc]  # skorch has no types
     """A dataset of rows that are gathered as tensors."""
+
+    targets: NDArray[Any]
 
     @property
     def X(self) -> Self:  # noqa: N802 - skorch's name
@@ -32,6 +32,10 @@ class Dataset(Rows, SkorchDataset):  # type: ignore[misc]  # skorch has no types
     @abstractmethod
     def take(self, rows: NDArray[np.int64] | slice) -> tuple[Any, Tensor]:
         """Gather rows."""
+
+    @abstractmethod
+    def on_device(self, device: torch.device) -> Callable[[Tensor], tuple[Any, Tensor]]:
+        """Copy all rows to a device, and return the function that gathers rows there."""
 
 
 def as_tensor(array: NDArray[Any]) -> Tensor:
@@ -58,14 +62,22 @@ class Batches:
         self.smallest = smallest
         self.generator = generator
         self.device = torch.device(device)
+        self._gather: Callable[[Tensor], tuple[Any, Tensor]] | None = None  # on another device than the CPU
 
     def __len__(self) -> int:
         return len(self._edges()) - 1
 
     def __iter__(self) -> Iterator[tuple[Any, Tensor]]:
         order = self._order()
+        if self.device.type == "cpu":
+            for part in self.parts():
+                yield self.dataset.take(order[part] if self.shuffle else part)
+            return
+        if self._gather is None:
+            self._gather = self.dataset.on_device(self.device)
+        device_order = torch.from_numpy(order).to(self.device)
         for part in self.parts():
-            yield self.dataset.take(order[part] if self.shuffle else part)
+            yield self._gather(device_order[part])
 
     def parts(self) -> list[slice]:
         """Return the rows of each batch, as slices of the order."""

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
-from sklearn_hashnlp.language._net import WindowBatches, WindowDataset
+from sklearn_hashnlp.language._net import WindowDataset
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._vocabulary import ProjectionEncoder
 from sklearn_hashnlp.language._windows import FarContext, WordWindows, sentence_windows
+from sklearn_hashnlp.training._batches import Batches
 from tests.language.tokenizers import (
     ENCODERS,
     PROJECTION_ENCODER,
@@ -89,9 +90,8 @@ def test_contexts_of_beginnings_are_those_of_the_text(word_encoder, n_words, acr
         if across:
             before = [*before, *words, "</s>"]
     assert tokenizer.encode_contexts(beginnings).tolist() == contexts_of(windows)
-    batches = WindowBatches(WindowDataset(windows), 4)
-    for batch, on_device in zip(batches, batches._gather_on_device(np.arange(len(windows))), strict=True):
-        assert all(map(torch.equal, batch, on_device))
+    dataset, rows = WindowDataset(windows), torch.arange(len(windows))
+    assert all(map(torch.equal, dataset.take(rows.numpy()), dataset.on_device(torch.device("cpu"))(rows)))
 
 
 def test_a_far_context_is_stored_and_needs_sentences():
@@ -151,7 +151,7 @@ def test_single_windows():
 @given(st.integers(1, 40), st.integers(1, 50), st.booleans())
 def test_batches_hold_every_window_once(n_windows, batch_size, shuffle):
     windows = PAIRS.evenly_spaced(n_windows)
-    batches = WindowBatches(WindowDataset(windows), batch_size, shuffle=shuffle, generator=np.random.default_rng(0))
+    batches = Batches(WindowDataset(windows), batch_size, shuffle=shuffle, generator=np.random.default_rng(0))
     parts = list(batches)
     assert len(parts) == len(batches)
     assert all(len(target) == batch_size for _, target in parts[:-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.nn._layers import DenseNetwork
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
+from sklearn_hashnlp.training._rows import Rows
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 
 
@@ -36,7 +37,7 @@ class DenseBatch:
         return DenseBatch(self.values.to(device), None if self.row_weights is None else self.row_weights.to(device))
 
 
-class DenseDataset(Dataset):
+class DenseDataset(Rows, Dataset):
     """Rows of a matrix with their targets, read batch by batch."""
 
     def __init__(
@@ -59,26 +60,16 @@ class DenseDataset(Dataset):
         weights = None if self.row_weights is None else as_tensor(self.row_weights[rows])
         return DenseBatch(values, weights), as_tensor(self.targets[rows])
 
+    def on_device(self, device: torch.device) -> Callable[[Tensor], tuple[DenseBatch, Tensor]]:
+        """Copy all rows to a device, and return the function that gathers rows there."""
+        batch, targets = self.take(slice(0, len(self)))
+        batch, targets = batch.to(device), targets.to(device)
 
-class DenseBatches(Batches):
-    """Iterate over the rows of a :class:`DenseDataset`, batch by batch."""
+        def gather(rows: Tensor) -> tuple[DenseBatch, Tensor]:
+            weights = None if batch.row_weights is None else batch.row_weights[rows]
+            return DenseBatch(batch.values[rows], weights), targets[rows]
 
-    dataset: DenseDataset
-    _on_device: tuple[DenseBatch, Tensor] | None = None
-
-    def __iter__(self) -> Iterator[tuple[DenseBatch, Tensor]]:
-        if self.device.type == "cpu":
-            yield from super().__iter__()
-            return
-        if self._on_device is None:
-            batch, targets = self.dataset.take(slice(0, len(self.dataset)))
-            self._on_device = batch.to(self.device), targets.to(self.device)
-        all_rows, all_targets = self._on_device
-        order = torch.from_numpy(self._order()).to(self.device)
-        for part in self.parts():
-            rows = order[part]
-            weights = None if all_rows.row_weights is None else all_rows.row_weights[rows]
-            yield DenseBatch(all_rows.values[rows], weights), all_targets[rows]
+        return gather
 
 
 class DenseNet(ClassifierNet):
@@ -91,7 +82,7 @@ class DenseNet(ClassifierNet):
 
     def update_standardization(self, rows: DenseDataset) -> None:
         """Update the mean and variance by which rows are standardized."""
-        for part in DenseBatches(rows, PREDICT_ROWS).parts():
+        for part in Batches(rows, PREDICT_ROWS).parts():
             values = self.module_.unpack(rows.take(part)[0].values, torch.float64)
             self.module_.standardize.update(values.numpy())
 
@@ -103,7 +94,7 @@ class DenseNet(ClassifierNet):
     def score_rows(self, rows: DenseDataset) -> NDArray[np.float64]:
         """Compute the scores of all rows of a dataset."""
         module = deepcopy(self.module_).double().eval()
-        parts = DenseBatches(rows, PREDICT_ROWS).parts() or [slice(0)]  # for no rows
+        parts = Batches(rows, PREDICT_ROWS).parts() or [slice(0)]  # for no rows
         n_threads = cpu_count() if self.device_type == "cpu" else 1
         scores = list(map_in_order(partial(self._score, module, rows), parts, n_threads))
         return np.concatenate(scores).astype(np.float64)
@@ -117,7 +108,7 @@ class DenseNet(ClassifierNet):
 
 def make_dense_net(architecture: dict[str, Any], device: str) -> DenseNet:
     """Build a net that is not initialized yet."""
-    return DenseNet.untrained(DenseNetwork, architecture, batches=DenseBatches, device=device)
+    return DenseNet.untrained(DenseNetwork, architecture, batches=Batches, device=device)
 
 
 def dense_net_from_state(

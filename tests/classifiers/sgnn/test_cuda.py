@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseBatches, DenseDataset
+from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset
+from sklearn_hashnlp.training._batches import Batches
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.integers(0, 100, (37, 5)).astype(np.uint8)
@@ -17,8 +18,7 @@ MATRIX = RNG.integers(0, 100, (37, 5)).astype(np.uint8)
 def test_batches_on_cuda_are_those_of_the_cpu(weights):
     rows = DenseDataset(MATRIX, np.arange(37), weights)
     here, there = (
-        DenseBatches(rows, 10, shuffle=True, generator=np.random.default_rng(0), device=device)
-        for device in ("cpu", "cuda")
+        Batches(rows, 10, shuffle=True, generator=np.random.default_rng(0), device=device) for device in ("cpu", "cuda")
     )
     for (batch, targets), (batch_there, targets_there) in zip(here, there, strict=True):
         assert batch_there.values.is_cuda

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseBatches, DenseDataset
+from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset
+from sklearn_hashnlp.training._batches import Batches
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.integers(0, 100, (37, 5)).astype(np.uint8)
@@ -53,7 +54,7 @@ def test_a_slice_is_a_view_and_a_selection_a_copy():
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_batches_hold_every_row_once(shuffle):
     rows = DenseDataset(MATRIX, np.arange(37))
-    batches = DenseBatches(rows, 10, shuffle=shuffle, generator=np.random.default_rng(0))
+    batches = Batches(rows, 10, shuffle=shuffle, generator=np.random.default_rng(0))
     seen = list(batches)
     assert [len(batch) for batch, _ in seen] == [10, 10, 10, 7]
     order = np.concatenate([targets.numpy() for _, targets in seen])
@@ -63,13 +64,13 @@ def test_batches_hold_every_row_once(shuffle):
 
 
 def test_batches_on_another_device_are_made_of_one_copy():
-    batches = DenseBatches(DenseDataset(MATRIX, np.arange(37), WEIGHTS), 10, shuffle=True, device="meta")
+    batches = Batches(DenseDataset(MATRIX, np.arange(37), WEIGHTS), 10, shuffle=True, device="meta")
     seen = list(batches)
-    there = batches._on_device
+    there = batches._gather
     assert [(len(batch), tuple(batch.values.shape), len(targets)) for batch, targets in seen] == [
         *[(10, (10, 5), 10)] * 3,
         (7, (7, 5), 7),
     ]
     assert all(batch.values.is_meta and targets.is_meta for batch, targets in seen)
     list(batches)
-    assert batches._on_device is there
+    assert batches._gather is there
