@@ -44,6 +44,7 @@ CLASSIFIER_ROWS = [
     ("_base", "_sample_weights", "_temperature"),
     ("_calibration",),
     ("_net_classifier",),
+    ("_trainable_classifier",),
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),
     ("_make_text_classifier", "_quantized_sgnn_classifier", "fasttext"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -9,24 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from sklearn_hashnlp._device import Device, resolve_device
+from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal_options
-from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import make_loss
-from sklearn_hashnlp.classifiers._net_classifier import (
-    CLASSIFIER_TRAINING,
-    Calibrate,
-    ClassWeight,
-    Monitor,
-    NetClassifier,
-    refuse_balanced,
-)
-from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
+from sklearn_hashnlp.classifiers._labels import Labels
+from sklearn_hashnlp.classifiers._losses import Loss, LossName
+from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._trainable_classifier import TrainableClassifier
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset, DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
-from sklearn_hashnlp.training._rows import validation_split
+from sklearn_hashnlp.training._fit_task import reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     EarlyStopping,
@@ -34,10 +27,7 @@ from sklearn_hashnlp.training._settings import (
     Seeds,
     TrainingSettings,
     as_schedule,
-    check_training_parameters,
-    draw_seeds,
 )
-from sklearn_hashnlp.training._torch_scope import plain_torch
 
 SGNNLoss: TypeAlias = Literal["softmax", "ova"]
 
@@ -46,7 +36,7 @@ _MIN_EPOCHS, _MAX_EPOCHS = 5, 20
 _MAX_ROWS = 10**6  # in all epochs together
 
 
-class SGNNClassifier(NetClassifier):
+class SGNNClassifier(TrainableClassifier):
     """Classify projected rows, such as the locality-sensitive hash of a text, by a small dense network.
 
     A self-governing neural network [1]_ has no embedding table: bits are computed from the characters of a text, and a
@@ -257,25 +247,7 @@ class SGNNClassifier(NetClassifier):
         -------
         self : SGNNClassifier
         """
-        check_training_parameters(self)
-        device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = bool(self.warm_start) and self._is_fitted
-        y, named = read_targets(y, caller=type(self).__name__)
-        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
-        labels = named or Labels.of(y, caller=type(self).__name__)
-        labels.warn_of_strings(type(self).__name__)
-        seeds = draw_seeds(self.random_state)
-        if resumes:
-            self._labels.check_same(labels, self)
-            self._check_architecture()
-        net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
-        stopping = self._stopping()
-        fraction = 0.0 if stopping is None else stopping.validation_fraction
-        rows = self._dataset(X, y, weights, labels)
-        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split)
-        settings = self._settings(len(rows), seeds.of_order(len(net.history)))
-        self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
-        return self
+        return self._learn(X, y, sample_weight)
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
@@ -298,38 +270,16 @@ class SGNNClassifier(NetClassifier):
         -------
         self : SGNNClassifier
         """
-        check_training_parameters(self)
-        refuse_balanced(self.class_weight)
-        device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = self._is_fitted
-        known = self._labels if resumes else None
-        y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
-        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
-        labels = self._labels_of_partial_fit(known, named, y, classes)
-        seeds = draw_seeds(self.random_state)
-        if resumes:
-            self._check_architecture()
-        net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
-        rows = self._dataset(X, y, weights, labels)
-        settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
-        self._train(net, labels, rows, None, settings, resumes=resumes, is_batch=True)
-        return self
+        return self._learn(X, y, sample_weight, classes=classes, partial=True)
 
-    def _read(
-        self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False
-    ) -> tuple[Any, Any, NDArray[np.float32] | None]:
-        """Check rows, labels and weights, and drop the rows of weight zero."""
-        self._refuse_texts(X)
+    def _validate_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         dtype = None if self.packed else _DTYPES  # other dtypes than uint8 are refused below, not converted
         X, y = validate_data(self, X, y, dtype=dtype, multi_output=True, reset=reset)
         if self.packed:
             self._check_bytes(X)
-        y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
-        return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
+        return X, y
 
-    def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> DenseDataset:
-        targets = labels.encode(y)
-        weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
+    def _dataset(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> DenseDataset:
         return DenseDataset(X, targets, weights)
 
     def _rows(self, X: Any) -> DenseDataset:
@@ -347,7 +297,7 @@ class SGNNClassifier(NetClassifier):
                 "Pack bits by numpy.packbits(bits, axis=1), or set packed=False for rows with one value per column."
             )
 
-    def _new_net(self, n_classes: int, seeds: Seeds, device: str) -> DenseNet:
+    def _new_net(self, n_classes: int, _y: Any, seeds: Seeds, device: str) -> DenseNet:
         return make_dense_net(self._architecture(n_classes), device).initialized(seeds.module)
 
     def _architecture(self, n_classes: int) -> dict[str, Any]:
@@ -382,45 +332,17 @@ class SGNNClassifier(NetClassifier):
             progress_bar=self.verbose > 1,
         )
 
-    def _train(
-        self,
-        net: DenseNet,
-        labels: Labels,
-        rows: DenseDataset,
-        valid_rows: DenseDataset | None,
-        settings: TrainingSettings,
-        *,
-        resumes: bool,
-        is_batch: bool = False,
-    ) -> None:
-        """Update mean and variance by the rows, train the net, and set the fitted attributes."""
-        known, n_known = (self._loss.inverse_temperature, self._rows_seen) if resumes else (1.0, 0)
-        class_counts = self._count_classes(rows, len(labels.classes), resumes=resumes)
-        if is_batch and not resumes:
-            net.rows_per_step = min(settings.batch_size, len(rows))
-        calibrates = self._calibrates(self.loss)
-        scores = None
-        if calibrates and valid_rows is None:
-            scores = self._first_scores(rows, settings, resumes=resumes, is_batch=is_batch)
-        with plain_torch(net.device_type), net.module_.seeded(settings.seed):
+    def _choose_loss(self, _labels: Labels, _rows: DenseDataset | None, *, continues: bool) -> LossName:
+        return self.loss
+
+    @contextmanager
+    def _prepared(
+        self, net: DenseNet, rows: DenseDataset, _valid: Any, _loss: Loss, settings: TrainingSettings
+    ) -> Iterator[dict[str, Any]]:
+        """Update mean and variance by the rows, and seed dropout."""
+        with net.module_.seeded(settings.seed):
             net.update_standardization(rows)
-            fit_net(
-                net,
-                rows,
-                valid_rows,
-                settings,
-                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
-                loss=make_loss(self.loss, multilabel=labels.multilabel, inverse_temperature=known),
-                first_callbacks=[] if scores is None else [scores],
-                last_callbacks=epoch_reports(
-                    self, lambda: self._shallow_copy()._keep(net, labels, rows, class_counts, resumes=resumes)
-                ),
-            )
-            net.rows_per_step = net.rows_per_step or settings.batch_size
-            net.check_scores(rows)
-            calibrates = calibrates and not is_batch
-            self._fit_temperature(net, rows, valid_rows, scores, known=known, n_known=n_known, calibrates=calibrates)
-        self._keep(net, labels, rows, class_counts, resumes=resumes)
+            yield {}
 
     _net_from_state = staticmethod(dense_net_from_state)
 

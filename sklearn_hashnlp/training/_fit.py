@@ -97,7 +97,7 @@ def fit_net(
         net.notify("on_train_begin", X=train, y=None)
         net.fit_loop(train)  # skorch's partial_fit would catch every KeyboardInterrupt
         net.notify("on_train_end", X=train, y=None)
-    if not settings.keeps_batches:
+    if settings.partial:  # a stream has an epoch per call
         for entry in net.history[-1:]:
             entry["batches"] = []
     if averages:

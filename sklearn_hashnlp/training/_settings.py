@@ -256,7 +256,8 @@ class TrainingSettings:
     stops_early: bool = False  # whether to use early stopping
     progress_bar: bool = False  # within an epoch
     verbose: int = 0  # 0: silent, 1: a line per epoch, 2: progress within an epoch, 3: also the configuration
-    keeps_batches: bool = True  # whether the history holds all batches, which needs memory for a stream
+    continues: bool = False  # from the weights of an earlier call
+    partial: bool = False  # one epoch of ``partial_fit``, without its batches in the history
     callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, or pairs of a name and one of these
 
     @classmethod
@@ -288,7 +289,8 @@ class TrainingSettings:
         from sklearn_hashnlp.training._callbacks import without_time_limits
 
         constant = replace(self, warmup_steps=0, schedule="constant", average=False, to_convergence=False)
-        return replace(constant, max_epochs=1, keeps_batches=False, callbacks=without_time_limits(self.callbacks))
+        callbacks = without_time_limits(self.callbacks)
+        return replace(constant, max_epochs=1, partial=True, callbacks=callbacks)
 
 
 _PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {

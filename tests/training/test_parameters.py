@@ -90,13 +90,13 @@ def test_a_plan_says_what_the_parameters_say():
         "learning_rate": 0.5, "schedule": "linear", "average": True, "max_epochs": 7,
         "batch_size": 9, "shuffle": False, "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5),
         "restore_best": False, "stops_early": True,
-        "progress_bar": False, "keeps_batches": True, "verbose": 1, "callbacks": (), "seed": 5, "warmup_steps": 0,
-        "max_grad_norm": None, "to_convergence": False,
+        "progress_bar": False, "verbose": 1, "callbacks": (), "seed": 5, "warmup_steps": 0,
+        "continues": False, "partial": False, "max_grad_norm": None, "to_convergence": False,
     }  # fmt: skip
     found = asdict(model._settings(100, 5))
     assert found == expected
     assert {name: type(value) for name, value in found.items()} == {name: type(v) for name, v in expected.items()}
-    streaming = {"schedule": "constant", "average": False, "max_epochs": 1, "keeps_batches": False}
+    streaming = {"schedule": "constant", "average": False, "max_epochs": 1, "partial": True}
     assert asdict(model._settings(1, 5).single_epoch()) == expected | streaming
 
 
