@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -10,19 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp._device import Device, resolve_device
+from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._class_shares import class_shares, count_classes
-from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, TreeLoss, make_loss, takes_soft_labels
+from sklearn_hashnlp.classifiers._labels import Labels
+from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, TreeLoss, make_loss, takes_soft_labels
 from sklearn_hashnlp.classifiers._net_classifier import (
     CLASSIFIER_TRAINING,
     Calibrate,
     ClassWeight,
     Monitor,
-    refuse_balanced,
 )
-from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
+from sklearn_hashnlp.classifiers._trainable_classifier import TrainableClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     bag_architecture,
     check_architecture,
@@ -33,7 +34,6 @@ from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
 )
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
     SolverChoice,
-    SolverName,
     adds_log_odds,
     automatic_loss,
     choose_solver,
@@ -50,8 +50,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._fit_task import begin_without_epochs, epoch_reports, reported_to_callbacks
-from sklearn_hashnlp.training._rows import validation_split
+from sklearn_hashnlp.training._fit_task import begin_without_epochs, reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     EarlyStopping,
@@ -60,7 +59,6 @@ from sklearn_hashnlp.training._settings import (
     TrainingSettings,
     as_schedule,
     check_training_parameters,
-    draw_seeds,
 )
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_builders import ClassTree
@@ -71,7 +69,7 @@ if TYPE_CHECKING:  # torch is imported where a net is trained
 _MIN_ROWS_PER_STEP = 64  # of further training: after a fit of few rows, learning rates are still large
 
 
-class HashEmbeddingClassifier(FittedHashEmbedding):
+class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
     """Classify sparse rows, such as hashed n-gram counts, through hash embeddings.
 
     The embedding of a column combines ``n_hashes`` vectors of a shared pool, weighted by the column's own importance
@@ -365,38 +363,12 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         -------
         self : HashEmbeddingClassifier
         """
-        soft = takes_soft_labels(self.loss)
-        if classes is not None and not soft:
+        if classes is not None and not takes_soft_labels(self.loss):
             raise ValueError(
                 f"{type(self).__name__}.fit takes classes with loss='soft_softmax' only, for other losses y has the "
                 "labels. For labels that are not in y yet, pass classes to the first partial_fit of a new model."
             )
-        self._check_parameters()
-        device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = bool(self.warm_start) and self._is_fitted
-        y, named = read_targets(y, classes=classes, soft=soft, caller=type(self).__name__)
-        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
-        labels = named or Labels.of(y, caller=type(self).__name__)
-        labels.warn_of_strings(type(self).__name__)
-        seeds = draw_seeds(self.random_state)
-        if resumes:
-            self._labels.check_same(labels, self)
-            check_architecture(self)
-        rows = self._dataset(X, y, weights, labels)
-        loss = self._choose_loss(labels, rows, resumes=resumes)
-        solver: SolverName = "sgd"
-        if not resumes:
-            parameters, n_classes = self.get_params(deep=False), len(labels.classes)
-            solver = choose_solver(parameters, loss, len(rows), n_classes, device, caller=type(self).__name__)
-        if solver == "dual":
-            return self._solve(labels, rows, seeds, loss)
-        net = self.net_ if resumes else new_net(self, len(labels.classes), y, seeds, device)
-        stopping = self._stopping()
-        fraction = 0.0 if stopping is None else stopping.validation_fraction
-        rows, valid_rows = validation_split(rows, fraction, seed=seeds.split)
-        settings = self._settings(len(rows), seeds.of_order(len(net.history)))
-        self._train(net, labels, rows, valid_rows, settings, loss=loss, resumes=resumes)
-        return self
+        return self._learn(X, y, sample_weight, classes=classes)
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
@@ -430,24 +402,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         >>> model.predict(X).tolist(), len(model.history_)
         (['a', 'b', 'a', 'b'], 3)
         """
-        self._check_parameters()
-        refuse_balanced(self.class_weight)
-        device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = self._is_fitted
-        known = self._labels if resumes else None
-        soft = takes_soft_labels(self.loss)
-        y, named = read_targets(y, classes=classes, known=known, soft=soft, caller=type(self).__name__)
-        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
-        labels = self._labels_of_partial_fit(known, named, y, classes)
-        seeds = draw_seeds(self.random_state)
-        if resumes:
-            check_architecture(self)
-        net = self.net_ if resumes else new_net(self, len(labels.classes), None, seeds, device)
-        rows = self._dataset(X, y, weights, labels)
-        settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
-        loss = self._choose_loss(labels, None, resumes=resumes)
-        self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, is_batch=True)
-        return self
+        return self._learn(X, y, sample_weight, classes=classes, partial=True)
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
@@ -460,26 +415,25 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             )
         check_ngram_dropout(self.ngram_dropout, caller=name)
 
-    def _read(
-        self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False
-    ) -> tuple[Any, Any, NDArray[np.float32] | None]:
-        """Check rows, labels and weights, and drop the rows of weight zero."""
-        self._refuse_texts(X)
+    def _validate_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
         if not self._tables().hash_rows:
             check_columns(self)
-        y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
-        return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
+        return X, y
 
-    def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> SparseRows:
-        targets = labels.encode(y)
-        weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
+    def _dataset(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> SparseRows:
         return SparseRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
-    def _choose_loss(self, labels: Labels, rows: SparseRows | None, *, resumes: bool) -> LossName:
+    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
+        return new_net(self, n_classes, y, seeds, device)
+
+    def _check_architecture(self) -> None:
+        check_architecture(self)
+
+    def _choose_loss(self, labels: Labels, rows: SparseRows | None, *, continues: bool) -> LossName:
         if self.loss != "auto":
             return self.loss
-        return self._loss.name if resumes else automatic_loss(rows, len(labels.classes), multilabel=labels.multilabel)
+        return self._loss.name if continues else automatic_loss(rows, len(labels.classes), multilabel=labels.multilabel)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; those that are "auto" depend on the number of rows."""
@@ -496,77 +450,51 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             progress_bar=self.verbose > 1,
         )
 
-    def _train(
-        self,
-        net: SparseNet,
-        labels: Labels,
-        training_rows: SparseRows,
-        valid_rows: SparseRows | None,
-        settings: TrainingSettings,
-        *,
-        loss: LossName,
-        resumes: bool,
-        is_batch: bool = False,
-    ) -> None:
-        """Initialize the importance weights of new columns, train the net, and set the fitted attributes."""
+    def _batch_options(self, net: SparseNet) -> dict[str, Any]:
         from torch import nn
 
-        from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
-        from sklearn_hashnlp.training._fit import fit_net
-        from sklearn_hashnlp.training._torch_scope import plain_torch
+        return {
+            "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1,
+            "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
+        }
 
-        rows, valid = SparseDataset.of(training_rows), None if valid_rows is None else SparseDataset.of(valid_rows)
-        known, n_known = (self._loss.inverse_temperature, self._rows_seen) if resumes else (1.0, 0)
-        class_counts = self._count_classes(rows, len(labels.classes), resumes=resumes)
-        if is_batch and not resumes:
-            net.rows_per_step = min(settings.batch_size, len(rows))
-        calibrates = self._calibrates(loss)
-        scores = None
-        if calibrates and valid is None:
-            scores = self._first_scores(rows, settings, resumes=resumes, is_batch=is_batch)
-        evidence = (self._idf_divisor, self._enough_evidence) if resumes else (None, 0.0)
+    @contextmanager
+    def _prepared(
+        self, net: SparseNet, rows: Any, valid_rows: Any | None, loss: Loss, settings: TrainingSettings
+    ) -> Iterator[dict[str, Any]]:
+        """Initialize the importance weights of new columns and the first steps; add log odds at the end."""
+        starts, n_known = not settings.continues, 0
+        evidence: tuple[float | None, float] = (None, 0.0)
+        if starts:
+            self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None
+        else:
+            n_known, evidence = self._rows_seen, (self._idf_divisor, self._enough_evidence)
+        divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=not starts)
+        self._idf_divisor, self._enough_evidence, self.solver_ = divisor, enough, "sgd"
+        sums, eps = None, None
+        is_whole = starts and not settings.partial and valid_rows is None
+        if is_whole and adds_log_odds(self.get_params(), loss.name, len(rows)):
+            sums = sum_by_label(net.module_.linear_model(), rows)
+        if settings.to_convergence and starts and not self.hidden_layer_sizes:
+            shares = class_shares(count_classes(rows, net.architecture()["num_classes"]))
+            eps = net.damped(loss, settings, shares)
+        yield {"eps": eps}
+        if sums is not None:
+            sums.result().add_log_odds(net.module_.linear_model())
+        if net.rows_per_step is None:
+            smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
+            net.rows_per_step = max(settings.batch_size, smallest)
+        if starts:
+            self._enough_evidence = evidence_of_training(net.known_columns(), rows, divisor, enough)
 
-        def keep(model: Self, enough: float) -> Self:
-            if not resumes:
-                model._tree_name = model.tree if model.loss == TreeLoss.name and isinstance(model.tree, str) else None
-            model._idf_divisor, model._enough_evidence, model.solver_ = divisor, enough, "sgd"
-            return model._keep(net, labels, rows, class_counts, resumes=resumes)
+    def _is_solved(self, labels: Labels, rows: SparseRows, loss: LossName, seeds: Seeds, device: str) -> bool:
+        parameters, n_classes, name = self.get_params(deep=False), len(labels.classes), type(self).__name__
+        if choose_solver(parameters, loss, len(rows), n_classes, device, caller=name) == "sgd":
+            return False
+        self._solve(labels, rows, seeds, loss)
+        return True
 
-        with plain_torch(net.device_type):
-            divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=resumes)
-            adds = adds_log_odds(self.get_params(), loss, len(rows)) and valid is None and not (resumes or is_batch)
-            sums = sum_by_label(net.module_.linear_model(), rows) if adds else None
-            criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
-            eps = None
-            if settings.to_convergence and not (resumes or self.hidden_layer_sizes):
-                eps = net.damped(criterion, settings, class_shares(class_counts))
-            fit_net(
-                net,
-                rows,
-                valid,
-                settings,
-                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate, eps=eps),
-                loss=criterion,
-                batch_options={
-                    "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1,
-                    "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
-                },
-                first_callbacks=[] if scores is None else [scores],
-                last_callbacks=epoch_reports(self, lambda: keep(self._shallow_copy(), enough)),
-            )
-            if sums is not None:
-                sums.result().add_log_odds(net.module_.linear_model())
-            if net.rows_per_step is None:
-                smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
-                net.rows_per_step = max(settings.batch_size, smallest)
-            if not resumes:
-                enough = evidence_of_training(net.known_columns(), rows, divisor, enough)
-            net.check_scores(rows)
-            calibrates = calibrates and not is_batch
-            self._fit_temperature(net, rows, valid, scores, known=known, n_known=n_known, calibrates=calibrates)
-        keep(self, enough)
-
-    def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> Self:
+    def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> None:
         """Find the weights by dual coordinate descent, and set the fitted attributes."""
         warn_of_printers(self.callbacks, caller=type(self).__name__)
         begin_without_epochs(self)
@@ -591,7 +519,6 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         self._keep_labels(labels, len(rows), count_classes(rows, n_classes))
         record = {"epoch": 1, "objective": minimum.objective, "duality_gap": minimum.duality_gap}
         self._keep_model(model, [record | {"dur": clock() - start}])
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -78,25 +78,6 @@ class NetClassifier(ScoringClassifier, FittedNet):
     def _stopping(self) -> EarlyStopping | None:
         return as_early_stopping(self.early_stopping, EarlyStopping())
 
-    def _labels_of_partial_fit(self, known: Labels | None, named: Labels | None, y: Any, classes: Any) -> Labels:
-        """Return the labels of a call of ``partial_fit``: the labels of earlier calls, or ``classes`` in the first.
-
-        ``named`` are the labels in y if y is lists of labels or a frame.
-        """
-        if known is not None and classes is None and named is None:
-            return known
-        if known is None and classes is None and (y.ndim == 1 or (named is not None and named.lists)):
-            raise ValueError(
-                "classes must be passed on the first call to partial_fit: all labels that can occur in any call, since "
-                "later rows may have labels that these rows do not have."
-            )
-        labels = named or Labels.of(y, classes, caller=type(self).__name__)
-        if known is None:
-            labels.warn_of_strings(type(self).__name__)
-        else:
-            self._labels.check_same(labels, self)
-        return labels
-
     def _check_unchanged(self, wanted: dict[str, Any], trained: dict[str, Any]) -> None:
         """Check that the hyper-parameters of the trained net, its device and its optimizer are wanted still."""
         from sklearn_hashnlp.training._optimizers import name_of

@@ -150,6 +150,7 @@ class TrainableClassifier(NetClassifier):
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
         continues, partial = settings.continues, settings.partial
+        rows, valid_rows = net.get_dataset(rows), None if valid_rows is None else net.get_dataset(valid_rows)
         known, n_known = (self._loss.inverse_temperature, self._rows_seen) if continues else (1.0, 0)
         class_counts = self._count_classes(rows, len(labels.classes), resumes=continues)
         if partial and not continues:
