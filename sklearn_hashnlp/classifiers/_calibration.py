@@ -45,7 +45,7 @@ class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
     @classmethod
     def of(cls, rows: Rows, settings: TrainingSettings) -> OutOfBatchScores | None:
         """Return the callback; None if rows are few, or not shuffled and perhaps sorted by class."""
-        return cls(rows, settings) if settings.shuffle and len(rows) >= _MIN_ROWS else None
+        return cls(rows, settings) if settings.schedule.shuffle and len(rows) >= _MIN_ROWS else None
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
         """Count the rows from the start."""
@@ -118,7 +118,7 @@ class ProgressiveScores(Callback):  # type: ignore[misc]  # skorch has no types
 def _first_order(rows: Rows, settings: TrainingSettings) -> NDArray[np.int64]:
     """Return the order of the rows in the first epoch."""
     order = np.arange(len(rows))
-    if settings.shuffle:
+    if settings.schedule.shuffle:
         np.random.default_rng(settings.seed).shuffle(order)
     return order
 

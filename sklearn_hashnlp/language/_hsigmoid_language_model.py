@@ -417,10 +417,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
         was_fitted = resumes and self._n_fitted > 0
-        settings = self._settings(net, corpus, PARTIAL_FIT_RATE if was_fitted else 1.0).single_epoch()
+        settings = self._settings(net, corpus, PARTIAL_FIT_RATE if was_fitted else 1.0)
         self._n_fitted = self._n_fitted + len(corpus.windows) if was_fitted else 0
-        warmup_steps = int(self._schedule().warmup_steps)  # of a new net
-        return self._train(net, corpus, replace(settings, warmup_steps=warmup_steps), None)
+        return self._train(net, corpus, settings.single_epoch(warmup_steps=settings.schedule.warmup_steps), None)
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
@@ -453,7 +452,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             seed=self._seeds.order,
             schedule=self._schedule(),
             early_stopping=self._stopping(),
-            restore_best=True,
             max_grad_norm=self._max_grad_norm(),
             **auto,
         )
@@ -521,7 +519,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             settings = replace(settings, learning_rate=model.learning_rate_)
         patience = None if stopping is None else stopping.patience
         if last - first >= settings.max_epochs or (patience is not None and last - best >= patience):
-            if weights and settings.restore_best:
+            if weights and stopping is not None and stopping.restore_best:
                 net.module_.load_state_dict(weights)
             return self
         factor = settings.learning_rate / model.learning_rate_

@@ -55,22 +55,24 @@ def fit_net(
     resumed = resumed or Resumed(len(net.history))
     for group, rate in zip(optimizer.param_groups, resumed.learning_rates, strict=False):
         group["lr"] = rate
-    options = {"shuffle": settings.shuffle, "generator": np.random.default_rng(settings.seed)} | dict(batch_options)
+    generator = np.random.default_rng(settings.seed)
+    options = {"shuffle": settings.schedule.shuffle, "generator": generator} | dict(batch_options)
     with _configured(net, valid, settings, optimizer, loss, options):
         n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - resumed.first_epoch
         n_steps = settings.max_epochs * n_batches
-        averages = settings.average and valid is None
+        averages = settings.schedule.average and valid is None
         if settings.to_convergence and valid is None:
             last_callbacks = [Convergence(averages=averages), *last_callbacks]
         elif averages:
             for group in optimizer.param_groups:
                 group["average_after"] = n_steps - max(1, n_steps // 4)
         callbacks = [*first_callbacks, *settings.callbacks, *_schedule(settings, resumed, n_batches, n_done, valid)]
-        if valid is not None and settings.stops_early:
+        stopping = settings.early_stopping
+        if valid is not None and stopping is not None:
             early_stopping = EarlyStopping(
-                settings.patience,
-                settings.monitor,
-                restore=settings.restore_best,
+                stopping.patience,
+                stopping.monitor,
+                restore=stopping.restore_best,
                 first_epoch=resumed.first_epoch,
                 best_weights=resumed.best_weights,
             )
@@ -86,7 +88,7 @@ def fit_net(
                 "GradientNormClipping cannot clip sparse gradients. Set max_grad_norm where the estimator has it, or "
                 "call sklearn_hashnlp.optim.clip_grad_norm_ in on_grad_computed of a callback of your own."
             )
-        if settings.schedule == "linear" and any(isinstance(callback, LRScheduler) for callback in used):
+        if settings.schedule.decay == "linear" and any(isinstance(callback, LRScheduler) for callback in used):
             warnings.warn(
                 "The learning rates of the linear decay are multiplied by those of the callback LRScheduler. Set a "
                 "schedule with decay='constant' to use the callback's alone.",
@@ -144,9 +146,9 @@ def _schedule(
     settings: TrainingSettings, resumed: Resumed, n_batches: int, n_done: int, valid: Any | None
 ) -> list[LearningRateSchedule]:
     """Return the schedule of the learning rate, if it changes."""
-    n_warmup = 0 if resumed.first_epoch else min(settings.warmup_steps, _WARMUP_EPOCHS * n_batches)
-    plateau = None if valid is None else settings.lr_plateau
-    decays = settings.schedule == "linear"
+    n_warmup = 0 if resumed.first_epoch else min(settings.schedule.warmup_steps, _WARMUP_EPOCHS * n_batches)
+    plateau = None if valid is None else settings.schedule.plateau
+    decays = settings.schedule.decay == "linear"
     schedule = LearningRateSchedule(
         settings.max_epochs * n_batches,
         n_done=n_done * n_batches,

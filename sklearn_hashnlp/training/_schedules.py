@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from skorch.callbacks import Callback
@@ -19,7 +20,7 @@ class LearningRateSchedule(Callback):  # type: ignore[misc]  # skorch has no typ
         n_planned: int,  # steps that were planned before the interruption
         n_warmup: int,  # steps over which the rate rises to its full value
         decays: bool,  # whether it decreases to 0 after the last step
-        plateau: tuple[int, float] | None,  # epochs without improvement, and the factor after them
+        plateau: Sequence[float] | None,  # epochs without improvement, and the factor after them
         monitor: str,
         first_epoch: int,  # of the training, in the history of the net
     ) -> None:

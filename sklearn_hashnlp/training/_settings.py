@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
 
@@ -243,17 +242,10 @@ class TrainingSettings:
     max_epochs: int  # including epochs before an interruption
     batch_size: int
     seed: int  # for order and dropout
+    schedule: Schedule = field(default_factory=Schedule)
+    early_stopping: EarlyStopping | None = None
     to_convergence: bool = False  # whether training ends before max_epochs when the training loss no longer falls
-    warmup_steps: int = 0  # steps over which the learning rate rises, at most three epochs; only for initial weights
-    schedule: str = "constant"  # "linear": the learning rate decays linearly to 0 after the last planned step
-    average: bool = False  # whether to average the weights over the last quarter of the steps, without validation
     max_grad_norm: float | None = None  # for the gradient of all parameters
-    shuffle: bool = True
-    monitor: str = "valid_loss"  # metric for early stopping, best weights and plateau
-    patience: int | None = None  # epochs without improvement after which training stops; None never stops
-    lr_plateau: tuple[int, float] | None = None  # epochs without improvement, and the factor of the learning rate
-    restore_best: bool = False  # whether to restore the weights of the best epoch
-    stops_early: bool = False  # whether to use early stopping
     progress_bar: bool = False  # within an epoch
     verbose: int = 0  # 0: silent, 1: a line per epoch, 2: progress within an epoch, 3: also the configuration
     continues: bool = False  # from the weights of an earlier call
@@ -261,47 +253,24 @@ class TrainingSettings:
     callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, or pairs of a name and one of these
 
     @classmethod
-    def of(
-        cls,
-        estimator: Any,
-        *,
-        seed: int,
-        schedule: Schedule | None = None,
-        early_stopping: EarlyStopping | None = None,
-        **given: Any,
-    ) -> Self:
+    def of(cls, estimator: Any, **given: Any) -> Self:
         """Read the parameters of an estimator; ``given`` values have precedence."""
-        parameters = estimator.get_params(deep=False)
-        if schedule is not None:
-            plateau = None if schedule.plateau is None else (int(schedule.plateau[0]), float(schedule.plateau[1]))
-            given |= {"schedule": schedule.decay, "warmup_steps": schedule.warmup_steps, "lr_plateau": plateau}
-            given |= {"average": bool(schedule.average), "shuffle": bool(schedule.shuffle)}
-        if early_stopping is not None:
-            given |= {"monitor": early_stopping.monitor, "patience": early_stopping.patience}
-            given["restore_best"] = bool(early_stopping.restore_best)
-        for name, (field, convert) in _PARAMETERS.items():
-            if name in parameters and field not in given:
-                given[field] = None if parameters[name] is None else convert(parameters[name])
-        return cls(seed=seed, **given | {"callbacks": given.get("callbacks") or ()})
+        numbers = {"learning_rate": float, "max_epochs": int, "batch_size": int, "verbose": int}
+        read = {name: convert(getattr(estimator, name)) for name, convert in numbers.items() if name not in given}
+        return cls(**read | given, callbacks=tuple(estimator.callbacks or ()))
 
-    def single_epoch(self) -> Self:
-        """Return the settings of ``partial_fit``: one epoch, the same in every call."""
+    @property
+    def monitor(self) -> str:
+        """The metric for early stopping, best weights and plateau."""
+        return "valid_loss" if self.early_stopping is None else self.early_stopping.monitor
+
+    def single_epoch(self, *, warmup_steps: int = 0) -> Self:
+        """Return the settings of ``partial_fit``: one epoch, the same in every call; only a new net is warmed up."""
         from sklearn_hashnlp.training._callbacks import without_time_limits
 
-        constant = replace(self, warmup_steps=0, schedule="constant", average=False, to_convergence=False)
-        callbacks = without_time_limits(self.callbacks)
-        return replace(constant, max_epochs=1, partial=True, callbacks=callbacks)
-
-
-_PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
-    "learning_rate": ("learning_rate", float),
-    "max_epochs": ("max_epochs", int),
-    "batch_size": ("batch_size", int),
-    "early_stopping": ("stops_early", bool),
-    "verbose": ("verbose", int),
-    "callbacks": ("callbacks", tuple),
-}
-"""The setting and its type for each parameter."""
+        schedule = Schedule(warmup_steps=warmup_steps, shuffle=self.schedule.shuffle)
+        constant = replace(self, schedule=schedule, to_convergence=False, max_epochs=1, partial=True)
+        return replace(constant, callbacks=without_time_limits(self.callbacks))
 
 
 class Seeds(NamedTuple):

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.metrics import accuracy_score, f1_score
 from skorch.callbacks import Callback, EpochScoring
 from torch import nn
 
 from sklearn_hashnlp.classifiers._losses import make_loss
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatches, SparseDataset
-from sklearn_hashnlp.training import TimeLimit, _loop
+from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit, _loop
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import plain_torch
@@ -29,7 +30,7 @@ SEVERAL = np.stack([SIDES > -0.5, SIDES > 0.5], axis=1).astype(np.float32)
 WEIGHTS = RNG.random(333).astype(np.float32)
 ROWS, VALID_ROWS = SparseDataset(X[:250], Y[:250]), SparseDataset(X[250:], Y[250:])
 PLAN = TrainingSettings(
-    learning_rate=0.1, max_epochs=2, batch_size=32, seed=0, monitor="valid_acc", restore_best=True, stops_early=True
+    learning_rate=0.1, max_epochs=2, batch_size=32, seed=0, early_stopping=EarlyStopping(patience=None)
 )
 
 
@@ -53,7 +54,11 @@ def trained(rows=ROWS, valid_rows=None, *, net=None, architecture=None, **change
     net = fresh_net(**(architecture or {})) if net is None else net
     with plain_torch():
         options = {name: changes.pop(name) for name in ("loss", "optimizer", "dropout") if name in changes}
-        train(net, rows, valid_rows, replace(PLAN, **changes), **options)
+        schedule = {name: changes.pop(name) for name in Schedule().get_params() if name in changes}
+        stopping = {name: changes.pop(name) for name in PLAN.early_stopping.get_params() if name in changes}
+        stopping = clone(PLAN.early_stopping).set_params(**stopping)
+        plan = replace(PLAN, schedule=Schedule(**schedule), early_stopping=stopping, **changes)
+        train(net, rows, valid_rows, plan, **options)
     return net
 
 
@@ -115,7 +120,7 @@ class Interrupt(Callback):
 )
 def test_training_is_a_plain_loop(schedule, optimizer, hidden, row_weights):
     rows = SparseDataset(X[:250], Y[:250], row_weights)
-    net = trained(rows, architecture={"hidden_sizes": hidden}, schedule=schedule, optimizer=optimizer)
+    net = trained(rows, architecture={"hidden_sizes": hidden}, decay=schedule, optimizer=optimizer)
     module = fresh_net(hidden_sizes=hidden).module_
     with plain_torch():
         losses = train_by_hand(module, rows, optimizer=optimizer, schedule=schedule, epochs=2, batch_size=32, lr=0.1)
@@ -320,7 +325,7 @@ def test_patience_ends_training_by_the_measure_chosen(monitor, restore_best):
 
 @pytest.mark.parametrize("monitor", ["valid_acc", "valid_loss"])
 def test_the_step_size_falls_on_a_plateau(monitor):
-    net = trained(valid_rows=VALID_ROWS, lr_plateau=(2, 0.5), monitor=monitor, **OVERFITTING)
+    net = trained(valid_rows=VALID_ROWS, plateau=(2, 0.5), monitor=monitor, **OVERFITTING)
     sign = 1 if monitor == "valid_acc" else -1
     best, flat, rate, expected = -np.inf, 0, 0.5, []
     for score in net.history[:, monitor]:
@@ -334,7 +339,7 @@ def test_the_step_size_falls_on_a_plateau(monitor):
 
 def test_a_plateau_lowers_what_the_schedule_left():
     steps = EveryStep()
-    changes = OVERFITTING | {"schedule": "linear", "lr_plateau": (1, 0.1), "callbacks": (steps,)}
+    changes = OVERFITTING | {"decay": "linear", "plateau": (1, 0.1), "callbacks": (steps,)}
     net = trained(valid_rows=VALID_ROWS, **changes)
     n_steps = len(steps.rates)
     falls = np.array(steps.rates)[:, 0] / (0.5 * (1 - np.arange(n_steps) / n_steps))
@@ -370,7 +375,7 @@ def test_training_on_cuda_comes_to_the_same(valid_rows):
     for device in ("cpu", "cuda"):
         net = fresh_net(device)
         with plain_torch(device):
-            train(net, ROWS, valid_rows, replace(PLAN, schedule="linear", average=True, max_epochs=3))
+            train(net, ROWS, valid_rows, replace(PLAN, schedule=Schedule("linear", average=True), max_epochs=3))
         losses[device] = net.history[:, "train_loss"]
         assert all("train_loss" in batch for batch in net.history[-1, "batches"][:8])
     np.testing.assert_allclose(losses["cuda"], losses["cpu"], rtol=1e-3)

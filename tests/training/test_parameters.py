@@ -87,16 +87,15 @@ def test_a_plan_says_what_the_parameters_say():
         early_stopping=EarlyStopping("valid_loss", patience=None, restore_best=False), verbose=True, callbacks=[],
     )  # fmt: skip
     expected = {
-        "learning_rate": 0.5, "schedule": "linear", "average": True, "max_epochs": 7,
-        "batch_size": 9, "shuffle": False, "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5),
-        "restore_best": False, "stops_early": True,
-        "progress_bar": False, "verbose": 1, "callbacks": (), "seed": 5, "warmup_steps": 0,
+        "learning_rate": 0.5, "max_epochs": 7, "batch_size": 9, "seed": 5,
+        "schedule": model.schedule, "early_stopping": model.early_stopping,
+        "progress_bar": False, "verbose": 1, "callbacks": (),
         "continues": False, "partial": False, "max_grad_norm": None, "to_convergence": False,
     }  # fmt: skip
     found = asdict(model._settings(100, 5))
     assert found == expected
     assert {name: type(value) for name, value in found.items()} == {name: type(v) for name, v in expected.items()}
-    streaming = {"schedule": "constant", "average": False, "max_epochs": 1, "partial": True}
+    streaming = {"schedule": Schedule(shuffle=False), "max_epochs": 1, "partial": True}
     assert asdict(model._settings(1, 5).single_epoch()) == expected | streaming
 
 
