@@ -140,9 +140,9 @@ def _n_results(settings: HsigmoidPtbSettings) -> int:
 def _train(
     settings: HsigmoidPtbSettings, run: Run, checkpoints: Path, train: list[str], valid: list[str]
 ) -> HsigmoidLanguageModel:
+    from sklearn_hashnlp.cli._progress import Progress
     from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
     from sklearn_hashnlp.training import StepLog
-    from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     model = HsigmoidLanguageModel(
         order=settings.order,
@@ -162,7 +162,7 @@ def _train(
         resume=True,
         callbacks=[
             StepLog(settings.log_every),
-            LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total)),
+            Progress(run.log, lambda done, total, _text: run.progress(done, total), perplexity=True),
         ],
         random_state=run.seed,
     )

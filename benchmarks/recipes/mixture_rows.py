@@ -50,9 +50,9 @@ def train_network(
     vocabulary: dict[str, int],
 ) -> HsigmoidLanguageModel:
     """Train a network with hashed direct connections; a small network may learn its tree first."""
+    from sklearn_hashnlp.cli._progress import Progress
     from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
     from sklearn_hashnlp.training import EarlyStopping
-    from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     tree: Any = settings.tree
     if settings.tree == "learned":
@@ -87,7 +87,7 @@ def train_network(
         early_stopping=EarlyStopping("valid_loss", patience=None),
         checkpoint_dir=run.folder / "checkpoints",
         resume=True,
-        callbacks=[LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total))],
+        callbacks=[Progress(run.log, lambda done, total, _text: run.progress(done, total), perplexity=True)],
         random_state=run.seed,
     )
     return model.fit(texts.train, X_valid=texts.valid)

@@ -104,9 +104,9 @@ def _run(settings: NplmSettings, run: Run) -> Iterator[Result]:
 
 def _model(settings: NplmSettings, run: Run, options: dict[str, Any]) -> HsigmoidLanguageModel:
     """Return the model of one network; all other settings are the same for all networks."""
+    from sklearn_hashnlp.cli._progress import Progress
     from sklearn_hashnlp.language import HsigmoidLanguageModel
     from sklearn_hashnlp.training import StepLog
-    from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     return HsigmoidLanguageModel(
         order=settings.num_steps + 1,
@@ -121,7 +121,7 @@ def _model(settings: NplmSettings, run: Run, options: dict[str, Any]) -> Hsigmoi
         batch_size=settings.batch_size,
         callbacks=[
             StepLog(settings.log_every),
-            LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total)),
+            Progress(run.log, lambda done, total, _text: run.progress(done, total), perplexity=True),
         ],
         random_state=run.seed,
         **options,

@@ -65,10 +65,10 @@ def train_model(
         def prepare(pipeline: Any) -> None:
             if stopping is None and not _has_epochs(pipeline[-1], labels):
                 return
-            from sklearn_hashnlp.training._callbacks import EpochProgress  # loads torch
+            from sklearn_hashnlp.cli._progress import Progress  # loads torch
 
             figures = None if validation is None else validation.with_features(pipeline[:-1]).figures
-            progress = EpochProgress(screen.note, update, figures)
+            progress = Progress(screen.note, update, figures)
             pipeline[-1].set_params(callbacks=[progress, *([] if stopping is None else [stopping])])
             if stopping is not None and pipeline is not model:  # the weights of the best epoch, not their average
                 schedules.append(pipeline[-1].schedule)

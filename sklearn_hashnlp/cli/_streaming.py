@@ -111,6 +111,8 @@ def train_streamed(
     screen: Screen, model: Any, path: Path, valid: Path | None, reading: LabelledOptions, distortion: float, seed: int
 ) -> dict[str, Any]:
     """Train a TextClassifier by ``partial_fit`` on the batches of a file; return the report of the training."""
+    from sklearn_hashnlp.cli._progress import epoch_line  # loads torch
+
     data = StreamedTexts(screen, path, reading)
     if model.class_weight == "balanced":  # by the labels of all batches
         weights = {name: data.n_texts / (len(data.labels) * count) for name, count in data.labels.items()}
@@ -134,7 +136,7 @@ def train_streamed(
                 figures = held_out_figures(true, probabilities, model.classes_, multilabel=multilabel)
                 entry |= {f"valid_{name}": value for name, value in figures.items()}
             history.append(entry)
-            _note_epoch(screen, entry, n_epochs)
+            screen.note(epoch_line(entry, n_epochs))
     report = {
         "data": str(path),
         "n_texts": data.n_texts,
@@ -175,11 +177,3 @@ def _train_epoch(
             f"in epoch {epoch}. Train on a copy."
         )
     return {"epoch": epoch, "train_loss": loss / data.n_texts, "dur": clock() - started}
-
-
-def _note_epoch(screen: Screen, entry: dict[str, Any], n_epochs: int) -> None:
-    parts = [f"Epoch {entry['epoch']}/{n_epochs}", f"training loss {entry['train_loss']:.4f}"]
-    for name, value in entry.items():
-        if name.startswith("valid_"):
-            parts.append(f"validation {name.removeprefix('valid_').replace('_', ' ')} {value:.4f}")
-    screen.note("   ".join([*parts, f"{entry['dur']:.1f} s"]))

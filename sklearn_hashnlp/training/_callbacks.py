@@ -1,4 +1,4 @@
-"""skorch callbacks: time limits, logging, progress bars."""
+"""skorch callbacks: time limits, logging, the progress bar of an epoch."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 import os
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
@@ -18,16 +17,23 @@ from sklearn_hashnlp.training._interrupts import StopTraining
 from sklearn_hashnlp.trees._arrays import is_integer
 
 _MAX_PRINTED_LOSS = 20.0  # perplexity of 10**8; larger ones are printed in scientific notation
-_RECENT_BATCHES = 200  # number of batches in the displayed mean
 _LOGGED_WINDOWS = 2**13  # two digits of the loss in a tenth of a second
 
 _Kind = TypeVar("_Kind")
+_PRINTERS = (PrintLog, ProgressBar)
 
 
 def callbacks_of_kind(callbacks: Iterable[Any], kind: type[_Kind]) -> list[_Kind]:
     """Return the callbacks of a class among a user's callbacks, which may be pairs of a name and a callback."""
     plain = (each[1] if isinstance(each, tuple | list) else each for each in callbacks)
     return [each for each in plain if isinstance(each, kind)]
+
+
+def only_show(callbacks: Iterable[Any], *, printers: bool = True) -> bool:
+    """Return whether callbacks only show progress: those with ``shows_progress``, and skorch's that print."""
+    plain = [each[1] if isinstance(each, tuple | list) else each for each in callbacks]
+    classes = [each if isinstance(each, type) else type(each) for each in plain]
+    return all(getattr(one, "shows_progress", False) or (printers and issubclass(one, _PRINTERS)) for one in classes)
 
 
 def time_limits(callbacks: Iterable[Any] | None) -> list[TimeLimit]:
@@ -225,103 +231,6 @@ class EpochReports(Callback):  # type: ignore[misc]  # skorch has no types
             raise StopTraining
 
 
-class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Update a progress bar with every batch, and write a line with the metrics of every epoch."""
-
-    def __init__(
-        self,
-        write: Callable[[str], None],
-        update: Callable[[int, int], None],
-        figures: Callable[[Any], dict[str, float]] | None = None,  # to record and show after an epoch
-    ) -> None:
-        self.write = write
-        self.update = update
-        self.figures = figures
-
-    def initialize(self) -> EpochProgress:
-        """Start a new training."""
-        self.seen_ = 0
-        self.total_ = 0
-        return self
-
-    def on_epoch_begin(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
-        """Set the number of rows of all epochs."""
-        self.total_ = len(dataset_train) * net.max_epochs
-
-    def on_batch_end(self, net: Any, batch: Any = None, training: bool | None = None, **kwargs: Any) -> None:
-        """Update the bar."""
-        if training:
-            self.seen_ += len(batch[1])
-            self.update(self.seen_, self.total_)
-
-    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Write the line of the epoch."""
-        for name, value in ({} if self.figures is None else self.figures(net)).items():
-            net.history.record(name, value)
-        epoch = net.history[-1]
-        parts = [f"Epoch {epoch['epoch']}/{net.max_epochs}", f"training loss {epoch['train_loss']:.4f}"]
-        if "valid_loss" in epoch:
-            parts.append(f"validation loss {epoch['valid_loss']:.4f}")
-        if "valid_acc" in epoch:
-            parts.append(f"validation accuracy {epoch['valid_acc']:.4f}")
-        if "valid_precision_at_1" in epoch:
-            parts.append(f"validation precision at 1 {epoch['valid_precision_at_1']:.4f}")
-        self.write("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
-
-
-class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Update a progress bar with every batch, and write a line for every log entry and every epoch."""
-
-    def __init__(self, write: Callable[[str], None], update: Callable[[int, int, str], None]) -> None:
-        self.write = write
-        self.update = update
-
-    def on_train_begin(self, net: Any, **_: Any) -> None:
-        """Set the number of epochs and find their log."""
-        self._n_epochs = len(net.history) + net.max_epochs  # including epochs before an interruption
-        logs = [callback.log_ for _, callback in net.callbacks_ if isinstance(callback, StepLog)]
-        self._log = logs[0] if logs else []
-        self._n_written = len(self._log)
-
-    def on_epoch_begin(self, net: Any, dataset_train: Any = None, **_: Any) -> None:
-        """Reset the counts."""
-        self._n_words = len(dataset_train)
-        self._n_seen = self._n_measured = 0
-        self._losses: deque[float] = deque(maxlen=_RECENT_BATCHES)
-
-    def on_batch_begin(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
-        """Update the bar at the start of a batch: reading its loss at its end would synchronize with a GPU."""
-        if training:
-            self._move(net)
-            self._n_seen += len(batch[0])
-
-    def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Write the line of the epoch."""
-        self._move(net)
-        epoch = net.history[-1]
-        parts = [
-            f"Epoch {epoch['epoch']}/{self._n_epochs}",
-            f"training perplexity {format_perplexity(epoch['train_loss'])}",
-        ]
-        if "valid_perplexity" in epoch:
-            parts.append(f"validation perplexity {format_perplexity(epoch['valid_loss'])}")
-        self.write("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
-
-    def _move(self, net: Any) -> None:
-        for entry in self._log[self._n_written :]:
-            self.write(_log_line(entry))
-        self._n_written = len(self._log)
-        batches = net.history[-1]["batches"]
-        while self._n_measured < len(batches) and "train_loss" in batches[self._n_measured]:
-            self._losses.append(batches[self._n_measured]["train_loss"])
-            self._n_measured += 1
-        text = f"Epoch {len(net.history)}/{self._n_epochs}"
-        if self._losses:
-            text += f", perplexity {format_perplexity(sum(self._losses) / len(self._losses), 1)}"
-        n_before = (len(net.history) - 1) * self._n_words
-        self.update(n_before + self._n_seen, self._n_epochs * self._n_words, text)
-
-
 def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()  # None: a process without streams
 
@@ -340,13 +249,6 @@ def _step_line(entry: dict[str, float]) -> str:
         parts.append(f"valid loss {entry['valid_loss']:.4f}")
         parts.append(f"perplexity {format_perplexity(entry['valid_loss'])}")
     return ", ".join(parts)
-
-
-def _log_line(entry: dict[str, float]) -> str:
-    parts = [f"  step {entry['step']}", f"training perplexity {format_perplexity(entry['train_loss'])}"]
-    if "valid_loss" in entry:
-        parts.append(f"validation perplexity {format_perplexity(entry['valid_loss'])}")
-    return "   ".join(parts)
 
 
 def perplexity(loss: float) -> float:

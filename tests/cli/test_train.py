@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.classifiers import TextClassifier
+from sklearn_hashnlp.cli._progress import Progress
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 from sklearn_hashnlp.text import distort_texts
-from sklearn_hashnlp.training._callbacks import EpochProgress
 
 
 def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, rows: Any, tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_ctrl_c_keeps_the_old_model(
     def interrupt(*_: Any, **__: Any) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(EpochProgress, "on_epoch_end", interrupt)
+    monkeypatch.setattr(Progress, "on_epoch_end", interrupt)
     result = hashnlp("train", data, "--model", tmp_path / "m")
     assert result.code == 130
     assert "interrupted" in result.err

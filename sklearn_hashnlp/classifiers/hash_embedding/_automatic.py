@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -95,9 +95,9 @@ def choose_solver(
     return "dual" if obstacle is None and (wanted == "dual" or _may_be_dual(n_rows, n_classes)) else "sgd"
 
 
-def warn_of_printers(callbacks: Iterable[Any] | None, caller: str) -> None:
+def warn_of_printers(callbacks: list[Any] | None, caller: str) -> None:
     """Warn that callbacks that print epochs are ignored."""
-    if any(_is_printer(one) for one in callbacks or ()):
+    if not _only_show(callbacks, printers=False):
         warnings.warn(
             f"{caller} ignores callbacks that print epochs: its solver is dual coordinate descent. Set solver='sgd' to "
             "train by epochs of stochastic gradients.",
@@ -132,27 +132,16 @@ def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, de
     for name, value in _OFF.items():
         if parameters[name] != value:
             yield name, "it does not train by stochastic gradients"
-    if not all(_is_printer(one) or _is_progress(one) for one in parameters["callbacks"] or ()):
+    if not _only_show(parameters["callbacks"]):
         yield "callbacks", "it calls none but those that show progress"
 
 
-def _is_printer(callback: Any) -> bool:
-    """Return whether a callback only prints epochs."""
-    from skorch.callbacks import PrintLog, ProgressBar  # imports torch, as the callback did
+def _only_show(callbacks: list[Any] | None, *, printers: bool = True) -> bool:
+    if not callbacks:
+        return True
+    from sklearn_hashnlp.training._callbacks import only_show  # imports torch, as the callbacks did
 
-    return issubclass(_class_of(callback), (PrintLog, ProgressBar))
-
-
-def _is_progress(callback: Any) -> bool:
-    from sklearn_hashnlp.training._callbacks import EpochProgress
-
-    return issubclass(_class_of(callback), EpochProgress)
-
-
-def _class_of(callback: Any) -> type:
-    """Return the class of a callback, which may be a class itself, or a pair of a name and either."""
-    callback = callback[1] if isinstance(callback, tuple) else callback
-    return callback if isinstance(callback, type) else type(callback)
+    return only_show(callbacks, printers=printers)
 
 
 _DIM_WITH_HIDDEN_LAYERS = 20

@@ -168,9 +168,9 @@ def _train_network(
     options: LanguageOptions,
 ) -> None:
     """Train a network with a progress bar, and save it."""
+    from sklearn_hashnlp.cli._progress import Progress
     from sklearn_hashnlp.cli.lm._loading import check_no_checkpoints, sentence_reader
     from sklearn_hashnlp.persistence import save_model
-    from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     checkpoints = network.checkpoint_dir
     folder = checkpoints[0] if isinstance(checkpoints, tuple | list) else checkpoints
@@ -180,7 +180,8 @@ def _train_network(
     started = clock()
     try:
         with screen.bar("Reading") as update:
-            network.set_params(callbacks=[*(network.callbacks or []), LanguageProgress(screen.note, update)])
+            progress = Progress(screen.note, update, perplexity=True)
+            network.set_params(callbacks=[*(network.callbacks or []), progress])
             X_valid = None if valid is None else sentence_reader(valid, reading, lowercase=lowercase)
             network.fit(sentence_reader(data, reading, lowercase=lowercase), X_valid=X_valid)
     except KeyboardInterrupt:

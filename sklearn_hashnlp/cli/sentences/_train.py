@@ -148,13 +148,13 @@ def _read_pairs(screen: Screen, data: Path, reading: LineOptions, file: Path) ->
 
 def _fit(screen: Screen, encoder: Any, X: Any, y: Any) -> None:
     """Fit with a progress bar, which moves from word pretraining on."""
-    from sklearn_hashnlp.training._callbacks import EpochProgress
+    from sklearn_hashnlp.cli._progress import Progress
 
     with screen.warnings_as_notes(), screen.bar("Training") as update:
         if y is not None:
             encoder.fit(X, y)
             return
-        encoder.set_params(callbacks=[EpochProgress(screen.note, update)])
+        encoder.set_params(callbacks=[Progress(screen.note, update)])
         try:
             encoder.fit(X)
         finally:

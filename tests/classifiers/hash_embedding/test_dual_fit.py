@@ -32,7 +32,6 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
 from sklearn_hashnlp.kernels.linear._dual_solver import DualSolver, LinearProblem
 from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit
-from sklearn_hashnlp.training._callbacks import EpochProgress
 from tests.trainings import SEEDS, assert_as_good, assert_near, assert_same_bits
 
 
@@ -100,9 +99,13 @@ def test_parameters_change_the_solver_and_never_the_loss(options):
         classifier(solver="dual", **options).fit(X, y)
 
 
+class Shown(Callback):
+    shows_progress = True
+
+
 def test_the_loss_depends_on_rows_and_classes(monkeypatch):
     X, y = counts()
-    for options in ({}, {"variant": "standard", "n_hashes": 2}, {"callbacks": [EpochProgress(print, print)]}):
+    for options in ({}, {"variant": "standard", "n_hashes": 2}, {"callbacks": [Shown()]}):
         model = classifier(**options).fit(X, y)
         assert (model.loss_, model.solver_) == ("hinge", "dual")
     assert classifier(solver="sgd").fit(X, y).loss_ == "hinge"

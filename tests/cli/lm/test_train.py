@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp.cli._progress import Progress
 from sklearn_hashnlp.cli.lm._train import LanguageOptions
 from sklearn_hashnlp.language import LanguageSchedule, Regularization
 from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.training import EarlyStopping
-from sklearn_hashnlp.training._callbacks import LanguageProgress
 
 SMALL = ["--order", 3, "--epochs", 2]
 SMALL += ["--set", "embedding_dim=4", "--set", "hidden_size=8", "--set", "batch_size=32"]
@@ -126,9 +126,9 @@ def test_an_interrupt_leaves_finished_epochs_and_no_model(
         if len(net.history) == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(LanguageProgress, "on_epoch_begin", interrupt)
-    monkeypatch.setattr(LanguageProgress, "_move", lambda *_: None)
-    monkeypatch.setattr(LanguageProgress, "on_batch_begin", lambda *_, **__: None)
+    monkeypatch.setattr(Progress, "on_epoch_begin", interrupt)
+    monkeypatch.setattr(Progress, "_move", lambda *_: None)
+    monkeypatch.setattr(Progress, "on_batch_begin", lambda *_, **__: None)
     arguments = ["lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--epochs", 9]
     result = hashnlp(*arguments, "--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')")
     assert result.code == 130
