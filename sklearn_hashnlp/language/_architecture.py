@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from os import PathLike, fspath
 from typing import Any, Final
 
 import numpy as np
@@ -29,8 +27,7 @@ from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS
 from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
 from sklearn_hashnlp.nn.ngrams._ngram_word_table import NgramWordTable
 from sklearn_hashnlp.training._check_unchanged import cannot_continue, check_unchanged
-from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
-from sklearn_hashnlp.training._settings import Schedule
+from sklearn_hashnlp.training._checkpoints import Checkpoints, best_epoch
 
 _OWN_KEYS = (
     "hashed_words",
@@ -160,59 +157,7 @@ def _reading(padding: str, special_tokens: SpecialTokens, across_sentences: bool
     return {"padding": padding, "across_sentences": across_sentences, "special_tokens": special_tokens}
 
 
-_EPOCHS_KEPT = "best", "all"
-
-
-def checkpoints_of(estimator: Any) -> EpochCheckpoints | None:
-    """Return the checkpoints in ``checkpoint_dir``, a path or a pair of a path and the epochs to keep."""
-    if estimator.checkpoint_dir is None:
-        return None
-    if isinstance(estimator.checkpoint_dir, tuple | list):
-        folder, keep = estimator.checkpoint_dir
-        return EpochCheckpoints(folder, keep_all=keep == "all")
-    return EpochCheckpoints(estimator.checkpoint_dir)
-
-
-def check_checkpoint_parameters(estimator: Any, schedule: Schedule) -> None:
-    """Check ``checkpoint_dir`` and ``resume``."""
-    name, folder = type(estimator).__name__, estimator.checkpoint_dir
-    if isinstance(folder, tuple | list) and not (
-        len(folder) == 2 and isinstance(folder[0], str | PathLike) and folder[1] in _EPOCHS_KEPT
-    ):
-        raise ValueError(
-            f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a path and 'all' or 'best', the "
-            f"epochs to keep. Got {folder!r} instead."
-        )
-    if estimator.resume and folder is None:
-        raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
-    if estimator.resume and schedule.average:
-        raise ValueError(
-            f"{name}(resume=True) cannot continue an average of weights, which checkpoints do not hold. Set "
-            "schedule__average=False."
-        )
-
-
-def storable_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator with a path as a string, and without callbacks and generators."""
-    parameters: dict[str, Any] = estimator.get_params(deep=False) | {"callbacks": None}
-    if not isinstance(estimator.random_state, Integral):
-        parameters["random_state"] = None
-    folder = estimator.checkpoint_dir
-    is_pair = isinstance(folder, tuple | list)
-    return parameters | {"checkpoint_dir": (fspath(folder[0]), folder[1]) if is_pair else fspath(folder)}
-
-
-def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> None:
-    """Raise an error if a folder has checkpoints of later epochs than ``n_epochs``."""
-    later = [epoch for epoch in checkpoints.epochs() if epoch > n_epochs]
-    if later:
-        raise ValueError(
-            f"{caller}: checkpoint_dir={str(checkpoints.folder)!r} holds {checkpoints.path(later[0]).name} of an "
-            "earlier training. Set resume=True to continue it, or give another folder, or delete it."
-        )
-
-
-def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkpoints: EpochCheckpoints) -> None:
+def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkpoints: Checkpoints) -> None:
     """Check that the resumed training gives the result of an uninterrupted one."""
     own, others = ({"optimizer": one.optimizer, "tree": one.tree} for one in (estimator, model))
     check_unchanged(estimator, own, others)

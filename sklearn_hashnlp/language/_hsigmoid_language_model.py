@@ -16,12 +16,9 @@ from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.language._architecture import (
     SeedEpochs,
-    check_checkpoint_parameters,
-    check_free,
     check_network_parameters,
     check_same_network,
     check_same_training,
-    checkpoints_of,
     language_architecture,
 )
 from sklearn_hashnlp.language._bundles import (
@@ -47,7 +44,12 @@ from sklearn_hashnlp.language._vocabulary import EMBEDDINGS, VOCABULARY
 from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, time_limits
-from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
+from sklearn_hashnlp.training._checkpoints import (
+    Checkpoints,
+    SaveCheckpoints,
+    best_epoch,
+    check_checkpoint_parameters,
+)
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
 from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
@@ -373,13 +375,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        checkpoints = checkpoints_of(self)
-        if checkpoints is not None and self.resume and checkpoints.epochs():
-            return self._resume(checkpoints, X, X_valid)
-        seeds = draw_seeds(self.random_state)
         resumes = bool(self.warm_start) and hasattr(self, "net_")
+        checkpoints = Checkpoints.of(self)
         if checkpoints is not None:
-            check_free(checkpoints, len(self.history_) if resumes else 0, caller=type(self).__name__)
+            model = checkpoints.begin(self, n_epochs=len(self.history_) if resumes else 0)
+            if model is not None:
+                return self._resume(checkpoints, model, X, X_valid)
+        seeds = draw_seeds(self.random_state)
         corpus = read_training_data(self, X, X_valid, seeds, stopping=self._stopping(), resumes=resumes)
         began = time.monotonic()
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
@@ -432,7 +434,12 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 f"{type(self).__name__}(early_stopping={stopping!r}) has no accuracy to monitor. Set "
                 "EarlyStopping('valid_loss', ...)."
             )
-        check_checkpoint_parameters(self, self._schedule())
+        check_checkpoint_parameters(self)
+        if self.resume and self._schedule().average:
+            raise ValueError(
+                f"{type(self).__name__}(resume=True) cannot continue an average of weights, which checkpoints do not "
+                "hold. Set schedule__average=False."
+            )
 
     def _schedule(self) -> Schedule:
         return as_schedule(self.schedule, LanguageSchedule())
@@ -495,11 +502,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         with plain_torch(device):
             return learned_tree(net, corpus.windows, n_classes, seed=seeds.hash)
 
-    def _resume(self, checkpoints: EpochCheckpoints, X: Any, X_valid: Any) -> Self:
+    def _resume(self, checkpoints: Checkpoints, model: HsigmoidLanguageModel, X: Any, X_valid: Any) -> Self:
         """Continue an interrupted training as if it had not been interrupted."""
-        checkpoints.clear_unfinished()
-        last = checkpoints.epochs()[-1]
-        model = checkpoints.load(last)
+        last = len(model.history_)
         net, seeds, first = model.net_, model._seeds, model._first_epoch
         check_same_network(self, net, model._tokenizer)
         hash_seed = net.architecture()["hash_seed"]  # of the first of its trainings
@@ -531,7 +536,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         net: LanguageNet,
         corpus: TrainingData,
         settings: TrainingSettings,
-        checkpoints: EpochCheckpoints | None,
+        checkpoints: Checkpoints | None,
         resumed: Resumed | None = None,
         seconds_spent: float = 0.0,
     ) -> Self:

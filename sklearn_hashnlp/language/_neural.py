@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp import trees
 from sklearn_hashnlp._sklearn import MAX_INTEGER
-from sklearn_hashnlp.language._architecture import storable_parameters, word_encoder_of
+from sklearn_hashnlp.language._architecture import word_encoder_of
 from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._net import LanguageNet, WindowDataset, net_from_state
 from sklearn_hashnlp.language._reader import Tokenizer
@@ -27,6 +27,7 @@ from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.nn._hierarchical_softmax import Search
 from sklearn_hashnlp.persistence import save_word_vectors
 from sklearn_hashnlp.training._batches import Batches
+from sklearn_hashnlp.training._checkpoints import storable_copy
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
@@ -394,7 +395,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
 
     def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> Self:
         """Return a model that shares the net and can be saved."""
-        model = type(self)(**storable_parameters(self))
+        model: Self = storable_copy(self)
         model._copy_training(self)
         model.log_ = log
         return model._hold(net, tokenizer, [])

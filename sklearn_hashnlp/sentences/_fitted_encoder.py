@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from sklearn_hashnlp._threads import effective_n_jobs, map_in_order
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn._sentence_network import ContextWeight, SentenceNetwork
 from sklearn_hashnlp.nn._word_batch import WordVectors
-from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.sentences._batches import pad_sentences, take_rows
 from sklearn_hashnlp.sentences._net import SentenceNet, TrainingState, as_network, as_objectives, net_from_state
 from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader
@@ -204,29 +201,8 @@ def score_of(estimator: Any) -> float:
         ) from error
 
 
-def check_free(estimator: Any) -> None:
-    """Check that no model is overwritten."""
-    folder = Path(estimator.checkpoint_dir)
-    if folder.is_file():
-        raise FileExistsError(
-            f"{type(estimator).__name__}: checkpoint_dir={os.fspath(folder)!r} is a file. Give a folder."
-        )
-    if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise ValueError(
-            f"{type(estimator).__name__}: checkpoint_dir={os.fspath(folder)!r} is not empty. Set resume=True to resume "
-            "the training in it, or give another folder, or delete it."
-        )
-
-
-def read_checkpoint(estimator: Any) -> Any:
-    """Load the training in a folder."""
-    name, folder = type(estimator).__name__, Path(estimator.checkpoint_dir)
-    try:
-        model = load_model(folder)
-    except FileNotFoundError:
-        return None
-    if type(model) is not type(estimator):
-        raise ValueError(f"{name}: checkpoint_dir={os.fspath(folder)!r} has a {type(model).__name__}.")
+def check_same_training(estimator: Any, model: Any) -> None:
+    """Check that the training of a checkpoint is resumed with the same parameters."""
     wanted, free = estimator.get_params(deep=False), _FREE
     if isinstance(wanted["random_state"], Integral) and model.random_state is not None:
         free = _FREE - {"random_state"}  # a different seed asks for a different encoder
@@ -235,7 +211,6 @@ def read_checkpoint(estimator: Any) -> Any:
         for parameters in (wanted, model.get_params(deep=False))
     )
     check_unchanged(estimator, own, others, device=model.net_.device)
-    return model
 
 
 def _plain(name: str, value: Any) -> Any:

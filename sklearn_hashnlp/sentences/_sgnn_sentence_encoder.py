@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from numbers import Integral, Real
 from os import PathLike
@@ -13,9 +12,8 @@ import numpy as np
 from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.nn._sgnn_transformer import Init
-from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder, check_free, read_checkpoint, score_of
+from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder, check_same_training, score_of
 from sklearn_hashnlp.sentences._net import (
     EpochsOfParagraphs,
     Network,
@@ -44,7 +42,12 @@ from sklearn_hashnlp.sentences._reader import (
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._check_unchanged import cannot_continue
-from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
+from sklearn_hashnlp.training._checkpoints import (
+    Checkpoints,
+    SaveCheckpoints,
+    check_checkpoint_parameters,
+    storable_copy,
+)
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
 from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
@@ -343,17 +346,18 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        checkpoint = read_checkpoint(self) if self.resume else None
-        if self.checkpoint_dir is not None and checkpoint is None:
-            check_free(self)
+        checkpoints = Checkpoints.of(self, every=float(self.checkpoint_every))
+        model = None if checkpoints is None else checkpoints.begin(self)
+        if model is not None:
+            check_same_training(self, model)
         paragraphs = self._read(X)
-        if checkpoint is not None:
-            return self._resume(checkpoint, paragraphs)
+        if model is not None:
+            return self._resume(model, paragraphs, checkpoints)
         projections = self._begin(paragraphs, device)
         self._training_state = TrainingState()
-        if self.checkpoint_dir is not None:
-            self._save()
-        return self._train(paragraphs, projections, self._training_state)
+        if checkpoints is not None:
+            checkpoints.save(self._snapshot())
+        return self._train(paragraphs, projections, self._training_state, checkpoints)
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
@@ -380,7 +384,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         device = resolve_device(self.device, caller=type(self).__name__)
         paragraphs = self._read(X)
         projections = self._projections(paragraphs) if hasattr(self, "net_") else self._begin(paragraphs, device)
-        return self._train(paragraphs, projections, None)
+        return self._train(paragraphs, projections, None, None)
 
     def _check_parameters(self) -> None:
         """Check constraints between parameters."""
@@ -413,8 +417,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 f"The 'n_components_removed' parameter of {name} must be less than "
                 f"projection_dim={self.projection_dim}. Got {self.n_components_removed!r} instead."
             )
-        if self.resume and self.checkpoint_dir is None:
-            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to resume.")
+        check_checkpoint_parameters(self)
 
     def _read(self, X: Any) -> Paragraphs:
         name = type(self).__name__
@@ -472,24 +475,30 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             if self.verbose > 1:
                 print(f"{stage}: score {self.log_[-1]['score']:.4f}")
 
-    def _resume(self, model: SGNNSentenceEncoder, paragraphs: Paragraphs) -> SGNNSentenceEncoder:
+    def _resume(
+        self, model: SGNNSentenceEncoder, paragraphs: Paragraphs, checkpoints: Checkpoints | None
+    ) -> SGNNSentenceEncoder:
         """Resume the training of a checkpoint as if it had not been interrupted."""
         if model._trained_on != paragraphs.digest():
             raise cannot_continue(self, "on these paragraphs", "on others", "Give the same ones in the same order")
         self._share_state(model)
         if self._training_state is None:
             return self
-        return self._train(paragraphs, self._projections(paragraphs), self._training_state)
+        return self._train(paragraphs, self._projections(paragraphs), self._training_state, checkpoints)
 
     def _train(
-        self, paragraphs: Paragraphs, projections: CachedProjections, state: TrainingState | None
+        self,
+        paragraphs: Paragraphs,
+        projections: CachedProjections,
+        state: TrainingState | None,
+        checkpoints: Checkpoints | None,
     ) -> SGNNSentenceEncoder:
         net, streams = self.net_, state is None
         state = TrainingState() if state is None else state
         learns = any(parameter.requires_grad for parameter in net.module_.network.parameters())
         if not learns or (not streams and self.max_epochs == 0):
             self._training_state = None
-            return self if streams else self._finished()
+            return self._finished(checkpoints)
         n_before = len(net.history)
         seed = self._seeds.of_order(n_before) if streams else self._seeds.order
         weights = self._reader.frequencies.weights(paragraphs.words)
@@ -536,8 +545,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         scoring = None if self.scoring is None else score
         record = RecordTraining(state, self.log_, every=every, scoring=scoring, show=settings.verbose > 1)
         callbacks: list[Any] = [record, WarmUpAndDecay(not streams)]
-        if not streams and self.checkpoint_dir is not None:
-            callbacks.append(SaveFromTimeToTime(self._save, float(self.checkpoint_every)))
+        if checkpoints is not None:
+            callbacks.append(SaveCheckpoints(checkpoints, self._snapshot))
         with plain_torch(net.device_type):
             fit_net(
                 net,
@@ -557,19 +566,15 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         self._training_state = None  # nothing is left to resume
         self.waiting_share_ = epochs.waited / epochs.total if epochs.total else 0.0
         self._hold(net, self._reader, self.history_)
-        return self if streams or net.interrupted_ else self._finished()
+        return self if net.interrupted_ else self._finished(checkpoints)
 
-    def _finished(self) -> SGNNSentenceEncoder:
-        if self.checkpoint_dir is not None:
-            self._save()
+    def _finished(self, checkpoints: Checkpoints | None) -> SGNNSentenceEncoder:
+        if checkpoints is not None:
+            checkpoints.save(self._snapshot(), training_state=bool(self.net_.optimizer_.state))
         return self
 
-    def _save(self) -> None:
-        seed = self.random_state if isinstance(self.random_state, Integral) else None
-        assert self.checkpoint_dir is not None
-        of_objects = {"callbacks": None, "scoring": None, "sentence_splitter": None}
-        parameters = self.get_params(deep=False) | of_objects
-        model = type(self)(**parameters | {"random_state": seed, "checkpoint_dir": os.fspath(self.checkpoint_dir)})
+    def _snapshot(self) -> SGNNSentenceEncoder:
+        """Return an encoder that shares the net and can be saved."""
+        model: SGNNSentenceEncoder = storable_copy(self, "scoring", "sentence_splitter")
         model._share_state(self)
-        trains_on = self._training_state is not None or bool(self.net_.optimizer_.state)
-        save_model(model, self.checkpoint_dir, training_state=trains_on)
+        return model

@@ -1,13 +1,14 @@
-"""Checkpoints that are complete at any time, and callbacks that write them."""
+"""Checkpoints of a training, complete at any time, and the callback that saves them."""
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from skorch.callbacks import Callback
 
@@ -15,29 +16,79 @@ from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._atomic_files import remove_abandoned, unfinished_folder
 
 _NAME = re.compile(r"epoch-(\d{5,})")
+_KEPT = "best", "all"
 
 
-class EpochCheckpoints:
-    """The folders ``epoch-00001``, ``epoch-00002`` and so on in a folder, each with a saved model."""
+class Checkpoints:
+    """Saved models with their training state: by epoch in the folders ``epoch-00001`` and so on, or by time the last.
 
-    def __init__(self, folder: str | os.PathLike[str], *, keep_all: bool = False) -> None:
-        self.keep_all = keep_all  # else only the last and the best epoch
+    By time the folder itself is the model, which is saved every ``every`` seconds.
+    """
+
+    def __init__(self, folder: str | PathLike[str], *, every: float | None = None, keep_all: bool = False) -> None:
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.every = every  # None is by epoch
+        self.keep_all = keep_all  # else only the last and the best epoch
+
+    @classmethod
+    def of(cls, estimator: Any, *, every: float | None = None) -> Self | None:
+        """Return the checkpoints in ``checkpoint_dir``, a path or a pair of a path and the epochs to keep."""
+        folder = estimator.checkpoint_dir
+        folder, keep = folder if isinstance(folder, tuple | list) else (folder, "best")
+        return None if folder is None else cls(folder, every=every, keep_all=keep == "all")
 
     def path(self, epoch: int) -> Path:
         """Return the folder of an epoch."""
-        return self.folder / f"epoch-{epoch:05d}"
+        return self.folder if self.every is not None else self.folder / f"epoch-{epoch:05d}"
 
     def epochs(self) -> list[int]:
         """Return the saved epochs in ascending order."""
-        matches = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
-        return sorted(int(match[1]) for match in matches if match)
+        names = (path.name for path in self.folder.iterdir()) if self.folder.is_dir() else ()
+        return sorted(int(match[1]) for match in map(_NAME.fullmatch, names) if match)
 
-    def save(self, model: Any, epoch: int) -> None:
+    def begin(self, estimator: Any, *, n_epochs: int = 0) -> Any:
+        """Return the model to resume or, if ``resume`` is not set or there is none, None and create the folder.
+
+        An error is raised if the folder has another training than the ``n_epochs`` epochs that the estimator had.
+        """
+        self.clear_unfinished()
+        model = self._last() if estimator.resume else None
+        name, folder = type(estimator).__name__, f"checkpoint_dir={str(self.folder)!r}"
+        if model is not None:
+            if type(model) is not type(estimator):
+                raise ValueError(f"{name}: {folder} has a {type(model).__name__}.")
+            return model
+        if self.folder.is_file():
+            raise FileExistsError(f"{name}: {folder} is a file. Give a folder.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.every is None:
+            others = [self.path(epoch).name for epoch in self.epochs() if epoch > n_epochs]
+        else:
+            others = [path.name for path in self.folder.iterdir() if not path.name.startswith(".")]
+        if others:
+            raise ValueError(
+                f"{name}: {folder} already has {others[0]}. Set resume=True to continue the training in it, or give "
+                "another folder, or delete it."
+            )
+        return None
+
+    def _last(self) -> Any:
+        if self.every is None:
+            epochs = self.epochs()
+            return self.load(epochs[-1]) if epochs else None
+        try:
+            return load_model(self.folder)
+        except FileNotFoundError:
+            return None
+
+    def save(self, model: Any, epoch: int = 0, *, training_state: bool = True) -> None:
         """Save a model with its training state."""
+        if self.every is not None:
+            save_model(model, self.folder, training_state=training_state)
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
         with unfinished_folder(self.folder) as unfinished:
-            save_model(model, unfinished / "model", training_state=True)
+            save_model(model, unfinished / "model", training_state=training_state)
             self.remove(epoch)
             (unfinished / "model").rename(self.path(epoch))
 
@@ -57,57 +108,70 @@ class EpochCheckpoints:
 
 
 class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
-    """Save the model after every epoch, and remove older checkpoints."""
+    """Save the model after every epoch, by time also within epochs; by epoch remove older checkpoints."""
 
-    def __init__(self, checkpoints: EpochCheckpoints, make_model: Callable[[], Any], first_epoch: int) -> None:
+    def __init__(self, checkpoints: Checkpoints, make_model: Callable[[], Any], first_epoch: int = 0) -> None:
         self.checkpoints = checkpoints
         self.make_model = make_model
         self.first_epoch = first_epoch
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Delete unfinished checkpoints."""
+        """Delete unfinished checkpoints, and start the clock."""
         self.checkpoints.clear_unfinished()
+        self._saved = time.perf_counter()
+
+    def on_batch_begin(self, net: Any, training: bool = False, **_: Any) -> None:
+        """Save if the time has passed; a callback at the end of a batch would synchronize with a GPU."""
+        every = self.checkpoints.every
+        if training and every is not None and time.perf_counter() - self._saved >= every:
+            self._save(net)
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Save the epoch before removing others."""
-        last = len(net.history)
-        self.checkpoints.save(self.make_model(), last)
+        if self.checkpoints.every is not None:
+            if not net.time_is_over():  # the end of the training saves an epoch that the time limit cut short
+                self._save(net)
+            return
+        self._save(net)
         if self.checkpoints.keep_all:
             return
-        keep = {last, best_epoch(net.history, self.first_epoch)}
+        keep = {len(net.history), best_epoch(net.history, self.first_epoch)}
         for epoch in self.checkpoints.epochs():
             if epoch > self.first_epoch and epoch not in keep:
                 self.checkpoints.remove(epoch)
 
-
-class SaveFromTimeToTime(Callback):  # type: ignore[misc]  # skorch has no types
-    """Save the model after every complete epoch, and every ``every`` seconds within an epoch."""
-
-    def __init__(self, save: Callable[[], None], every: float) -> None:
-        self.save = save
-        self.every = every
-
-    def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Start the clock."""
-        self._saved = time.perf_counter()
-
-    def on_batch_end(self, _net: Any, training: bool = False, **_: Any) -> None:
-        """Save if the time has passed."""
-        if training and time.perf_counter() - self._saved >= self.every:
-            self._save()
-
-    def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Save, unless the time limit cut the epoch short: the end of the training saves it."""
-        if not net.time_is_over():
-            self._save()
-
-    def _save(self) -> None:
-        self.save()
+    def _save(self, net: Any) -> None:
+        self.checkpoints.save(self.make_model(), len(net.history))
         self._saved = time.perf_counter()
 
 
-def best_epoch(history: list[Mapping[str, Any]], first_epoch: int) -> int:
+def best_epoch(history: Sequence[Mapping[str, Any]], first_epoch: int) -> int:
     """Return the epoch with the lowest validation loss, or without validation the lowest training loss."""
     measure = "valid_loss" if all("valid_loss" in entry for entry in history[first_epoch:]) else "train_loss"
     losses = [entry[measure] for entry in history[first_epoch:]]
     return first_epoch + losses.index(min(losses)) + 1 if losses else 0
+
+
+def check_checkpoint_parameters(estimator: Any) -> None:
+    """Check ``checkpoint_dir`` and ``resume``."""
+    name, folder = type(estimator).__name__, estimator.checkpoint_dir
+    if isinstance(folder, tuple | list) and not (
+        len(folder) == 2 and isinstance(folder[0], str | PathLike) and folder[1] in _KEPT
+    ):
+        raise ValueError(
+            f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a path and 'all' or 'best', the "
+            f"epochs to keep. Got {folder!r} instead."
+        )
+    if estimator.resume and folder is None:
+        raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
+
+
+def storable_copy(estimator: Any, *functions: str) -> Any:
+    """Return an unfitted copy that can be saved: without callbacks, generators and ``functions``, the named ones."""
+    parameters = estimator.get_params(deep=False) | dict.fromkeys(("callbacks", *functions))
+    if not isinstance(estimator.random_state, Integral):
+        parameters["random_state"] = None
+    folder = estimator.checkpoint_dir
+    is_pair = isinstance(folder, tuple | list)
+    parameters["checkpoint_dir"] = (fspath(folder[0]), folder[1]) if is_pair else fspath(folder)
+    return type(estimator)(**parameters)

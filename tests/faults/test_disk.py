@@ -19,7 +19,7 @@ from sklearn_hashnlp import KneserNeyLanguageModel
 from sklearn_hashnlp.classifiers import TextClassifier, export_predictor
 from sklearn_hashnlp.cli import app
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model, save_word_vectors
-from sklearn_hashnlp.training._checkpoints import EpochCheckpoints
+from sklearn_hashnlp.training._checkpoints import Checkpoints
 from tests import sentence_texts
 from tests.faults.jobs import FILMS, rows, small_classifier
 from tests.faults.limits import full_disk, public_folder, read_only
@@ -37,7 +37,7 @@ def save_classifier(folder: Path, n_epochs: int = 1) -> None:
 
 
 def save_checkpoint(folder: Path) -> None:
-    EpochCheckpoints(folder / "epochs").save(small_models.make(max_epochs=1).fit(small_models.SENTENCES), 1)
+    Checkpoints(folder / "epochs").save(small_models.make(max_epochs=1).fit(small_models.SENTENCES), 1)
 
 
 def save_vectors(folder: Path) -> None:

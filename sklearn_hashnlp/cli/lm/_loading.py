@@ -150,11 +150,9 @@ def check_no_checkpoints(folder: Path) -> None:
 
 
 def _epochs_in(folder: Path) -> list[Path]:
-    from sklearn_hashnlp.training._checkpoints import EpochCheckpoints
+    from sklearn_hashnlp.training._checkpoints import Checkpoints
 
-    if not folder.is_dir():  # EpochCheckpoints would create it
-        return []
-    checkpoints = EpochCheckpoints(folder)
+    checkpoints = Checkpoints(folder)
     return [checkpoints.path(epoch) for epoch in checkpoints.epochs()]
 
 

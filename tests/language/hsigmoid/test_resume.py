@@ -13,7 +13,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, StepLog
-from sklearn_hashnlp.training._checkpoints import EpochCheckpoints
+from sklearn_hashnlp.training._checkpoints import Checkpoints
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
 from tests.trainings import assert_same_bits
 
@@ -37,14 +37,14 @@ def test_which_epochs_are_kept(tmp_path, keep, early_stopping):
 
 def test_epochs_of_an_earlier_training_are_not_overwritten(tmp_path):
     model = make(checkpoint_dir=tmp_path, callbacks=[Callback()], random_state=np.random.RandomState(0)).fit(SENTENCES)
-    with pytest.raises(ValueError, match=r"holds epoch-0000. of an earlier training. Set resume=True"):
+    with pytest.raises(ValueError, match=r"already has epoch-0000\d\. Set resume=True to continue"):
         model.fit(SENTENCES)
     model.set_params(warm_start=True).fit(SENTENCES)
     assert load_model(tmp_path / "epoch-00006").history_[-1]["epoch"] == 6
 
 
 def test_an_epoch_is_saved_again(tmp_path, model):
-    checkpoints = EpochCheckpoints(tmp_path)
+    checkpoints = Checkpoints(tmp_path)
     for epoch in (3, 12, 3):
         checkpoints.save(model, epoch)
     checkpoints.remove(4)  # is not there

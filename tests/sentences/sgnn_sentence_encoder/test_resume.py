@@ -8,7 +8,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
-from sklearn_hashnlp.sentences._fitted_encoder import read_checkpoint
+from sklearn_hashnlp.sentences._fitted_encoder import check_same_training
 from sklearn_hashnlp.text import SGNNProjector
 from sklearn_hashnlp.training import StepLog, TimeLimit
 from tests.sentence_texts import PARAGRAPHS, learned, make
@@ -127,7 +127,7 @@ def test_other_parameters_are_an_error(folder, other):
 
 def test_another_device_is_an_error(folder):
     with pytest.raises(ValueError, match=r"with device='cuda': it was trained with 'cpu'\. Set"):
-        read_checkpoint(make(checkpoint_dir=folder, resume=True, device="cuda"))
+        check_same_training(make(checkpoint_dir=folder, resume=True, device="cuda"), load_model(folder))
 
 
 def test_other_paragraphs_are_an_error(folder):
@@ -139,11 +139,11 @@ def test_other_paragraphs_are_an_error(folder):
 
 
 def test_folders_that_are_not_empty(tmp_path, folder):
-    with pytest.raises(ValueError, match=r"is not empty. Set resume=True to resume"):
+    with pytest.raises(ValueError, match=r"already has .*\. Set resume=True to continue"):
         make(checkpoint_dir=folder).fit(PARAGRAPHS)
     (tmp_path / "notes.txt").write_text("mine")
     for resume in (False, True):
-        with pytest.raises(ValueError, match="is not empty"):
+        with pytest.raises(ValueError, match=r"already has notes\.txt"):
             make(checkpoint_dir=tmp_path, resume=resume).fit(PARAGRAPHS)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     save_model(SGNNProjector(), tmp_path / "projector")
@@ -184,7 +184,7 @@ def test_a_checkpoint_dir_that_is_a_file(tmp_path):
 def test_when_checkpoints_are_saved(tmp_path, monkeypatch):
     saved = []
     monkeypatch.setattr(
-        "sklearn_hashnlp.sentences._sgnn_sentence_encoder.save_model",
+        "sklearn_hashnlp.training._checkpoints.save_model",
         lambda model, folder, training_state: saved.append(
             model._training_state and (model._training_state.epoch, model._training_state.batch)
         ),
@@ -194,7 +194,7 @@ def test_when_checkpoints_are_saved(tmp_path, monkeypatch):
     saved.clear()
     make(checkpoint_dir=tmp_path, checkpoint_every=0).fit(PARAGRAPHS)
     assert len(saved) >= 15
-    assert saved[:4] == [(0, 0), (0, 1), (0, 2), (0, 3)]
+    assert saved[:4] == [(0, 0), (0, 0), (0, 1), (0, 2)]  # after the first stage, and before each step
     saved.clear()
     encoder = make(checkpoint_dir=tmp_path, checkpoint_every=0).partial_fit(PARAGRAPHS)
     assert not saved
