@@ -497,7 +497,6 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         state = TrainingState() if state is None else state
         learns = any(parameter.requires_grad for parameter in net.module_.network.parameters())
         if not learns or (not streams and self.max_epochs == 0):
-            self._training_state = None
             return self._finished(checkpoints)
         n_before = len(net.history)
         seed = self._seeds.of_order(n_before) if streams else self._seeds.order
@@ -563,12 +562,12 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         if state.best_weights:
             load_trained_weights(net, state.best_weights)
         update_component()
-        self._training_state = None  # nothing is left to resume
         self.waiting_share_ = epochs.waited / epochs.total if epochs.total else 0.0
         self._hold(net, self._reader, self.history_)
-        return self if net.interrupted_ else self._finished(checkpoints)
+        return self._finished(None if net.interrupted_ else checkpoints)
 
     def _finished(self, checkpoints: Checkpoints | None) -> SGNNSentenceEncoder:
+        self._training_state = None  # nothing is left to resume
         if checkpoints is not None:
             checkpoints.save(self._snapshot(), training_state=bool(self.net_.optimizer_.state))
         return self
