@@ -87,7 +87,7 @@ def _run(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
 
 
 def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
-    from sklearn_hashnlp.language._windows import sentence_windows
+    from sklearn_hashnlp.language._tokenizer import sentence_windows
     from sklearn_hashnlp.persistence import load_model
 
     folder = treebank_folder(settings.data, HSIGMOID_PTB.name, run.folder)

@@ -14,9 +14,8 @@ from benchmarks.common.data import DataFolder, read_text
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
 from benchmarks.speed.softmax_baselines import BATCH, LanguageBaseline, Words, fused_is_faster
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule
-from sklearn_hashnlp.language._neural import cooccurrence_vectors
-from sklearn_hashnlp.language._reader import read_training_data
-from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._tokenizer import WordWindows, read_training_data
+from sklearn_hashnlp.language._word_trees import cooccurrence_vectors
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.trees import SoftmaxTree, cluster_tree
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from benchmarks.common.data import DataFolder, read_text
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
-from sklearn_hashnlp.language._reader import read_training_data
+from sklearn_hashnlp.language._tokenizer import read_training_data
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.training._settings import Seeds
 

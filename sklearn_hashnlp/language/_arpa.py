@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._text_files import Decoding, check_not_zip, create, open_bytes, read_line
 from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
-from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
+from sklearn_hashnlp.language._corpus import DEFAULT_TOKENS
 from sklearn_hashnlp.persistence._atomic_files import check_writable, replacing
 from sklearn_hashnlp.persistence._values import ModelFormatError
 

@@ -14,14 +14,17 @@ from torch import Tensor
 
 from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.language._architecture import (
+from sklearn_hashnlp.language._corpus import EMBEDDINGS, VOCABULARY
+from sklearn_hashnlp.language._language_net import (
+    DAMPING,
+    DIRECT,
+    HIDDEN_BIAS,
+    LanguageNet,
     SeedEpochs,
-    check_network_parameters,
-    check_same_network,
-    check_same_training,
-    language_architecture,
+    WindowDataset,
+    make_language_net,
 )
-from sklearn_hashnlp.language._bundles import (
+from sklearn_hashnlp.language._language_parameters import (
     EARLY_STOPPING,
     PARTIAL_FIT_RATE,
     Auto,
@@ -29,19 +32,16 @@ from sklearn_hashnlp.language._bundles import (
     Regularization,
     as_regularization,
     auto_settings,
+    check_network_parameters,
+    check_same_network,
+    check_same_training,
+    language_architecture,
     learning_rate_factors,
     warm_start_rate,
 )
-from sklearn_hashnlp.language._net import DAMPING, DIRECT, HIDDEN_BIAS, LanguageNet, WindowDataset, make_language_net
-from sklearn_hashnlp.language._neural import (
-    NeuralLanguageModel,
-    WordTree,
-    language_tree,
-    learned_tree,
-)
-from sklearn_hashnlp.language._reader import TrainingData, read_training_data
-from sklearn_hashnlp.language._vocabulary import EMBEDDINGS, VOCABULARY
-from sklearn_hashnlp.language._windows import Padding
+from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
+from sklearn_hashnlp.language._tokenizer import Padding, TrainingData, read_training_data
+from sklearn_hashnlp.language._word_trees import WordTree, language_tree, learned_tree
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, time_limits
 from sklearn_hashnlp.training._checkpoints import (

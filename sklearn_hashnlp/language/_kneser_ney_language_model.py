@@ -17,10 +17,16 @@ from sklearn_hashnlp._text_files import Decoding, check_errors
 from sklearn_hashnlp.kernels.ngrams._trie import NgramTrie, check_trie, level_sizes, score_all_words, score_positions
 from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
 from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._corpus import (
+    DEFAULT_TOKENS,
+    VOCABULARY,
+    EncodedWindows,
+    SpecialTokens,
+    Vocabulary,
+    read_training_corpus,
+)
 from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney
-from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer, read_training_corpus
-from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, VOCABULARY, SpecialTokens, Vocabulary
-from sklearn_hashnlp.language._windows import EncodedWindows, WordWindows
+from sklearn_hashnlp.language._tokenizer import Tokenizer, WordWindows, build_tokenizer
 
 _LN_10 = math.log(10)
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import map_distinct
 from sklearn_hashnlp.language._base import BaseLanguageModel
-from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._windows import FarContext, Sentences, WordWindows
+from sklearn_hashnlp.language._corpus import Sentences
+from sklearn_hashnlp.language._tokenizer import FarContext, Tokenizer, WordWindows
 
 _MAX_ITER = 1000
 _TOLERANCE = 1e-9  # change of the mean log-likelihood per word

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from sklearn_hashnlp.language._base import BaseLanguageModel
-from sklearn_hashnlp.language._reader import build_tokenizer, read_training_corpus
+from sklearn_hashnlp.language._corpus import read_training_corpus
+from sklearn_hashnlp.language._tokenizer import build_tokenizer
 
 
 class BigramModel(BaseLanguageModel):

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
-from sklearn_hashnlp.language._net import WindowDataset
-from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._vocabulary import ProjectionEncoder
-from sklearn_hashnlp.language._windows import FarContext, WordWindows, sentence_windows
+from sklearn_hashnlp.language._corpus import ProjectionEncoder
+from sklearn_hashnlp.language._language_net import WindowDataset
+from sklearn_hashnlp.language._tokenizer import FarContext, Tokenizer, WordWindows, sentence_windows
 from sklearn_hashnlp.training._batches import Batches
 from tests.language.tokenizers import (
     ENCODERS,

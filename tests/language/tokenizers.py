@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._vocabulary import HashEncoder, ProjectionEncoder, Vocabulary
-from sklearn_hashnlp.language._windows import FarContext, WordWindows
+from sklearn_hashnlp.language._corpus import HashEncoder, ProjectionEncoder, Vocabulary
+from sklearn_hashnlp.language._tokenizer import FarContext, Tokenizer, WordWindows
 
 WORDS = ["I", "have", "a", "dream", "that", "one", "day", "</s>", "<unk>"]
 SENTENCE = "I have a dream that one day"

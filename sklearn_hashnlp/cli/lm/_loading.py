@@ -16,7 +16,7 @@ from sklearn_hashnlp.datasets._paragraphs import lines_with_text
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
-    from sklearn_hashnlp.language._neural import NeuralLanguageModel
+    from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
 
 _MAX_CAPITALIZED = 0.01  # of the words of a lowercase text: the Penn Treebank has N for a number
 _ARPA_SUFFIXES = (".arpa", ".arpa.gz", ".arpa.bz2", ".arpa.xz", ".arpa.zip")
@@ -115,7 +115,7 @@ def load_language_model(folder: Path) -> BaseLanguageModel:
 
 def load_network(folder: Path, purpose: str) -> NeuralLanguageModel:
     """Load a neural language model; raise an error for another model, with the ``purpose`` of word vectors."""
-    from sklearn_hashnlp.language._neural import NeuralLanguageModel
+    from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
 
     model = load_language_model(folder)
     if not isinstance(model, NeuralLanguageModel):
@@ -128,7 +128,7 @@ def load_network(folder: Path, purpose: str) -> NeuralLanguageModel:
 
 def predict_words(model: BaseLanguageModel, contexts: Sequence[str | list[str]], search: Search) -> list[str]:
     """Return the predicted word after each context; raise an error for a search that the model does not have."""
-    from sklearn_hashnlp.language._neural import NeuralLanguageModel
+    from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
 
     if isinstance(model, NeuralLanguageModel):
         words = model.predict(contexts, search)

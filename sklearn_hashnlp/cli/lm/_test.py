@@ -119,7 +119,7 @@ class _Text:
 
     def add(self, line: str) -> list[tuple[int, int]]:
         """Add a line; return the start and the end of each context; the predicted word is at the end."""
-        from sklearn_hashnlp.language._windows import tokenize
+        from sklearn_hashnlp.language._corpus import tokenize
 
         start = len(self.words)
         if not self._every_word:

@@ -112,7 +112,7 @@ def _models() -> Iterator[tuple[str, Any, Bundles]]:
 
 def _bundles() -> Bundles:
     from sklearn_hashnlp.language import LanguageSchedule
-    from sklearn_hashnlp.language._bundles import EARLY_STOPPING
+    from sklearn_hashnlp.language._language_parameters import EARLY_STOPPING
 
     return {"early_stopping": EARLY_STOPPING, "schedule": LanguageSchedule()}
 

@@ -12,7 +12,7 @@ import torch
 
 from benchmarks.commands.registry import get_recipe
 from benchmarks.runner import run_recipe
-from sklearn_hashnlp.language._windows import sentence_windows
+from sklearn_hashnlp.language._tokenizer import sentence_windows
 from sklearn_hashnlp.persistence import load_model
 from tests.language.tokenizers import encode
 

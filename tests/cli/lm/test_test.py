@@ -12,7 +12,7 @@ import pytest
 
 from sklearn_hashnlp import CacheLanguageModel, HsigmoidLanguageModel, InterpolatedLanguageModel
 from sklearn_hashnlp.cli.lm import _test
-from sklearn_hashnlp.language._windows import sentence_windows
+from sklearn_hashnlp.language._tokenizer import sentence_windows
 from sklearn_hashnlp.persistence import load_model, save_model
 
 LINES = ["the cat sat", "cat sat", "a long way to the dog saw", "the cat sat on the mat </s>", "sat on zebra"]

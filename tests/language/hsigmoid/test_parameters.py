@@ -8,7 +8,7 @@ import torch
 from skorch.callbacks import Callback, GradientNormClipping
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
-from sklearn_hashnlp.language._bundles import auto_settings
+from sklearn_hashnlp.language._language_parameters import auto_settings
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 from sklearn_hashnlp.trees import complete_tree, random_tree

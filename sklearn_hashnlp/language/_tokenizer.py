@@ -1,38 +1,106 @@
-"""Tokenize a corpus into word ids, and read the training data of a network."""
+"""Sentences as windows of word ids, contexts and next words, and the training data of a network."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+import zlib
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, level_of_user
-from sklearn_hashnlp.language._vocabulary import (
+from sklearn_hashnlp.kernels._rows import gather_windows, mask_before_last
+from sklearn_hashnlp.language._corpus import (
     DEFAULT_TOKENS,
+    EncodedWindows,
+    Sentences,
     SpecialTokens,
     Vocabulary,
     WordEncoder,
     build_vocabulary,
     encode_with_special_tokens,
     make_word_encoder,
-    vocabulary_from_dict,
-)
-from sklearn_hashnlp.language._windows import (
-    EncodedWindows,
-    FarContext,
-    Padding,
-    Sentences,
-    WordWindows,
     read_corpus,
+    read_training_corpus,
     tokenize,
+    vocabulary_from_dict,
 )
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.training._settings import EarlyStopping, Seeds
 from sklearn_hashnlp.trees._arrays import is_integer
+
+Padding: TypeAlias = Literal["full", "reference"]
+
+
+class FarContext(NamedTuple):
+    """Words before the window that a context also contains."""
+
+    n_words: int = 0
+    across_sentences: bool = False  # whether they may come from earlier sentences
+
+    @classmethod
+    def of(cls, estimator: Any) -> FarContext:
+        """Return the far context set by an estimator's parameters."""
+        n_words = int(estimator.far_context)
+        return cls(n_words, n_words > 0 and bool(estimator.across_sentences))
+
+
+@dataclass(frozen=True, eq=False)
+class WordWindows:
+    """All windows of a corpus; contexts are gathered on demand."""
+
+    inputs: NDArray[np.int32]  # (n_words,): the text for contexts; with codes, indices of these
+    targets: NDArray[np.int32]  # (n_words,): the text as word ids
+    positions: NDArray[Any]  # (n_windows,): index in the text of each window's last word
+    offsets: NDArray[np.int64]  # (n_sentences + 1,): first window of each sentence
+    order: int  # words per window
+    codes: NDArray[np.int64] | None = None  # (n_distinct, width): codes of the distinct words
+    far: FarContext = field(default_factory=FarContext)
+    start: int = -1  # <s> in inputs; only with a far context
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @property
+    def y(self) -> NDArray[np.int32]:
+        """Ids of the words to predict, of shape (n_windows,)."""
+        ids: NDArray[np.int32] = self.targets[self.positions]
+        return ids
+
+    @property
+    def n_context(self) -> int:
+        """Number of words of a context, including the far context."""
+        return self.far.n_words + self.order - 1
+
+    def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Gather contexts, (n_rows, n_context) or with codes (n_rows, n_context, width), and the next words."""
+        contexts, y = gather_windows(self.inputs, self.targets, self.positions, rows, self.n_context)
+        if self.far.n_words and not self.far.across_sentences:
+            mask_before_last(contexts, self.start)
+        return contexts if self.codes is None else self.codes[contexts], y
+
+    def digest(self) -> int:
+        """Compute a checksum of the windows and their order."""
+        checksum = 0
+        for values in (self.inputs, self.targets, self.positions):
+            checksum = zlib.crc32(np.ascontiguousarray(values).data, checksum)
+        if self.codes is not None:
+            checksum = zlib.crc32(np.ascontiguousarray(self.codes).data, checksum)
+        return checksum
+
+    def select(self, sentences: NDArray[np.bool_]) -> WordWindows:
+        """Return the windows of some sentences."""
+        lengths = np.diff(self.offsets)
+        offsets = np.concatenate(([0], np.cumsum(lengths[sentences])))
+        return replace(self, positions=self.positions[np.repeat(sentences, lengths)], offsets=offsets)
+
+    def evenly_spaced(self, n_windows: int) -> WordWindows:
+        """Return at most ``n_windows`` windows, evenly spaced, each as a separate sentence."""
+        rows = np.unique(np.linspace(0, len(self) - 1, min(n_windows, len(self))).astype(np.int64))
+        return replace(self, positions=self.positions[rows], offsets=np.arange(len(rows) + 1))
 
 
 @dataclass(frozen=True)
@@ -192,16 +260,6 @@ class Tokenizer:
         return np.concatenate(([vocabulary.start_id, vocabulary.end_id], vocabulary.encode(words)))
 
 
-def read_training_corpus(
-    X: Any, *, order: int | None, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
-) -> Sentences | EncodedWindows:
-    """Read a corpus that must not be empty; windows only if ``order`` is set."""
-    corpus = read_corpus(X, order=order, special_tokens=special_tokens, caller=caller)
-    if len(corpus) == 0:
-        raise ValueError(f"{caller} found no sentence to learn from: X is empty.")
-    return corpus
-
-
 def build_tokenizer(
     estimator: Any,
     corpus: Sentences | EncodedWindows,
@@ -263,6 +321,16 @@ def unknown_ids_message(caller: str) -> str:
         f"{caller} got word ids from its reader and does not know the words. Set vocabulary to the dict from words to "
         "these ids, or let the reader return sentences."
     )
+
+
+def sentence_windows(
+    sentence: Any, *, order: int, padding: Padding, special_tokens: SpecialTokens = DEFAULT_TOKENS
+) -> list[tuple[list[str], str]]:
+    """Return the contexts of a sentence and the word after each."""
+    width = order - 1
+    tokens = tokenize(sentence, index=0, special_tokens=special_tokens, caller="sentence_windows")
+    words = [*[special_tokens.start] * (width if padding == "full" else 1), *tokens, special_tokens.end]
+    return [(words[end - width : end], words[end]) for end in range(width, len(words))]
 
 
 class TrainingData(NamedTuple):

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer
-from sklearn_hashnlp.language._vocabulary import vocabulary_from_dict
-from sklearn_hashnlp.language._windows import EncodedWindows, read_corpus
+from sklearn_hashnlp.language._corpus import EncodedWindows, read_corpus, vocabulary_from_dict
+from sklearn_hashnlp.language._tokenizer import Tokenizer, build_tokenizer
 from tests.language.bigram_model import BigramModel
 from tests.language.tokenizers import ENCODERS, contexts_of, encode, make_tokenizer, spelled
 

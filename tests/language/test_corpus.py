@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.language._vocabulary import (
+from sklearn_hashnlp.language._corpus import (
     HashEncoder,
     ProjectionEncoder,
     SpecialTokens,

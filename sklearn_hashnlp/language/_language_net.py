@@ -1,4 +1,4 @@
-"""The skorch net of a language model, its data set of word windows, and its batches."""
+"""The network of a language model as a skorch net, its data set of word windows, and its batches."""
 
 from __future__ import annotations
 
@@ -13,14 +13,66 @@ from numpy.typing import NDArray
 from skorch.callbacks import Callback
 from torch import Tensor, nn
 
-from sklearn_hashnlp.language._architecture import make_nplm
-from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._corpus import HashEncoder, ProjectionEncoder, WordEncoder
+from sklearn_hashnlp.language._tokenizer import WordWindows
+from sklearn_hashnlp.nn import NPLM, HashEmbedding
+from sklearn_hashnlp.nn._layers import SeededDropout, SteadyLinear
+from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
+from sklearn_hashnlp.nn.ngrams._ngram_word_table import NgramWordTable
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import Batches, Dataset
 from sklearn_hashnlp.training._callbacks import format_perplexity, perplexity
 from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._optimizers import read_state
+
+_OWN_KEYS = (
+    "hashed_words",
+    "projected_words",
+    "ngram_rows",
+    "hash_seed",
+)  # all other keys of an architecture are arguments of NPLM
+SCORE_ROWS = 1024
+_RISES = 1.4, math.log(3)  # training has diverged if the loss exceeds the first loss by this factor and this term
+HIDDEN_BIAS = "hidden_layer.bias"
+DIRECT = "output_layer.direct"
+_SINGLE = (HIDDEN_BIAS, DIRECT)  # with their own learning rate
+_TABLES = {DIRECT, "embedding.ngrams.weight"}  # with few trained rows
+_PROJECTION = "embedding.linear.weight"
+_PROJECTION_FACTOR = 1 / 3  # chosen empirically: the step of a word also moves the vectors of all other words
+DAMPING = 15  # gradients of single words; without it, the first steps of rare words and nodes are too long
+
+
+def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
+    """Build the network of an architecture."""
+    hashed, projected = architecture["hashed_words"], architecture["projected_words"]
+    embedding: HashEmbedding | ProjectedEmbedding | NgramWordTable | None = None
+    if hashed is not None:
+        embedding = HashEmbedding(**hashed, append_weight=False, sparse=True)
+    elif projected is not None:
+        n_features = projected["n_projections"] * projected["n_bits"]
+        embedding = ProjectedEmbedding(n_features, architecture["embedding_dim"])
+    elif architecture["ngram_rows"] is not None:
+        names = "num_words", "embedding_dim", "ngram_rows", "padding_id", "hash_seed"
+        embedding = NgramWordTable(*(architecture[name] for name in names))
+    arguments = {name: value for name, value in architecture.items() if name not in _OWN_KEYS}
+    if isinstance(arguments["direct_connections"], list):
+        arguments["direct_connections"] = [*arguments["direct_connections"], architecture["hash_seed"]]
+    if tree is not None:
+        arguments["output"] = tree
+    network = NPLM(**arguments, embedding=embedding, sparse=True)
+    network.hidden_layer = SteadyLinear(network.hidden_layer)  # the tree kernel computes each row separately anyway
+    if isinstance(embedding, ProjectedEmbedding):
+        embedding.linear = SteadyLinear(embedding.linear)
+    return network
+
+
+def word_encoder_of(architecture: dict[str, Any]) -> WordEncoder | None:
+    """Return the encoder of the words in a network's contexts."""
+    if architecture["hashed_words"] is not None:
+        return HashEncoder()
+    projected = architecture["projected_words"]
+    return None if projected is None else ProjectionEncoder(**projected)
 
 
 class WindowDataset(Dataset):
@@ -70,17 +122,6 @@ class WindowDataset(Dataset):
             return context if codes is None else codes[context], targets[ends].long()
 
         return gather
-
-
-SCORE_ROWS = 1024
-_RISES = 1.4, math.log(3)  # training has diverged if the loss exceeds the first loss by this factor and this term
-HIDDEN_BIAS = "hidden_layer.bias"
-DIRECT = "output_layer.direct"
-_SINGLE = (HIDDEN_BIAS, DIRECT)  # with their own learning rate
-_TABLES = {DIRECT, "embedding.ngrams.weight"}  # with few trained rows
-_PROJECTION = "embedding.linear.weight"
-_PROJECTION_FACTOR = 1 / 3  # chosen empirically: the step of a word also moves the vectors of all other words
-DAMPING = 15  # gradients of single words; without it, the first steps of rare words and nodes are too long
 
 
 class LanguageNet(Net):
@@ -217,3 +258,33 @@ def net_from_state(
     """Build a trained net from its ``to_state``."""
     net = make_language_net(values["architecture"], stored_tree(arrays), "cpu")
     return net.restore(arrays, values["device"], history)
+
+
+class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
+    """Seed the order and dropout of every epoch by the training's seed and the epoch's number."""
+
+    def __init__(self, seed: int, generator: np.random.Generator) -> None:
+        self.seed = seed
+        self.generator = generator
+
+    def on_epoch_begin(self, net: Any, **_: Any) -> None:
+        """Seed the generators."""
+        layers = _dropout_layers(net)
+        order_seed, *seeds = np.random.SeedSequence((self.seed, len(net.history))).generate_state(1 + len(layers))
+        self.generator.bit_generator.state = np.random.default_rng(order_seed).bit_generator.state
+        for layer, seed in zip(layers, seeds, strict=True):
+            if net.device_type == "cpu":
+                layer.generator = np.random.default_rng(seed)
+            else:
+                layer.generator = torch.Generator(net.device).manual_seed(int(seed))
+
+    def on_train_end(self, net: Any, **_: Any) -> None:
+        """Remove the generators."""
+        for layer in _dropout_layers(net):
+            layer.generator = None
+
+
+def _dropout_layers(net: Any) -> list[SeededDropout]:
+    module = net.module_
+    layers = [module.dropout, module.embedding_dropout, module.word_dropout]
+    return [*layers, module.embedding.dropout] if isinstance(module.embedding, NgramWordTable) else layers
