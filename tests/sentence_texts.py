@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
-from sklearn_hashnlp.sentences._reader import Paragraphs, read_paragraphs
+from sklearn_hashnlp.sentences._sentence_reader import Paragraphs, read_paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer, split_sentences
 
 TOPICS = [

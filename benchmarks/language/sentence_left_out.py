@@ -23,7 +23,7 @@ from benchmarks.common.pages import table
 from benchmarks.language import sentence_search, sentence_tasks
 from benchmarks.language.sentence_models import make_encoder
 from sklearn_hashnlp.nn import _sentence_network
-from sklearn_hashnlp.sentences import SGNNSentenceEncoder, _reader, _word_pretraining
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder, _sentence_reader, _word_pretraining
 
 TASKS = {"similarity": ("stsb",), "search": ("ag_news", "imdb", "swda"), "classification": ("trec", "sst2")}
 FITTED_ON = {"wikipedia": (*TASKS["similarity"], *TASKS["classification"])} | {one: (one,) for one in TASKS["search"]}
@@ -50,7 +50,10 @@ CHANGES: dict[str, Change] = {
     "equal parts at 30 words": Change({}, _sentence_network, {"_EQUAL_PARTS_WORDS": 30}),
     "equal parts at 80 words": Change({}, _sentence_network, {"_EQUAL_PARTS_WORDS": 80}),
     "half of the component removed at 20 words": Change({}, _sentence_network, {"_HALF_REMOVED_WORDS": 20}),
-    **{f"idf to the power {power:g}": Change({}, _reader, {"_IDF_POWER": power}) for power in (0.75, 1.0, 1.25, 2.0)},
+    **{
+        f"idf to the power {power:g}": Change({}, _sentence_reader, {"_IDF_POWER": power})
+        for power in (0.75, 1.0, 1.25, 2.0)
+    },
     "components divided by the third root": Change({}, _word_pretraining, {"_WHITENING": 1 / 3}),
     "10 steps of word pretraining": Change({"word_steps": 10}),
     "no training on paragraphs": Change({"max_epochs": 0}),

@@ -15,7 +15,7 @@ from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product
 from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, multiply, ridge_regression
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, read_texts
+from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, read_texts
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 
 _STEPS = 30  # of conjugate gradients; the loss on other texts hardly changes after 20

@@ -1,9 +1,9 @@
-"""A trained sentence encoder: its vectors, its state as values and arrays, its score, and its checkpoints."""
+"""A trained sentence encoder: its vectors, its state as values and arrays, and its score."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,24 +15,16 @@ from sklearn_hashnlp._threads import effective_n_jobs, map_in_order
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn._sentence_network import ContextWeight, SentenceNetwork
 from sklearn_hashnlp.nn._word_batch import WordVectors
-from sklearn_hashnlp.sentences._batches import pad_sentences, take_rows
-from sklearn_hashnlp.sentences._net import SentenceNet, TrainingState, as_network, as_objectives, net_from_state
-from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader
+from sklearn_hashnlp.sentences._paragraph_batches import pad_sentences, take_rows
+from sklearn_hashnlp.sentences._sentence_net import SentenceNet, TrainingState, net_from_state
+from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, SentenceReader
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
-from sklearn_hashnlp.training._check_unchanged import check_unchanged
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
 _WORDS_AT_ONCE = 2**12  # embedded
 _BATCH_WORDS = 2**14  # with the padding: many words of a batch are the same, and memory is bounded
-
-# Parameters that may change after an interruption: they do not affect the weights, since seeds have been drawn.
-_FREE = {
-    *("callbacks", "checkpoint_dir", "checkpoint_every", "device", "n_jobs", "random_state", "resume", "scoring"),
-    *("sentence_splitter", "verbose"),
-}
-_BUNDLES = {"network": as_network, "objectives": as_objectives}
 
 
 class FittedSentenceEncoder(SentenceVectors, FittedNet):
@@ -199,22 +191,3 @@ def score_of(estimator: Any) -> float:
             f"{type(estimator).__name__}: scoring must return a number, higher is better; got {score!r:.60} "
             f"({type(score).__name__})."
         ) from error
-
-
-def check_same_training(estimator: Any, model: Any) -> None:
-    """Check that the training of a checkpoint is resumed with the same parameters."""
-    wanted, free = estimator.get_params(deep=False), _FREE
-    if isinstance(wanted["random_state"], Integral) and model.random_state is not None:
-        free = _FREE - {"random_state"}  # a different seed asks for a different encoder
-    own, others = (
-        {parameter: _plain(parameter, value) for parameter, value in parameters.items() if parameter not in free}
-        for parameters in (wanted, model.get_params(deep=False))
-    )
-    check_unchanged(estimator, own, others, device=model.net_.device)
-
-
-def _plain(name: str, value: Any) -> Any:
-    """Return the value of a parameter with lists for tuples, and a bundle as its fields."""
-    if name in _BUNDLES:
-        return {field: _plain(field, own) for field, own in _BUNDLES[name](value).get_params().items()}
-    return list(value) if isinstance(value, tuple) else value

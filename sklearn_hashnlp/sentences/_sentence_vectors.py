@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._sklearn import ArrayTransformerMixin, TextInputMixin
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences._batches import take_rows
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, truncate_words, warn_of_truncation
+from sklearn_hashnlp.sentences._paragraph_batches import take_rows
+from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, truncate_words, warn_of_truncation
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
 from sklearn_hashnlp.text._word_projections import encode_words
 

@@ -12,25 +12,27 @@ import numpy as np
 from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.nn._sgnn_transformer import Init
-from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder, check_same_training, score_of
-from sklearn_hashnlp.sentences._net import (
-    EpochsOfParagraphs,
-    Network,
-    Objectives,
+from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder, score_of
+from sklearn_hashnlp.sentences._paragraph_batches import EpochsOfParagraphs, ParagraphBatches
+from sklearn_hashnlp.sentences._sentence_net import (
     RecordTraining,
     SentenceObjective,
     TrainingState,
     WarmUpAndDecay,
-    as_network,
-    as_objectives,
-    first_and_last,
     load_trained_weights,
     make_sentence_net,
-    sentence_architecture,
     take_step_logs,
 )
-from sklearn_hashnlp.sentences._reader import (
+from sklearn_hashnlp.sentences._sentence_parameters import (
+    Network,
+    Objectives,
+    as_network,
+    as_objectives,
+    check_same_training,
+    first_and_last,
+    sentence_architecture,
+)
+from sklearn_hashnlp.sentences._sentence_reader import (
     WORD_SPLITTER,
     CachedProjections,
     Paragraphs,

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
 from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
-from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
-from sklearn_hashnlp.sentences._reader import CachedProjections, Paragraphs, SentenceReader
+from sklearn_hashnlp.sentences._paragraph_batches import make_word_batch, take_rows
+from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragraphs, SentenceReader
 
 _MAX_WORDS = 100_000  # the most frequent words are fitted
 _WORD_BLOCK = 2**13  # words projected at once

@@ -29,7 +29,7 @@ from benchmarks.language import (
 )
 from sklearn_hashnlp import HashingNgramVectorizer
 from sklearn_hashnlp.nn import SGNNTransformer, _sentence_network
-from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder, _reader
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder, _sentence_reader
 from tests.benchmarks.labeled_rows import run_script
 from tests.trainings import assert_same_bits
 
@@ -234,7 +234,7 @@ def test_changes_of_the_defaults_hold_for_one_encoder_and_end(folder, monkeypatc
     seen, figure = {}, sentence_left_out.figure
 
     def constants():
-        return _sentence_network._EQUAL_PARTS_WORDS, _reader._IDF_POWER
+        return _sentence_network._EQUAL_PARTS_WORDS, _sentence_reader._IDF_POWER
 
     def measure(encoder, task, *others):
         seen.setdefault(task, []).append((*constants(), encoder))

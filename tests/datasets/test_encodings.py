@@ -13,7 +13,7 @@ import pytest
 from sklearn_hashnlp import KneserNeyLanguageModel
 from sklearn_hashnlp.datasets import load_labelled, stream_labelled, stream_paragraphs
 from sklearn_hashnlp.persistence import load_word_vectors
-from sklearn_hashnlp.sentences._reader import _split_paragraphs
+from sklearn_hashnlp.sentences._sentence_reader import _split_paragraphs
 
 ARPA = "\\data\\\nngram 1=1\n\n\\1-grams:\n-0.5\tété\n\n\\end\\\n"
 

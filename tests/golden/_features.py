@@ -18,7 +18,7 @@ from sklearn_hashnlp import (
     trees,
 )
 from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, WordFrequencies, read_paragraphs
+from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, WordFrequencies, read_paragraphs
 from sklearn_hashnlp.text import AutoNgramVectorizer, distort_texts, project_words, split_sentences
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from tests.golden._register import UNUSUAL, Arrays, golden, golden_table, n_jobs, sparse_arrays, texts

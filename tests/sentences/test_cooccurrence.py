@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences import _word_pretraining
-from sklearn_hashnlp.sentences._reader import Paragraphs
+from sklearn_hashnlp.sentences._sentence_reader import Paragraphs
 from sklearn_hashnlp.sentences._word_pretraining import ppmi_vectors
 from tests.oracles import sentences as oracle
 

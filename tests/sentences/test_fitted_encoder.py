@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from sklearn_hashnlp.sentences import _fitted_encoder
-from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, CachedProjections, truncate_words
+from sklearn_hashnlp.sentences._paragraph_batches import make_word_batch, take_rows
+from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, CachedProjections, truncate_words
 from sklearn_hashnlp.text._word_projections import encode_words
 from tests.sentence_texts import PARAGRAPHS, QUERIES, fitted
 

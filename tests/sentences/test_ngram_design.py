@@ -11,7 +11,7 @@ import pytest
 
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, character_fingerprints, distinct
-from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, read_texts
+from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, read_texts
 
 TEXTS = [
     "The cat sat on the mat.",

@@ -8,9 +8,10 @@ from torch.nn import functional
 from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SGNNTransformer, SimilarityBXENT, VonMisesFisherLoss
 from sklearn_hashnlp.nn._sentence_network import SentenceModule, SentenceNetwork
 from sklearn_hashnlp.sentences import Objectives
-from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._net import SentenceLoss, SentenceObjective
-from sklearn_hashnlp.sentences._reader import CachedProjections
+from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches
+from sklearn_hashnlp.sentences._sentence_net import SentenceObjective
+from sklearn_hashnlp.sentences._sentence_parameters import SentenceLoss
+from sklearn_hashnlp.sentences._sentence_reader import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.sentence_texts import LISTS, read
 
@@ -103,6 +104,6 @@ def test_a_word_is_sampled_in_one_of_its_sentences():
 
 
 def test_the_sample_of_words_is_bounded(monkeypatch):
-    monkeypatch.setattr("sklearn_hashnlp.sentences._net._MAX_WORDS", 5)
+    monkeypatch.setattr("sklearn_hashnlp.sentences._sentence_net._MAX_WORDS", 5)
     words, blocks = objective()._sample_words(BATCH, 0)
     assert len(words) == len(blocks) == len(set(words.tolist())) == 5

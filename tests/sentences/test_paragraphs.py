@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.sentences import _reader
-from sklearn_hashnlp.sentences._reader import Paragraphs, read_paragraphs
+from sklearn_hashnlp.sentences import _sentence_reader
+from sklearn_hashnlp.sentences._sentence_reader import Paragraphs, read_paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer
 from tests.oracles import sentences as oracle
 from tests.strategies import TEXT
@@ -42,7 +42,7 @@ def as_lists(paragraphs: Paragraphs) -> list[list[list[str]]]:
 def test_reading_agrees_with_a_slow_reader(paragraphs, max_sentences, max_words, n_characters):
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
-        patch.setattr(_reader, "_CHUNK_CHARACTERS", n_characters)
+        patch.setattr(_sentence_reader, "_CHUNK_CHARACTERS", n_characters)
         result = read(paragraphs, max_sentences=max_sentences, max_words=max_words)
     expected = oracle.read_paragraphs(paragraphs, max_sentences, max_words)
     assert as_lists(result) == expected

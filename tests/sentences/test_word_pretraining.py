@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from sklearn_hashnlp.nn import SGNNTransformer
 from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
 from sklearn_hashnlp.sentences import _word_pretraining
-from sklearn_hashnlp.sentences._reader import CachedProjections, SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, SentenceReader, WordFrequencies
 from sklearn_hashnlp.sentences._word_pretraining import (
     fit_word_vectors,
     pretrain,

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from sklearn_hashnlp import SGNNSentenceEncoder
 from sklearn_hashnlp.sentences import _sgnn_sentence_encoder
-from sklearn_hashnlp.sentences._reader import CachedProjections, Paragraphs
+from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragraphs
 from sklearn_hashnlp.training import StepLog, TimeLimit
 from tests.sentence_texts import PARAGRAPHS, QUERIES, bytes_of, fitted, make
 from tests.sentences.callbacks import InterruptAfter

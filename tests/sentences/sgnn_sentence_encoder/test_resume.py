@@ -8,7 +8,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
-from sklearn_hashnlp.sentences._fitted_encoder import check_same_training
+from sklearn_hashnlp.sentences._sentence_parameters import check_same_training
 from sklearn_hashnlp.text import SGNNProjector
 from sklearn_hashnlp.training import StepLog, TimeLimit
 from tests.sentence_texts import PARAGRAPHS, learned, make

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.sentences._batches import ParagraphBatches
+from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches
 from sklearn_hashnlp.training import StepLog, TimeLimit
 from tests.sentence_texts import LISTS, PARAGRAPHS, bytes_of, fitted, make, read
 from tests.sentences.callbacks import RecordSteps

@@ -2,8 +2,8 @@ import time
 
 import torch
 
-from sklearn_hashnlp.sentences._batches import ParagraphBatch
-from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, TrainingState, load_trained_weights, trained_weights
+from sklearn_hashnlp.sentences._paragraph_batches import EpochsOfParagraphs, ParagraphBatch
+from sklearn_hashnlp.sentences._sentence_net import TrainingState, load_trained_weights, trained_weights
 from tests.sentence_texts import PARAGRAPHS, make
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences import _batches
-from sklearn_hashnlp.sentences._batches import ParagraphBatches, make_word_batch, take_rows
-from sklearn_hashnlp.sentences._reader import CachedProjections, Paragraphs
+from sklearn_hashnlp.sentences import _paragraph_batches
+from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches, make_word_batch, take_rows
+from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 WORDS = [f"word{number}" for number in range(60)]
@@ -75,7 +75,7 @@ def all_paragraphs(paragraphs):
 def test_an_epoch_has_each_paragraph_once_and_whole(n_paragraphs, seed, batch_size, window):
     paragraphs = random_paragraphs(n_paragraphs, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_batches, "_WINDOW", window)
+        patch.setattr(_paragraph_batches, "_WINDOW", window)
         batches = batches_of(paragraphs, batch_size=batch_size, seed=seed)
     epoch = list(batches)
     assert [batch.number for batch in epoch] == list(range(len(epoch)))
@@ -152,7 +152,7 @@ def test_sentences_of_similar_length_share_a_batch():
 
 
 def test_batches_of_two_windows_have_similar_lengths_too(monkeypatch):
-    monkeypatch.setattr(_batches, "_WINDOW", 2.5)  # every other batch is of two windows
+    monkeypatch.setattr(_paragraph_batches, "_WINDOW", 2.5)  # every other batch is of two windows
     lengths = np.tile([1, 9], 800)
     sentences = Ragged(np.zeros(lengths.sum(), dtype=np.int32), np.cumsum([0, *lengths]))
     batches = list(batches_of(Paragraphs(WORDS, sentences, np.arange(1601)), batch_size=16))

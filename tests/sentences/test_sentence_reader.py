@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences import _reader
-from sklearn_hashnlp.sentences._reader import N_COUNTERS, CachedProjections, Paragraphs, SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences import _sentence_reader
+from sklearn_hashnlp.sentences._sentence_reader import (
+    N_COUNTERS,
+    CachedProjections,
+    Paragraphs,
+    SentenceReader,
+    WordFrequencies,
+)
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from sklearn_hashnlp.text._word_projections import encode_words
 from tests.oracles.sentences import unit_rows, word_weight
@@ -61,7 +67,7 @@ def test_a_reader_is_restored_from_its_state():
 @given(SENTENCES)
 def test_a_sentence_counts_once_for_each_of_its_words(sentences):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_reader, "N_COUNTERS", FEW_COUNTERS)
+        patch.setattr(_sentence_reader, "N_COUNTERS", FEW_COUNTERS)
         frequencies = WordFrequencies.count(paragraphs_of(sentences))
     expected = np.zeros(FEW_COUNTERS, dtype=np.int64)
     for sentence in sentences:
@@ -75,7 +81,7 @@ def test_a_sentence_counts_once_for_each_of_its_words(sentences):
 @given(SENTENCES)
 def test_weights_are_those_of_the_formula(sentences):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_reader, "N_COUNTERS", FEW_COUNTERS)
+        patch.setattr(_sentence_reader, "N_COUNTERS", FEW_COUNTERS)
         weights = WordFrequencies.count(paragraphs_of(sentences)).weights(WORDS)
     assert weights.dtype == np.float32
     texts = [[WORDS[word] for word in sentence] for sentence in sentences]
@@ -139,7 +145,7 @@ def test_rows_are_the_same_bit_for_bit_from_the_cache_and_computed_with_any_othe
 
 
 def test_the_size_of_chunks_does_not_matter(monkeypatch):
-    monkeypatch.setattr(_reader, "_CHUNK", 7)
+    monkeypatch.setattr(_sentence_reader, "_CHUNK", 7)
     assert cached(10**6).rows(np.arange(len(VOCABULARY))).tobytes() == ONE_BY_ONE.tobytes()
 
 

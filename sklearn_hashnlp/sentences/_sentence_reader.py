@@ -26,9 +26,7 @@ from sklearn_hashnlp.text._word_projections import encode_words, with_array_outp
 
 WORD_SPLITTER = CharNgramFeaturizer(split="punctuation", lowercase=True)
 """Splits texts into words, in lowercase, and punctuation, as the featurizer of every reader does."""
-
 Splitter = Callable[[str], list[str]]
-
 N_COUNTERS = 2**20
 _CHUNK_CHARACTERS = 2**22  # characters that are split into words at once
 _MAX_IDF = 9.0  # of a word in one of 3,000 sentences; rarer words, such as misspellings, weigh no more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, field
 from typing import NamedTuple
@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from skorch.dataset import Dataset
 from torch import Tensor
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged, of_lengths
 from sklearn_hashnlp.nn import WordBatch
-from sklearn_hashnlp.sentences._reader import CachedProjections, Paragraphs
+from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragraphs
 from sklearn_hashnlp.trees._arrays import ranges
 
 _WINDOW = 64  # batches: paragraphs of similar length are grouped within them
@@ -151,3 +152,36 @@ def take_rows(rows: Ragged, indices: NDArray[np.int64]) -> Ragged:
     """Return some of the rows."""
     lengths = rows.offsets[indices + 1] - rows.offsets[indices]
     return of_lengths(rows.values[ranges(rows.offsets[indices], lengths)], lengths)
+
+
+@dataclass(eq=False)
+class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
+    """Batches of paragraphs, epoch after epoch, each in a different order."""
+
+    make_batches: Callable[[int, int], ParagraphBatches]  # of an epoch, from a batch on
+    n_sentences: int
+    _: KW_ONLY
+    n_epochs: int | None  # of the training; None if nothing decays
+    epoch: int = 0
+    first: int = 0
+    n_batches: int = field(default=1, init=False)
+    waited: float = field(default=0.0, init=False)  # seconds, for batches
+    total: float = field(default=0.0, init=False)
+
+    def __len__(self) -> int:
+        return self.n_sentences
+
+    def __iter__(self) -> Iterator[ParagraphBatch]:
+        batches = self.make_batches(self.epoch, self.first)
+        self.n_batches = self.first + len(batches)
+        started = clock()
+        try:
+            for batch in batches:
+                yield batch._replace(epoch=self.epoch, progress=self._progress(batch.number))
+        finally:
+            self.waited += batches.waited
+            self.total += clock() - started
+        self.epoch, self.first = self.epoch + 1, 0
+
+    def _progress(self, number: int) -> float:
+        return 1.0 if self.n_epochs is None else min(1.0, (self.epoch + number / self.n_batches) / self.n_epochs)

@@ -1,225 +1,35 @@
-"""The skorch net of a sentence encoder: the parameters of its network and of its objective, and its training."""
+"""The skorch net of a sentence encoder, its objective, and the progress of its training."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from inspect import unwrap
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import Callback
-from skorch.dataset import Dataset
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
 from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SimilarityBXENT, VonMisesFisherLoss
 from sklearn_hashnlp.nn._sentence_losses import BlockLoss, word_blocks
 from sklearn_hashnlp.nn._sentence_network import SentenceModule, make_sentence_module
-from sklearn_hashnlp.nn._word_batch import Pooling
-from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
+from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatch
+from sklearn_hashnlp.sentences._sentence_parameters import Objectives, first_and_last
 from sklearn_hashnlp.training._callbacks import StepLog, callbacks_of_kind
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
-from sklearn_hashnlp.training._settings import Bundle, TrainingSettings
+from sklearn_hashnlp.training._settings import TrainingSettings
 
-SentenceLoss: TypeAlias = Literal["bxent", "infonce", "proximity", "vmf"]
-Weight: TypeAlias = float | tuple[float, float]
-
-_WEIGHTS = ("sentence_weight", "word_weight", "masked_weight")
-_MAX_KEY_BITS = 48
 _MAX_WORDS = 512  # of the word loss, which compares all pairs
 _TABLES = "network.transformer.tables.tables.weight"  # only rows of training words are not zero
 _BEST = "best."  # prefix of the names of the best weights
 _WARM_UP = 0.02  # share of a training in which the learning rate rises
 _COMMON = ("network.common", "network.context_common")  # a row per removed direction
-
-
-class Network(Bundle):
-    """The network of the second part of sentence vectors.
-
-    The value of the parameter ``network`` of :class:`SGNNSentenceEncoder`. The parameters are arguments of
-    :class:`~sklearn_hashnlp.nn.SGNNTransformer`, which has more.
-
-    Parameters
-    ----------
-    embedding_dim : int, default=128
-        Dimension of the word embeddings, and so of the second part; with layers a multiple of ``n_heads``.
-    n_layers : int, default=0
-        Number of Transformer layers; 0 pools the word embeddings directly, which is many times as fast.
-    n_heads : int, default=8
-        Number of attention heads.
-    feedforward_size : int, default=1024
-        Hidden size of the feed-forward layers.
-    pooling : {"weighted", "max", "mean", "attention"}, default="weighted"
-        How word embeddings are pooled: their mean, weighted by the rarity of the words; the maximum of each dimension;
-        their mean; or their mean, weighted by learned attention too.
-    depths : {1, 2}, default=1
-        With 2, the outputs of the middle layer are concatenated to the outputs of the last layer.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
-    >>> encoder = SGNNSentenceEncoder(network=Network(n_layers=2))
-    >>> encoder.set_params(network__pooling="max").network
-    Network(n_layers=2, pooling='max')
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "embedding_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "n_layers": [Interval(Integral, 0, 100, closed="both")],
-        "n_heads": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "feedforward_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "pooling": [literal_options(Pooling)],
-        "depths": [Interval(Integral, 1, 2, closed="both")],
-    }
-
-    def __init__(
-        self,
-        embedding_dim: int = 128,
-        n_layers: int = 0,
-        n_heads: int = 8,
-        feedforward_size: int = 1024,
-        pooling: Pooling = "weighted",
-        depths: int = 1,
-    ) -> None:
-        self.embedding_dim = embedding_dim
-        self.n_layers = n_layers
-        self.n_heads = n_heads
-        self.feedforward_size = feedforward_size
-        self.pooling = pooling
-        self.depths = depths
-
-    def _check(self) -> None:
-        """Check constraints between fields."""
-        if self.n_layers and self.embedding_dim % self.n_heads:
-            raise ValueError(
-                f"The 'embedding_dim' parameter of Network must be a multiple of n_heads={self.n_heads}. Got "
-                f"{self.embedding_dim!r} instead."
-            )
-        if self.depths == 2 and self.n_layers < 2:
-            raise ValueError(f"Network(depths=2) needs n_layers of at least 2. Got n_layers={self.n_layers!r}.")
-
-
-class Objectives(Bundle):
-    """The losses of the contrastive training of sentence vectors, and their weights.
-
-    The value of the parameter ``objectives`` of :class:`SGNNSentenceEncoder`. A weight that is a pair of numbers fades
-    linearly from the first number, at the first training step, to the second, at the last. At least one weight must be
-    positive at some time.
-
-    Parameters
-    ----------
-    loss : {"infonce", "bxent", "proximity", "vmf"}, default="infonce"
-        Loss function of the sentences of a paragraph, and of the words of a sentence:
-        :class:`~sklearn_hashnlp.nn.InfoNCELoss`, :class:`~sklearn_hashnlp.nn.SimilarityBXENT`,
-        :class:`~sklearn_hashnlp.nn.CosineProximityLoss` or :class:`~sklearn_hashnlp.nn.VonMisesFisherLoss`.
-    temperature : float, default=0.05
-        Temperature of ``"infonce"``.
-    sentence_weight : float or (float, float), default=1.0
-        Weight of ``loss`` for the sentences of a paragraph.
-    word_weight : float or (float, float), default=0.0
-        Weight of ``loss`` for the words of a sentence.
-    masked_weight : float or (float, float), default=0.0
-        Weight of masked word prediction, which needs layers.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.sentences import Objectives, SGNNSentenceEncoder
-    >>> encoder = SGNNSentenceEncoder(objectives=Objectives("bxent"))
-    >>> encoder.set_params(objectives__word_weight=(1.0, 0.0)).objectives
-    Objectives(loss='bxent', word_weight=(1.0, 0.0))
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [literal_options(SentenceLoss)],
-        "temperature": [Interval(Real, 0, MAX_REAL, closed="right")],
-        **{name: [Interval(Real, 0, MAX_REAL, closed="both"), tuple, list] for name in _WEIGHTS},
-    }
-
-    def __init__(
-        self,
-        loss: SentenceLoss = "infonce",
-        temperature: float = 0.05,
-        sentence_weight: Weight = 1.0,
-        word_weight: Weight = 0.0,
-        masked_weight: Weight = 0.0,
-    ) -> None:
-        self.loss = loss
-        self.temperature = temperature
-        self.sentence_weight = sentence_weight
-        self.word_weight = word_weight
-        self.masked_weight = masked_weight
-
-    def _check(self) -> None:
-        """Check the pairs, and that a weight is positive."""
-        for name in _WEIGHTS:
-            weight = getattr(self, name)
-            parts = first_and_last(weight)
-            if len(parts) != 2 or not all(isinstance(part, Real) and 0 <= float(part) < math.inf for part in parts):
-                raise ValueError(
-                    f"The {name!r} parameter of Objectives must be a number, or (first, last), two numbers of at least "
-                    f"0. Got {weight!r} instead."
-                )
-        if not any(any(first_and_last(getattr(self, name))) for name in _WEIGHTS):
-            raise ValueError(
-                f"Objectives: one of {', '.join(_WEIGHTS)} must be more than 0. To skip the second stage of training, "
-                "set max_epochs=0."
-            )
-
-
-def first_and_last(weight: Any) -> tuple[Any, ...]:
-    """Return the weights of an objective at the first and the last step; a single number is both."""
-    return tuple(weight) if isinstance(weight, tuple | list) else (weight, weight)
-
-
-def as_network(value: Network | str) -> Network:
-    """Return the value of ``network``; "auto" is the default network."""
-    return Network() if isinstance(value, str) else value
-
-
-def as_objectives(value: Objectives | str) -> Objectives:
-    """Return the value of ``objectives``; "auto" is the default."""
-    return Objectives() if isinstance(value, str) else value
-
-
-@dataclass(eq=False)
-class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
-    """Batches of paragraphs, epoch after epoch, each in a different order."""
-
-    make_batches: Callable[[int, int], ParagraphBatches]  # of an epoch, from a batch on
-    n_sentences: int
-    _: KW_ONLY
-    n_epochs: int | None  # of the training; None if nothing decays
-    epoch: int = 0
-    first: int = 0
-    n_batches: int = field(default=1, init=False)
-    waited: float = field(default=0.0, init=False)  # seconds, for batches
-    total: float = field(default=0.0, init=False)
-
-    def __len__(self) -> int:
-        return self.n_sentences
-
-    def __iter__(self) -> Iterator[ParagraphBatch]:
-        batches = self.make_batches(self.epoch, self.first)
-        self.n_batches = self.first + len(batches)
-        started = clock()
-        try:
-            for batch in batches:
-                yield batch._replace(epoch=self.epoch, progress=self._progress(batch.number))
-        finally:
-            self.waited += batches.waited
-            self.total += clock() - started
-        self.epoch, self.first = self.epoch + 1, 0
-
-    def _progress(self, number: int) -> float:
-        return 1.0 if self.n_epochs is None else min(1.0, (self.epoch + number / self.n_batches) / self.n_epochs)
 
 
 @dataclass(frozen=True)
@@ -315,38 +125,6 @@ class _Adam(torch.optim.Adam):
     """Adam that imports torch's compiler at its first step, not when a model is loaded: that takes two seconds."""
 
     add_param_group = unwrap(torch.optim.Optimizer.add_param_group)  # torch wraps it so that its compiler skips it
-
-
-def sentence_architecture(estimator: Any) -> dict[str, Any]:
-    """Return the sizes and options of the network of an estimator, as JSON values."""
-    network, weight = as_network(estimator.network), estimator.context_weight
-    predicts_masked_words = weight != 0 and any(first_and_last(as_objectives(estimator.objectives).masked_weight))
-    return {
-        "transformer": {
-            "n_features": int(estimator.n_projections) * int(estimator.n_bits),
-            "embedding_dim": int(network.embedding_dim),
-            "n_layers": int(network.n_layers),
-            "n_heads": int(network.n_heads),
-            "feedforward_size": int(network.feedforward_size),
-            "pooling": network.pooling,
-            "depths": int(network.depths),
-            "n_tables": int(estimator.n_tables),
-            "table_bits": int(estimator.table_bits),
-            "key_bits": _key_bits(estimator),
-            "init": estimator.init,
-        },
-        "projection_dim": int(estimator.projection_dim),
-        "context_weight": weight if weight == "auto" else float(weight),
-        "masked_words": bool(predicts_masked_words),
-    }
-
-
-def _key_bits(estimator: Any) -> int | None:
-    """Return the number of bits of a projection that select a row of a table; with enough, words have separate rows."""
-    if not estimator.n_tables:
-        return None
-    available = int(estimator.n_projections) * int(estimator.n_bits) // int(estimator.n_tables)
-    return max(int(estimator.table_bits), min(_MAX_KEY_BITS, available))
 
 
 def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:
