@@ -19,7 +19,6 @@ PACKAGE = Path(sklearn_hashnlp.__file__).parent
 ROWS = [
     ("_clock", "_device", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_text_files", "_threads"),
     ("kernels", "trees"),
-    ("_named_sizes",),
     ("text", "nn"),
     ("optim",),
     ("persistence", "datasets"),

@@ -16,7 +16,6 @@ from benchmarks.speed.softmax_baselines import BATCH, LanguageBaseline, Words, f
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule
 from sklearn_hashnlp.language._tokenizer import WordWindows, read_training_data
 from sklearn_hashnlp.language._word_trees import cooccurrence_vectors
-from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.trees import SoftmaxTree, cluster_tree
 
 SIZES = {"order": 5, "embedding_dim": 64, "hidden_size": 256}
@@ -49,7 +48,7 @@ class Corpus:
 
 def read_ptb(data: DataFolder) -> Corpus:
     train, valid = (read_text(data, "ptb", file) for file in ("train.txt", "valid.txt"))
-    corpus = read_training_data(HsigmoidLanguageModel(**SIZES), train, valid, Seeds(0, 0, 0, 0))
+    corpus = read_training_data(HsigmoidLanguageModel(**SIZES), train, valid)
     assert corpus.valid_windows is not None
     return Corpus(
         train,

@@ -16,7 +16,6 @@ from benchmarks.common.timing import median_ratio, order_of_round, summarize_sec
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
 from sklearn_hashnlp.language._tokenizer import read_training_data
 from sklearn_hashnlp.nn import HierarchicalSoftmax
-from sklearn_hashnlp.training._settings import Seeds
 
 MODEL: dict[str, Any] = {
     "order": 5,
@@ -45,7 +44,7 @@ def search(data: DataFolder, rounds: int, progress: Progress) -> dict[str, Any]:
     paragraphs = [WORD.findall(line.lower()) for line in read_text(data, "wikipedia", "paragraphs.txt")]
     valid = paragraphs[::VALID_EVERY]
     train = [words for number, words in enumerate(paragraphs) if number % VALID_EVERY]
-    corpus = read_training_data(HsigmoidLanguageModel(**MODEL), train, valid, Seeds(0, 0, 0, 0))
+    corpus = read_training_data(HsigmoidLanguageModel(**MODEL), train, valid)
     assert corpus.valid_windows is not None
     windows = corpus.valid_windows.evenly_spaced(CONTEXTS)
     contexts = torch.from_numpy(windows.take(np.arange(len(windows)))[0])

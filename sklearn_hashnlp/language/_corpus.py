@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._named_sizes import split_sizes
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval
 from sklearn_hashnlp.datasets._paragraphs import corpus_lines
 from sklearn_hashnlp.kernels._hashes import murmur3
@@ -157,15 +156,6 @@ def vocabulary_from_dict(
     return vocabulary, np.array([vocabulary.word_to_id[word] for word in words], dtype=np.int32)
 
 
-EMBEDDINGS: Final[dict[str, tuple[int, ...]]] = {
-    "table": (),
-    "ngrams": (2**18,),
-    "hash": (10**6, 10**5),
-    "sgnn": (80, 14),
-}
-"""The kinds of word embeddings and their sizes: rows; rows of importance table and pool; projections and their bits."""
-
-
 class WordEncoder(Protocol):
     """Encodes any word for the contexts of a network."""
 
@@ -204,12 +194,12 @@ class ProjectionEncoder:
         return codes.view(np.int64)
 
 
-def make_word_encoder(embedding: Any, seed: int) -> WordEncoder | None:
-    """Return the encoder of a kind of embedding; None if words outside the vocabulary have no vectors."""
-    name, sizes = split_sizes(embedding, EMBEDDINGS)
-    if name == "hash":
+def word_encoder_of(architecture: Mapping[str, Any]) -> WordEncoder | None:
+    """Return the encoder of the words in a network's contexts; None if words outside the vocabulary have no vectors."""
+    if architecture["hashed_words"] is not None:
         return HashEncoder()
-    return ProjectionEncoder(sizes[0], sizes[1], seed) if name == "sgnn" else None
+    projected = architecture["projected_words"]
+    return None if projected is None else ProjectionEncoder(**projected)
 
 
 def encode_with_special_tokens(encoder: WordEncoder, words: list[str], special_tokens: SpecialTokens) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
-from sklearn_hashnlp.language._corpus import EMBEDDINGS, VOCABULARY
+from sklearn_hashnlp.language._corpus import VOCABULARY, word_encoder_of
 from sklearn_hashnlp.language._language_net import (
     DAMPING,
     DIRECT,
@@ -26,6 +26,7 @@ from sklearn_hashnlp.language._language_net import (
 )
 from sklearn_hashnlp.language._language_parameters import (
     EARLY_STOPPING,
+    EMBEDDINGS,
     PARTIAL_FIT_RATE,
     Auto,
     LanguageSchedule,
@@ -35,6 +36,7 @@ from sklearn_hashnlp.language._language_parameters import (
     check_network_parameters,
     check_same_network,
     check_same_training,
+    embedding_architecture,
     language_architecture,
     learning_rate_factors,
     warm_start_rate,
@@ -382,7 +384,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             if model is not None:
                 return self._resume(checkpoints, model, X, X_valid)
         seeds = draw_seeds(self.random_state)
-        corpus = read_training_data(self, X, X_valid, seeds, stopping=self._stopping(), resumes=resumes)
+        corpus = self._read(X, X_valid, seeds, stopping=self._stopping(), resumes=resumes)
         began = time.monotonic()
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
@@ -415,7 +417,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         device = resolve_device(self.device, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         resumes = hasattr(self, "net_")
-        corpus = read_training_data(self, X, None, seeds, resumes=resumes)
+        corpus = self._read(X, None, seeds, resumes=resumes)
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
         was_fitted = resumes and self._n_fitted > 0
@@ -463,6 +465,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             **auto,
         )
 
+    def _read(self, X: Any, X_valid: Any, seeds: Seeds, **options: Any) -> TrainingData:
+        encoder = word_encoder_of(embedding_architecture(self, seeds.hash))
+        return read_training_data(self, X, X_valid, word_encoder=encoder, split_seed=seeds.split, **options)
+
     def _trains_further(self, net: LanguageNet) -> bool:
         return hasattr(self, "net_") and net is self.net_
 
@@ -509,7 +515,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         check_same_network(self, net, model._tokenizer)
         hash_seed = net.architecture()["hash_seed"]  # of the first of its trainings
         stopping = self._stopping()
-        corpus = read_training_data(self, X, X_valid, seeds._replace(hash=hash_seed), stopping=stopping)
+        corpus = self._read(X, X_valid, seeds._replace(hash=hash_seed), stopping=stopping)
         check_same_training(self, model, corpus, checkpoints)
         best = best_epoch(model.history_, first)
         weights: dict[str, Tensor] = {}

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from skorch.callbacks import Callback
 from torch import Tensor, nn
 
-from sklearn_hashnlp.language._corpus import HashEncoder, ProjectionEncoder, WordEncoder
 from sklearn_hashnlp.language._tokenizer import WordWindows
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._layers import SeededDropout, SteadyLinear
@@ -65,14 +64,6 @@ def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
     if isinstance(embedding, ProjectedEmbedding):
         embedding.linear = SteadyLinear(embedding.linear)
     return network
-
-
-def word_encoder_of(architecture: dict[str, Any]) -> WordEncoder | None:
-    """Return the encoder of the words in a network's contexts."""
-    if architecture["hashed_words"] is not None:
-        return HashEncoder()
-    projected = architecture["projected_words"]
-    return None if projected is None else ProjectionEncoder(**projected)
 
 
 class WindowDataset(Dataset):

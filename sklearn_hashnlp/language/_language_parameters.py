@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 
-from sklearn_hashnlp._named_sizes import check_sizes, split_sizes
 from sklearn_hashnlp._sklearn import MAX_REAL, Interval
-from sklearn_hashnlp.language._corpus import EMBEDDINGS, SpecialTokens, Vocabulary, hash_words
+from sklearn_hashnlp.language._corpus import SpecialTokens, Vocabulary, hash_words
 from sklearn_hashnlp.language._tokenizer import FarContext, Tokenizer, TrainingData
-from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS
+from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, check_sizes, split_sizes
 from sklearn_hashnlp.training._check_unchanged import cannot_continue, check_unchanged
 from sklearn_hashnlp.training._checkpoints import Checkpoints, best_epoch
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
@@ -182,19 +181,33 @@ _PARAMETERS: Final = {"dropout": "regularization"} | dict.fromkeys(
 """Names of the parameters that determine an architecture's values, if they differ from the key."""
 
 
+EMBEDDINGS: Final[dict[str, tuple[int, ...]]] = {
+    "table": (),
+    "ngrams": (2**18,),
+    "hash": (10**6, 10**5),
+    "sgnn": (80, 14),
+}
+"""The kinds of word embeddings and their sizes: rows; rows of importance table and pool; projections and their bits."""
+
+
+def embedding_architecture(estimator: Any, hash_seed: int) -> dict[str, Any]:
+    """Return the part of an architecture that the parameter ``embedding`` determines."""
+    name, sizes = split_sizes(estimator.embedding, EMBEDDINGS)
+    values: dict[str, Any] = {"hashed_words": None, "projected_words": None, "ngram_rows": None}
+    if name == "hash":
+        names = "num_embeddings", "num_buckets", "embedding_dim", "seed"
+        values["hashed_words"] = dict(zip(names, (*sizes, int(estimator.embedding_dim), hash_seed), strict=True))
+    elif name == "sgnn":
+        values["projected_words"] = {"n_projections": sizes[0], "n_bits": sizes[1], "seed": hash_seed}
+    elif name == "ngrams":
+        values["ngram_rows"] = sizes[0]
+    return values
+
+
 def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int) -> dict[str, Any]:
     """Return the architecture of a network as values for JSON."""
-    hashed, projected = None, None
-    embedding, sizes = split_sizes(estimator.embedding, EMBEDDINGS)
-    if embedding == "hash":
-        hashed = {
-            "num_embeddings": sizes[0],
-            "num_buckets": sizes[1],
-            "embedding_dim": int(estimator.embedding_dim),
-            "seed": hash_seed,
-        }
-    elif embedding == "sgnn":
-        projected = {"n_projections": sizes[0], "n_bits": sizes[1], "seed": hash_seed}
+    embedding = embedding_architecture(estimator, hash_seed)
+    reads_any_word = embedding["ngram_rows"] is None and any(embedding.values())
     direct = estimator.direct_connections
     hidden_layer, n_blocks = split_sizes(estimator.hidden_layer, HIDDEN_LAYERS)
     regularization = as_regularization(estimator.regularization)
@@ -215,10 +228,8 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
             float(regularization.word_dropout),
         ],
         "init": estimator.init,
-        "padding_id": int(hash_words([start_token])[0]) if hashed or projected else vocabulary.start_id,
-        "hashed_words": hashed,
-        "projected_words": projected,
-        "ngram_rows": sizes[0] if embedding == "ngrams" else None,
+        "padding_id": int(hash_words([start_token])[0]) if reads_any_word else vocabulary.start_id,
+        **embedding,
         "far_context": int(estimator.far_context),
     }
 

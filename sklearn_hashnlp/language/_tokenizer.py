@@ -22,14 +22,13 @@ from sklearn_hashnlp.language._corpus import (
     WordEncoder,
     build_vocabulary,
     encode_with_special_tokens,
-    make_word_encoder,
     read_corpus,
     read_training_corpus,
     tokenize,
     vocabulary_from_dict,
 )
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.training._settings import EarlyStopping, Seeds
+from sklearn_hashnlp.training._settings import EarlyStopping
 from sklearn_hashnlp.trees._arrays import is_integer
 
 Padding: TypeAlias = Literal["full", "reference"]
@@ -344,10 +343,11 @@ class TrainingData(NamedTuple):
 def read_training_data(
     estimator: Any,
     X: Any,
-    X_valid: Any,
-    seeds: Seeds,
+    X_valid: Any = None,
     *,
+    word_encoder: WordEncoder | None = None,
     stopping: EarlyStopping | None = None,
+    split_seed: int = 0,
     resumes: bool = False,
 ) -> TrainingData:
     """Read sentences, and split off a validation set for early stopping unless ``X_valid`` is given."""
@@ -357,7 +357,7 @@ def read_training_data(
     validation = np.zeros(len(corpus), dtype=np.bool_)
     if stopping is not None and X_valid is None:
         fraction = float(stopping.validation_fraction)
-        validation[_choose_validation(len(corpus), fraction, seeds.split, name)] = True
+        validation[_choose_validation(len(corpus), fraction, split_seed, name)] = True
     if tokenizer is None:
         tokenizer = build_tokenizer(
             estimator,
@@ -365,7 +365,7 @@ def read_training_data(
             order=int(estimator.order),
             padding=estimator.padding,
             validation=validation,
-            word_encoder=make_word_encoder(estimator.embedding, seeds.hash),
+            word_encoder=word_encoder,
             far=FarContext.of(estimator),
         )
     windows = tokenizer.windows(corpus)

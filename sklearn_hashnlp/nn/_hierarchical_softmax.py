@@ -172,7 +172,7 @@ class HierarchicalSoftmax(nn.Module):
         self._width_below = int(widths[1:].max(initial=1))
         self._is_binary = tree.is_binary
         self._max_depth = tree.max_depth
-        self._constants = hash_constants(direct_seed, 1)[0][:2]  # features have no high half
+        self._constants = hash_constants(direct_seed, 1)[0][:2] if n_direct else (0, 0)  # features have no high half
         self._tensors: dict[torch.device, TreeTensors] = {}
         self.reset_parameters()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -11,7 +11,6 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from sklearn_hashnlp._named_sizes import check_sizes, split_sizes
 from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
 from sklearn_hashnlp.nn._layers import ResidualBlocks, SeededDropout, SteadyLinear
@@ -19,6 +18,7 @@ from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax, Sof
 from sklearn_hashnlp.nn._tensors import check_minimum
 from sklearn_hashnlp.nn._word_embeddings import WordAverages, WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
+from sklearn_hashnlp.trees._arrays import is_integer
 
 HiddenLayer: TypeAlias = Literal["tanh", "sigmoid", "residual"]
 Initialization: TypeAlias = Literal["default", "uniform", "reference"]
@@ -403,3 +403,32 @@ def _draw_output_layer(layer: nn.Module, hidden_size: int) -> None:
 def _check_name(parameter: str, value: str, names: tuple[str, ...]) -> None:
     if value not in names:
         raise ValueError(f"NPLM: {parameter} must be one of {names}, got {value!r}.")
+
+
+_MAX_SIZE = 2**31 - 1
+
+
+def split_sizes(option: Any, usual: Mapping[str, tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
+    """Return the name of an option and its sizes; a name alone has the usual ones."""
+    if isinstance(option, str):
+        return option, usual[option]
+    return option[0], tuple(int(size) for size in option[1:])
+
+
+def check_sizes(
+    option: Any, usual: Mapping[str, tuple[int, ...]], *, parameter: str, caller: str, besides: tuple[Any, ...] = ()
+) -> None:
+    """Check an option that is a name, or a tuple of the name and as many sizes as the usual ones."""
+    if isinstance(option, str) and option in usual:
+        return
+    if isinstance(option, tuple | list) and option and isinstance(option[0], str) and usual.get(option[0]):
+        sizes = option[1:]
+        are_sizes = all(is_integer(size) and 1 <= size <= _MAX_SIZE for size in sizes)
+        if are_sizes and len(sizes) == len(usual[option[0]]):
+            return
+    names = ", ".join(repr(name) for name in (*besides, *usual))
+    pairs = " or ".join(repr((name, *sizes)) for name, sizes in usual.items() if sizes)
+    raise ValueError(
+        f"The {parameter!r} parameter of {caller} must be {names}, or a tuple of a name and integers from 1 to "
+        f"{_MAX_SIZE}, such as {pairs}. Got {option!r} instead."
+    )

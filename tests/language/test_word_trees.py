@@ -9,7 +9,6 @@ from threadpoolctl import threadpool_limits
 from sklearn_hashnlp.language import HsigmoidLanguageModel, _word_trees
 from sklearn_hashnlp.language._tokenizer import read_training_data
 from sklearn_hashnlp.language._word_trees import cooccurrence_vectors, word_clusters
-from sklearn_hashnlp.training._settings import Seeds
 
 RNG = np.random.default_rng(0)
 NAMES, VERBS, THINGS = ["ann", "bob", "cid"], ["sees", "hears"], ["tree", "bird", "song", "rain"]
@@ -17,7 +16,7 @@ SENTENCES = [[RNG.choice(NAMES), RNG.choice(VERBS), RNG.choice(THINGS)] for _ in
 
 
 def corpus(order=3, **options):
-    return read_training_data(HsigmoidLanguageModel(order=order, **options), SENTENCES, None, Seeds(0, 0, 0, 0))
+    return read_training_data(HsigmoidLanguageModel(order=order, **options), SENTENCES)
 
 
 def test_the_vectors_are_repeatable_and_bounded(monkeypatch):
@@ -37,7 +36,7 @@ def test_the_vectors_are_repeatable_and_bounded(monkeypatch):
 def test_the_vectors_are_the_same_at_any_number_of_threads():
     words = np.arange(400)
     sentences = [[f"w{i}" for i in RNG.choice(words, 10, p=(words + 1) / (words + 1).sum())] for _ in range(500)]
-    data = read_training_data(HsigmoidLanguageModel(order=4), sentences, None, Seeds(0, 0, 0, 0))
+    data = read_training_data(HsigmoidLanguageModel(order=4), sentences)
     vectors = []
     for n_threads in (1, 2):
         with threadpool_limits(n_threads, user_api="blas"):
