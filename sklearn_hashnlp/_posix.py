@@ -12,6 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 fcntl: ModuleType | None
 try:
     import fcntl
@@ -91,12 +94,15 @@ def map_file(file: IO[bytes]) -> mmap.mmap:
     return pages
 
 
-def zero_pages(n_bytes: int) -> mmap.mmap | None:
-    """Return zeros whose memory is committed where they are written; ``None`` where the system has no such mappings."""
-    if not hasattr(mmap, "MAP_ANONYMOUS"):
-        return None
-    # Private, so that the writes of a forked process do not reach its parent.
-    pages = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+def lazy_bytes(n_bytes: int) -> mmap.mmap | NDArray[np.uint8]:
+    """Return a writable buffer of zeros; where the system has such mappings, memory is committed on first write."""
+    try:
+        if not hasattr(mmap, "MAP_ANONYMOUS"):
+            return np.zeros(n_bytes, dtype=np.uint8)
+        # Private, so that the writes of a forked process do not reach its parent.
+        pages = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (MemoryError, OSError, OverflowError, ValueError) as error:
+        raise MemoryError(f"A table of {n_bytes} bytes does not fit into memory.") from error
     with suppress(AttributeError, OSError):  # some systems have no huge pages
         pages.madvise(mmap.MADV_HUGEPAGE if n_bytes <= _MAX_HUGE_PAGES else mmap.MADV_NOHUGEPAGE)
     return pages

@@ -42,7 +42,6 @@ def test_calls_of_single_systems_stand_in_one_file() -> None:
     found = {str(path.relative_to(PACKAGE)): posix_names(path.read_text(encoding="utf-8")) for path in paths}
     assert {path: names for path, names in found.items() if names} == {
         "_posix.py": {"fcntl", "mmap", "fsync", "sched_getaffinity", "register_at_fork"},
-        "kernels/embeddings/_tables.py": {"mmap"},  # the type
         "persistence/_fasttext_file.py": {"mmap"},  # ACCESS_READ, which every system has
     }
 

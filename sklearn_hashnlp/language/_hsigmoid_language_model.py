@@ -378,7 +378,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         resumes = bool(self.warm_start) and hasattr(self, "net_")
-        checkpoints = Checkpoints.of(self)
+        checkpoints = None if self.checkpoint_dir is None else Checkpoints.of(self)
         if checkpoints is not None:
             model = checkpoints.begin(self, n_epochs=len(self.history_) if resumes else 0)
             if model is not None:
@@ -436,7 +436,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 f"{type(self).__name__}(early_stopping={stopping!r}) has no accuracy to monitor. Set "
                 "EarlyStopping('valid_loss', ...)."
             )
-        check_checkpoint_parameters(self)
+        if self.resume or self.checkpoint_dir is not None:
+            check_checkpoint_parameters(self)
         if self.resume and self._schedule().average:
             raise ValueError(
                 f"{type(self).__name__}(resume=True) cannot continue an average of weights, which checkpoints do not "

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp.kernels.embeddings._tables import lazy_bytes
+from sklearn_hashnlp._posix import lazy_bytes
 
 
 def is_traced() -> bool:

@@ -348,7 +348,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        checkpoints = Checkpoints.of(self, every=float(self.checkpoint_every))
+        has_folder = self.checkpoint_dir is not None
+        checkpoints = Checkpoints.of(self, every=float(self.checkpoint_every)) if has_folder else None
         model = None if checkpoints is None else checkpoints.begin(self)
         if model is not None:
             check_same_training(self, model)
@@ -419,7 +420,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 f"The 'n_components_removed' parameter of {name} must be less than "
                 f"projection_dim={self.projection_dim}. Got {self.n_components_removed!r} instead."
             )
-        check_checkpoint_parameters(self)
+        if self.resume or self.checkpoint_dir is not None:
+            check_checkpoint_parameters(self)
 
     def _read(self, X: Any) -> Paragraphs:
         name = type(self).__name__

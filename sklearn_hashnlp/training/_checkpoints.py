@@ -31,11 +31,11 @@ class Checkpoints:
         self.keep_all = keep_all  # else only the last and the best epoch
 
     @classmethod
-    def of(cls, estimator: Any, *, every: float | None = None) -> Self | None:
+    def of(cls, estimator: Any, *, every: float | None = None) -> Self:
         """Return the checkpoints in ``checkpoint_dir``, a path or a pair of a path and the epochs to keep."""
         folder = estimator.checkpoint_dir
         folder, keep = folder if isinstance(folder, tuple | list) else (folder, "best")
-        return None if folder is None else cls(folder, every=every, keep_all=keep == "all")
+        return cls(folder, every=every, keep_all=keep == "all")
 
     def path(self, epoch: int) -> Path:
         """Return the folder of an epoch."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, hash_constants
-from sklearn_hashnlp._posix import zero_pages
+from sklearn_hashnlp._posix import lazy_bytes
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout
 
 Aggregation: TypeAlias = Literal["sum", "concat", "median"]
@@ -145,13 +144,3 @@ def lazy_table(shape: tuple[int, ...]) -> NDArray[np.float32]:
     if not n_values:
         return np.zeros(shape, dtype=np.float32)
     return np.frombuffer(lazy_bytes(4 * n_values), dtype=np.float32, count=n_values).reshape(shape)
-
-
-def lazy_bytes(n_bytes: int) -> mmap.mmap | NDArray[np.uint8]:
-    """Return a writable buffer of zeros."""
-    # numpy.zeros commits nothing either, but asks for huge pages whatever the size.
-    try:
-        pages = zero_pages(n_bytes)
-        return np.zeros(n_bytes, dtype=np.uint8) if pages is None else pages
-    except (MemoryError, OSError, OverflowError, ValueError) as error:
-        raise MemoryError(f"A table of {n_bytes} bytes does not fit into memory.") from error
