@@ -26,6 +26,11 @@ _CANNOT_FLUSH = {errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 # Up to so many bytes huge pages make random rows faster; of a larger table each row written would commit 2 MB.
 _MAX_HUGE_PAGES = 2**26
 
+_MEMINFO = Path("/proc/meminfo")
+_CGROUPS = Path("/sys/fs/cgroup")
+# Files of the limit and the use of a container's memory, by the two versions of control groups.
+_CONTAINER_LIMITS = [("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")]
+
 
 def flush_to_disk(path: Path) -> None:
     """Flush the content of a file, or the names in a folder, to the disk."""
@@ -71,12 +76,15 @@ def usable_cores() -> int:
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory that a process can still take without swapping; None if the system does not say."""
-    with suppress(OSError, ValueError):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        values = dict(line.split(":", 1) for line in lines)
-        return 1024 * int(values["MemAvailable"].split()[0]) if "MemAvailable" in values else None
-    return None
+    """Return the bytes of memory that programs can still take without swapping; None if the system does not say."""
+    free = []
+    with suppress(OSError, ValueError, StopIteration):
+        lines = _MEMINFO.read_text(encoding="ascii").splitlines()
+        free.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
+    for limit, used in _CONTAINER_LIMITS:
+        with suppress(OSError, ValueError):  # ValueError: the limit is "max"
+            free.append(max(0, int((_CGROUPS / limit).read_text()) - int((_CGROUPS / used).read_text())))
+    return min(free, default=None)
 
 
 def call_after_fork(function: Callable[[], None]) -> None:

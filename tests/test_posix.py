@@ -158,3 +158,22 @@ def test_the_package_works_on_a_system_without_them() -> None:
     assert done.returncode == 0, done.stderr
     expected = "['model', 'predictor.py', 'results.jsonl'] True"
     assert done.stdout.strip() == expected
+
+
+def test_the_memory_that_is_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = _posix.available_memory()
+    assert memory is None or 0 < memory < 2**50
+    monkeypatch.setattr(_posix, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(_posix, "_CGROUPS", tmp_path)
+    assert _posix.available_memory() is None
+    (tmp_path / "meminfo").write_text("MemTotal:  99 kB\nMemAvailable:  50 kB\n")
+    assert _posix.available_memory() == 50 * 1024
+    (tmp_path / "memory.current").write_text("1000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert _posix.available_memory() == 50 * 1024
+    (tmp_path / "memory.max").write_text("31000\n")  # of a container
+    assert _posix.available_memory() == 30_000
+    (tmp_path / "memory").mkdir()  # the first version of control groups
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("500\n")
+    (tmp_path / "memory" / "memory.usage_in_bytes").write_text("700\n")
+    assert _posix.available_memory() == 0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from sklearn_hashnlp._clock import clock
+from sklearn_hashnlp._posix import available_memory
 from sklearn_hashnlp.cli._options import LabelledOptions
 from sklearn_hashnlp.cli._pipelines import predict_proba, with_typos
 from sklearn_hashnlp.cli._screen import Screen, counted
@@ -27,10 +27,6 @@ BATCH_SIZE = 10_000  # texts in memory
 
 # Training on words took 4.3 bytes of memory for each byte of a file on AG News and 4.0 on IMDB; characters take more.
 _MEMORY_PER_BYTE = 8
-_MEMINFO = Path("/proc/meminfo")
-_CGROUPS = Path("/sys/fs/cgroup")
-# Files of the limit and the use of a container's memory, by the two versions of control groups.
-_CONTAINER_LIMITS = [("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")]
 _COMPRESSED = {".gz": 4, ".bz2": 5, ".xz": 6, ".zip": 4}  # times as large when decompressed, as usual for text
 
 
@@ -43,18 +39,6 @@ def is_streamed(data: Path, wanted: bool | None) -> bool:
     memory = available_memory()
     size = data.stat().st_size * _COMPRESSED.get(data.suffix.lower(), 1)
     return memory is not None and size * _MEMORY_PER_BYTE > memory
-
-
-def available_memory() -> int | None:
-    """Return the bytes of memory that programs can take without swapping; None if unknown."""
-    free = []
-    with suppress(OSError, ValueError, StopIteration):
-        lines = _MEMINFO.read_text(encoding="ascii").splitlines()
-        free.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
-    for limit, used in _CONTAINER_LIMITS:
-        with suppress(OSError, ValueError):  # ValueError: the limit is "max"
-            free.append(max(0, int((_CGROUPS / limit).read_text()) - int((_CGROUPS / used).read_text())))
-    return min(free, default=None)
 
 
 class StreamedTexts:

@@ -137,22 +137,3 @@ def test_a_file_that_is_written_meanwhile(
     n_texts = content.count("fine")
     assert f"films.csv was changed while it was read: it had 24 texts first, and {n_texts} in epoch 1" in result.err
     assert not (tmp_path / "m").exists()
-
-
-def test_the_memory_that_is_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = _streaming.available_memory()
-    assert memory is None or 0 < memory < 2**50
-    monkeypatch.setattr(_streaming, "_MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(_streaming, "_CGROUPS", tmp_path)
-    assert _streaming.available_memory() is None
-    (tmp_path / "meminfo").write_text("MemTotal:  99 kB\nMemAvailable:  50 kB\n")
-    assert _streaming.available_memory() == 50 * 1024
-    (tmp_path / "memory.current").write_text("1000\n")
-    (tmp_path / "memory.max").write_text("max\n")
-    assert _streaming.available_memory() == 50 * 1024
-    (tmp_path / "memory.max").write_text("31000\n")  # of a container
-    assert _streaming.available_memory() == 30_000
-    (tmp_path / "memory").mkdir()  # the first version of control groups
-    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("500\n")
-    (tmp_path / "memory" / "memory.usage_in_bytes").write_text("700\n")
-    assert _streaming.available_memory() == 0
