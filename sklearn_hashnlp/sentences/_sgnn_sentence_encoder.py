@@ -394,8 +394,6 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         name = type(self).__name__
         network, objectives = as_network(self.network), as_objectives(self.objectives)
         check_training_parameters(self)
-        network._check()
-        objectives._check()
         pair = self.ngram_range
         if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
             raise ValueError(

@@ -19,6 +19,9 @@ Decay = Literal["constant", "linear"]
 class Bundle(BaseEstimator):
     """A bundle of parameters, checked in ``fit`` of its estimator."""
 
+    def _check(self) -> None:
+        """Check what the declared constraints cannot express."""
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.get_params() == self.get_params()
 
@@ -124,6 +127,13 @@ class Schedule(Bundle):
         self.average = average
         self.shuffle = shuffle
 
+    def _check(self) -> None:
+        if self.plateau is not None and not _is_plateau(self.plateau):
+            raise ValueError(
+                "The 'plateau' of Schedule must be None or (patience, factor), an integer of at least 1 and a number "
+                f"between 0 and 1. Got {self.plateau!r} instead."
+            )
+
 
 class HasBundles(BaseEstimator):
     """An estimator with parameters that may be estimators, with settable fields."""
@@ -149,19 +159,6 @@ class HasBundles(BaseEstimator):
 
 def _is_estimator(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseEstimator)
-
-
-def _check_bundles(estimator: BaseEstimator) -> None:
-    """Check the fields of the bundles among the parameters of an estimator."""
-    for value in estimator.get_params(deep=False).values():
-        if isinstance(value, Bundle):
-            value._validate_params()
-    plateau = getattr(getattr(estimator, "schedule", None), "plateau", None)
-    if plateau is not None and not _is_plateau(plateau):
-        raise ValueError(
-            "The 'plateau' of Schedule must be None or (patience, factor), an integer of at least 1 and a number "
-            f"between 0 and 1. Got {plateau!r} instead."
-        )
 
 
 def _is_plateau(pair: Any) -> bool:
@@ -212,7 +209,10 @@ def check_training_parameters(estimator: Any) -> None:
     """Check the hidden layers, the bundles and the callbacks of an estimator, if it has these parameters."""
     if hasattr(estimator, "hidden_layer_sizes"):
         _check_hidden_layers(estimator)
-    _check_bundles(estimator)
+    for value in estimator.get_params(deep=False).values():
+        if isinstance(value, Bundle):
+            value._validate_params()
+            value._check()
     for index, item in enumerate(estimator.callbacks or []):
         if not _is_callback(item):
             raise ValueError(
