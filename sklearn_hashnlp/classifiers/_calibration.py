@@ -17,8 +17,8 @@ from sklearn_hashnlp.classifiers._temperature import (
     inverse_temperature,
     sample,
 )
-from sklearn_hashnlp.training._rows import Rows
 from sklearn_hashnlp.training._settings import TrainingSettings
+from sklearn_hashnlp.training._validation_split import Rows
 
 _MIN_ROWS = 200  # with fewer a temperature from out-of-batch scores is too uncertain
 _SHARE, _MAX_OUT_OF_BATCH = 0.25, 1000

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.training._rows import Rows
+    from sklearn_hashnlp.training._validation_split import Rows
 
 _TYPICAL_ROWS = 100  # rows with the usual shares, added to a batch to smooth its shares
 _LARGEST_FACTOR = 2.0

@@ -17,7 +17,7 @@ from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
-from sklearn_hashnlp.training._rows import Rows
+from sklearn_hashnlp.training._validation_split import Rows
 
 PREDICT_ROWS = 1024
 _ROWS_TO_CHECK = 32

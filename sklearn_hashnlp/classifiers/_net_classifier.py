@@ -18,7 +18,6 @@ from sklearn_hashnlp.classifiers._losses import LOSSES, Loss, LossChoice, LossNa
 from sklearn_hashnlp.classifiers._temperature import update_temperature
 from sklearn_hashnlp.training._check_unchanged import check_unchanged, train_anew
 from sklearn_hashnlp.training._estimator import FittedNet
-from sklearn_hashnlp.training._rows import Rows
 from sklearn_hashnlp.training._settings import (
     TRAINING,
     AdaptiveOptimizer,
@@ -27,6 +26,7 @@ from sklearn_hashnlp.training._settings import (
     TrainingSettings,
     as_early_stopping,
 )
+from sklearn_hashnlp.training._validation_split import Rows
 
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores

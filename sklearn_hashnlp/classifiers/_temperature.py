@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from sklearn_hashnlp.classifiers._losses import Loss
-from sklearn_hashnlp.training._rows import Rows
+from sklearn_hashnlp.training._validation_split import Rows
 
 MAX_ROWS = 10_000  # for fitting an inverse temperature
 MAX_SCORES = 2**22

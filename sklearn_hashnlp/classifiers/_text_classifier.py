@@ -37,7 +37,7 @@ from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
 from sklearn_hashnlp.text._specs_of import specs_of
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
-from sklearn_hashnlp.training._estimator import History
+from sklearn_hashnlp.training._estimator import HistoryTable
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
 from sklearn_hashnlp.training._settings import EarlyStopping, HasBundles
 
@@ -422,7 +422,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     @property
     def history_(self) -> list[dict[str, Any]]:
         """One entry per epoch or call of ``partial_fit``."""
-        return History(self.pipeline_[-1].history_)
+        return HistoryTable(self.pipeline_[-1].history_)
 
     @property
     def n_parameters_(self) -> int:

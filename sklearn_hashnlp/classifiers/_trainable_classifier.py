@@ -17,8 +17,8 @@ from sklearn_hashnlp.classifiers._losses import Loss, LossName, make_loss, takes
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, NetClassifier, refuse_balanced
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.training._fit_task import epoch_reports
-from sklearn_hashnlp.training._rows import validation_split
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, check_training_parameters, draw_seeds
+from sklearn_hashnlp.training._validation_split import validation_split
 
 
 class TrainableClassifier(NetClassifier):

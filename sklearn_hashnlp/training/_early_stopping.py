@@ -68,9 +68,9 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         """Restore the best epoch."""
         if self.best_epoch_ and self.restore:
             self._restore(net)
-        self.discard()
+        self.release()
 
-    def discard(self) -> None:
+    def release(self) -> None:
         """Release the weights of the best epoch."""
         self._undo_logs, self._copies, self.best_weights = {}, {}, None
 

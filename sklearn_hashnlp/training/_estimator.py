@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # torch is imported where a net is made
 _MAX_ROWS = 60
 
 
-class History(list[dict[str, Any]]):
+class HistoryTable(list[dict[str, Any]]):
     """One dict per epoch; displayed as a table in notebooks."""
 
     def _repr_html_(self) -> str:
@@ -148,7 +148,7 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
 
     def _keep_history(self, epochs: list[dict[str, Any]], history: list[dict[str, Any]]) -> None:
         """Set the history, extended by epochs."""
-        history = history if isinstance(history, History) else History(history)
+        history = history if isinstance(history, HistoryTable) else HistoryTable(history)
         history += [
             {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in self._names_in(entry)}
             for entry in epochs

@@ -130,14 +130,11 @@ def _configured(
         yield
     except BaseException:
         net.criterion_ = old_loss
-        for _, callback in net.callbacks_:
-            if isinstance(callback, EarlyStopping):
-                callback.discard()
         raise
     finally:
         net.train_split = net.deadline = net.max_grad_norm = None
         for _, callback in net.callbacks_:
-            if isinstance(callback, EpochReports):
+            if isinstance(callback, EarlyStopping | EpochReports):
                 callback.release()
         net.module_.eval()
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset
 from sklearn_hashnlp.training._batches import Batches
-from sklearn_hashnlp.training._rows import validation_split
+from sklearn_hashnlp.training._validation_split import validation_split
 
 ROWS = DenseDataset(np.arange(37)[:, None], np.arange(37))
 

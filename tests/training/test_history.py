@@ -10,12 +10,12 @@ import pytest
 
 from sklearn_hashnlp import HashEmbeddingClassifier
 from sklearn_hashnlp.training._callbacks import EpochBar
-from sklearn_hashnlp.training._estimator import History
+from sklearn_hashnlp.training._estimator import HistoryTable
 
 
 def test_a_history_is_a_list_and_a_table() -> None:
     entries: list[dict[str, Any]] = [{"epoch": 1, "train_loss": 0.123456}, {"epoch": 2, "<b>": "x&y"}]
-    history = History(entries)
+    history = HistoryTable(entries)
     assert history == entries
     assert json.loads(json.dumps(history)) == entries
     assert pickle.loads(pickle.dumps(history))._repr_html_() == history._repr_html_()
@@ -23,7 +23,7 @@ def test_a_history_is_a_list_and_a_table() -> None:
     assert "<th>epoch</th><th>train_loss</th><th>&lt;b&gt;</th>" in html
     assert "<tr><td>1</td><td>0.1235</td><td></td></tr>" in html
     assert "x&amp;y" in html
-    html = History({"epoch": epoch} for epoch in range(1000))._repr_html_()
+    html = HistoryTable({"epoch": epoch} for epoch in range(1000))._repr_html_()
     assert html.count("<tr>") == 62
     assert "... 940 more" in html
     assert "<td>999</td>" in html
@@ -32,12 +32,12 @@ def test_a_history_is_a_list_and_a_table() -> None:
 def test_histories_of_models_are_displayed() -> None:
     model = HashEmbeddingClassifier(n_buckets=9, n_embeddings=9, max_epochs=2, random_state=0)
     model.fit(np.eye(4), ["a", "b"] * 2)
-    assert isinstance(model.history_, History)
+    assert isinstance(model.history_, HistoryTable)
     assert "train_loss" in model.history_._repr_html_()
     before = model.history_
     model.partial_fit(np.eye(4), ["a", "b"] * 2)
     assert model.history_ is before  # extended, not copied
-    assert isinstance(pickle.loads(pickle.dumps(model)).history_, History)
+    assert isinstance(pickle.loads(pickle.dumps(model)).history_, HistoryTable)
 
 
 class ZMQInteractiveShell:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sklearn_hashnlp.kernels._rows import select_rows
-from sklearn_hashnlp.training._rows import Rows
+from sklearn_hashnlp.training._validation_split import Rows
 
 LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
 MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and more; kernels read 32 bits

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sklearn_hashnlp._idf import smoothed_idf
-from sklearn_hashnlp.training._estimator import History
+from sklearn_hashnlp.training._estimator import HistoryTable
 from sklearn_hashnlp.training._loop import EpochHistory
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
@@ -55,7 +55,7 @@ def merge_nets(
     if (temperatures != temperatures[0]).any():
         result._loss.inverse_temperature = float(np.exp(np.average(np.log(temperatures), weights=n_rows)))
     history = [entry for model in models for entry in model.history_]
-    result.history_ = History(entry | {"epoch": epoch} for epoch, entry in enumerate(history, start=1))
+    result.history_ = HistoryTable(entry | {"epoch": epoch} for epoch, entry in enumerate(history, start=1))
     result.net_.history = EpochHistory({"batches": []} | entry for entry in result.history_)
 
 

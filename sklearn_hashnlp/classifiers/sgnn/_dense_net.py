@@ -18,8 +18,8 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.nn._layers import DenseNetwork
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
-from sklearn_hashnlp.training._rows import Rows
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
+from sklearn_hashnlp.training._validation_split import Rows
 
 
 @dataclass(frozen=True)
