@@ -18,7 +18,7 @@ from sklearn_hashnlp.classifiers._temperature import (
     sample,
 )
 from sklearn_hashnlp.training._settings import TrainingSettings
-from sklearn_hashnlp.training._validation_split import Rows
+from sklearn_hashnlp.training._validation_split import Samples
 
 _MIN_ROWS = 200  # with fewer a temperature from out-of-batch scores is too uncertain
 _SHARE, _MAX_OUT_OF_BATCH = 0.25, 1000
@@ -29,21 +29,21 @@ _TINY = np.finfo(np.float64).tiny
 class _Snapshot(NamedTuple):
     """Scores within the first epoch, of rows that the net was not trained on yet, and of others."""
 
-    unseen: Rows
+    unseen: Samples
     unseen_scores: NDArray[np.float64]
-    seen: Rows
+    seen: Samples
     seen_scores: NDArray[np.float64]
 
 
 class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
     """Scores of the last rows of the first epoch before the net is trained on them, scaled by the growth of others."""
 
-    def __init__(self, rows: Rows, settings: TrainingSettings) -> None:
+    def __init__(self, rows: Samples, settings: TrainingSettings) -> None:
         self.rows, self.order = rows, _first_order(rows, settings)
         self.n_out_of_batch = min(int(_SHARE * len(rows)), _MAX_OUT_OF_BATCH)
 
     @classmethod
-    def of(cls, rows: Rows, settings: TrainingSettings) -> OutOfBatchScores | None:
+    def of(cls, rows: Samples, settings: TrainingSettings) -> OutOfBatchScores | None:
         """Return the callback; None if rows are few, or not shuffled and perhaps sorted by class."""
         return cls(rows, settings) if settings.schedule.shuffle and len(rows) >= _MIN_ROWS else None
 
@@ -78,7 +78,7 @@ class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def fit_temperature(
-    net: ClassifierNet, valid_rows: Rows | None, out_of_batch: OutOfBatchScores | ProgressiveScores | None
+    net: ClassifierNet, valid_rows: Samples | None, out_of_batch: OutOfBatchScores | ProgressiveScores | None
 ) -> bool:
     """Fit the temperature of a trained net's loss, by validation rows if there are any; return whether it is."""
     if valid_rows is None:
@@ -91,7 +91,7 @@ def fit_temperature(
 class ProgressiveScores(Callback):  # type: ignore[misc]  # skorch has no types
     """Scores of rows just before the net is trained on them, when training continues."""
 
-    def __init__(self, rows: Rows, settings: TrainingSettings) -> None:
+    def __init__(self, rows: Samples, settings: TrainingSettings) -> None:
         self.rows, self.order = rows, _first_order(rows, settings)
         self.scores: list[NDArray[np.float64]] = []
         self.n_seen = 0
@@ -115,7 +115,7 @@ class ProgressiveScores(Callback):  # type: ignore[misc]  # skorch has no types
         del self.rows, self.order, self.scores  # the data do not outlive the training
 
 
-def _first_order(rows: Rows, settings: TrainingSettings) -> NDArray[np.int64]:
+def _first_order(rows: Samples, settings: TrainingSettings) -> NDArray[np.int64]:
     """Return the order of the rows in the first epoch."""
     order = np.arange(len(rows))
     if settings.schedule.shuffle:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.training._validation_split import Rows
+    from sklearn_hashnlp.training._validation_split import Samples
 
 _TYPICAL_ROWS = 100  # rows with the usual shares, added to a batch to smooth its shares
 _LARGEST_FACTOR = 2.0
 
 
-def count_classes(rows: Rows, n_classes: int) -> NDArray[np.float64]:
+def count_classes(rows: Samples, n_classes: int) -> NDArray[np.float64]:
     """Return the total weight of the rows of each class, and of all rows, shape (n_classes + 1,)."""
     weights = np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
     if rows.targets.ndim == 2:
@@ -45,7 +45,7 @@ def _log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(probabilities) - np.log1p(-probabilities))
 
 
-def weights_of_batch(rows: Rows, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
+def weights_of_batch(rows: Samples, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
     """Return the weights with which the rows of a further batch have about the class shares of all rows ``seen``."""
     if rows.targets.ndim == 2:
         return rows.row_weights

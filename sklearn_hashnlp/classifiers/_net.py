@@ -17,7 +17,7 @@ from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
-from sklearn_hashnlp.training._validation_split import Rows
+from sklearn_hashnlp.training._validation_split import Samples
 
 PREDICT_ROWS = 1024
 _ROWS_TO_CHECK = 32
@@ -118,7 +118,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         correct = self.criterion_.correct(step["y_pred"], batch[1].to(step["y_pred"].device))
         return step | {"acc": correct.double().mean()}
 
-    def check_scores(self, rows: Rows) -> None:
+    def check_scores(self, rows: Samples) -> None:
         """Check that scores are finite after the last training step."""
         if not np.isfinite(self.score_rows(rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))).all():
             raise ValueError(self.divergence)

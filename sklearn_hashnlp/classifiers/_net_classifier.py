@@ -26,7 +26,7 @@ from sklearn_hashnlp.training._settings import (
     TrainingSettings,
     as_early_stopping,
 )
-from sklearn_hashnlp.training._validation_split import Rows
+from sklearn_hashnlp.training._validation_split import Samples
 
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores
@@ -72,7 +72,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
     early_stopping: Literal[False] | Monitor | EarlyStopping
 
     @abstractmethod
-    def _rows(self, X: Any) -> Rows:
+    def _rows(self, X: Any) -> Samples:
         """Check rows, and return the dataset that the net reads."""
 
     def _stopping(self) -> EarlyStopping | None:
@@ -87,7 +87,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
             wanted, trained = wanted | {"optimizer": self.optimizer}, trained | {"optimizer": name_of(optimizer)}
         check_unchanged(self, wanted, trained, device=self.net_.device, parameters=_PARAMETERS)
 
-    def _count_classes(self, rows: Rows, n_classes: int, *, resumes: bool) -> NDArray[np.float64]:
+    def _count_classes(self, rows: Samples, n_classes: int, *, resumes: bool) -> NDArray[np.float64]:
         """Count the classes of the rows and of earlier ones, which determine the weights of further rows."""
         class_counts = count_classes(rows, n_classes)
         if resumes:
@@ -99,7 +99,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         return self.calibrate == "auto" and LOSSES[loss].has_temperature
 
     def _first_scores(
-        self, rows: Rows, settings: TrainingSettings, *, resumes: bool, is_batch: bool
+        self, rows: Samples, settings: TrainingSettings, *, resumes: bool, is_batch: bool
     ) -> OutOfBatchScores | ProgressiveScores | None:
         """Return a callback that scores rows before the net is trained on them; None if they are of no use."""
         from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores
@@ -111,8 +111,8 @@ class NetClassifier(ScoringClassifier, FittedNet):
     def _fit_temperature(
         self,
         net: ClassifierNet,
-        rows: Rows,
-        valid_rows: Rows | None,
+        rows: Samples,
+        valid_rows: Samples | None,
         scores: OutOfBatchScores | ProgressiveScores | None,
         *,
         known: float,
@@ -171,7 +171,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
             )
 
     def _keep(
-        self, net: ClassifierNet, labels: Labels, rows: Rows, class_counts: NDArray[np.float64], *, resumes: bool
+        self, net: ClassifierNet, labels: Labels, rows: Samples, class_counts: NDArray[np.float64], *, resumes: bool
     ) -> Self:
         """Set the fitted attributes."""
         self._keep_labels(labels, len(rows) + (self._rows_seen if resumes else 0), class_counts)

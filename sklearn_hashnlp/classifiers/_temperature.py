@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from sklearn_hashnlp.classifiers._losses import Loss
-from sklearn_hashnlp.training._validation_split import Rows
+from sklearn_hashnlp.training._validation_split import Samples
 
 MAX_ROWS = 10_000  # for fitting an inverse temperature
 MAX_SCORES = 2**22
@@ -21,7 +21,7 @@ MAX_INVERSE_TEMPERATURE = 1e3
 def update_temperature(
     loss: Loss,
     score: Callable[[Any], NDArray[np.float64]],
-    rows: Rows,
+    rows: Samples,
     n_classes: int,
     *,
     known: float = 1.0,
@@ -34,13 +34,13 @@ def update_temperature(
     loss.inverse_temperature = inverse_temperature(loss, score(some), some, **options)
 
 
-def sample(rows: Rows, n_classes: int) -> Rows:
+def sample(rows: Samples, n_classes: int) -> Samples:
     """Sample rows for fitting a temperature, evenly spaced."""
     step = max(-(-len(rows) // MAX_ROWS), -(-len(rows) * n_classes // MAX_SCORES))
     return rows if step == 1 else rows.select(np.arange(len(rows))[::step])
 
 
-def inverse_temperature(loss: Loss, scores: NDArray[np.float64], rows: Rows, **options: Any) -> float:
+def inverse_temperature(loss: Loss, scores: NDArray[np.float64], rows: Samples, **options: Any) -> float:
     """Compute the inverse temperature of the scores of rows, see :func:`fit_inverse_temperature`."""
     logits, targets, weights = loss.linked(scores), rows.targets, rows.row_weights
     if loss.multilabel:  # each label is a decision between the logits 0 and s

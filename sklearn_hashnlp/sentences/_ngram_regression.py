@@ -35,7 +35,7 @@ _TARGET_BLOCK = 64  # targets that are fitted at once, which bounds the memory
 _SOLVED = 1e-13  # of the first squared gradient: the resolution of float32
 _TINY = np.finfo(np.float64).tiny
 
-Rows = NDArray[np.float32]
+Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -202,11 +202,11 @@ class Design(NamedTuple):
         """Return the transposed matrix."""
         return Design(*(csr_array(part.T) for part in (self.inner, self.outer, self.direct)))
 
-    def __matmul__(self, dense: Rows) -> Rows:
+    def __matmul__(self, dense: Matrix) -> Matrix:
         return multiply(self.direct, dense, multiply(self.outer, multiply(self.inner, dense)))
 
 
-def multiply(matrix: csr_array, dense: Rows, out: Rows | None = None) -> Rows:
+def multiply(matrix: csr_array, dense: Matrix, out: Matrix | None = None) -> Matrix:
     """Return the product of a sparse and a dense matrix, in float32, added to ``out``, for any number of threads."""
     out = np.zeros((matrix.shape[0], dense.shape[1]), dtype=np.float32) if out is None else out
     add_product(matrix.indptr, matrix.indices.astype(np.int32, copy=False), matrix.data, dense, out)
@@ -216,13 +216,13 @@ def multiply(matrix: csr_array, dense: Rows, out: Rows | None = None) -> Rows:
 # The coefficients minimize |design @ coefficients - targets|^2 + alpha |coefficients|^2.
 def ridge_regression(
     design: Design,
-    targets: Rows,  # (n_rows, n_targets)
+    targets: Matrix,  # (n_rows, n_targets)
     alpha: float,
     *,
     n_steps: int,
     n_threads: int = 1,
     report: Callable[[int, int], Any] | None = None,  # called with the number of targets fitted, and of all
-) -> tuple[Rows, NDArray[np.float64]]:
+) -> tuple[Matrix, NDArray[np.float64]]:
     """Return the coefficients, and the sum of all squared residuals at the start and after each step."""
     coefficients = np.zeros((design.shape[1], targets.shape[1]), dtype=np.float32)
     blocks = [slice(start, start + _TARGET_BLOCK) for start in range(0, targets.shape[1], _TARGET_BLOCK)]
@@ -243,7 +243,7 @@ def ridge_regression(
 # Hestenes & Stiefel (1952), for the normal equations. Each target has its own step length; all targets of a block
 # share the products with the design matrix, which cost most.
 def _fit_block(
-    design: Design, transposed: Design, residuals: Rows, alpha: float, n_steps: int, out: Rows
+    design: Design, transposed: Design, residuals: Matrix, alpha: float, n_steps: int, out: Matrix
 ) -> NDArray[np.float64]:
     """Fit some targets, which become their residuals, and write their coefficients to ``out``."""
     solution = np.zeros((design.shape[1], residuals.shape[1]), dtype=np.float32)
@@ -267,7 +267,7 @@ def _fit_block(
     return np.array(losses)
 
 
-def _dot(left: Rows, right: Rows) -> NDArray[np.float64]:
+def _dot(left: Matrix, right: Matrix) -> NDArray[np.float64]:
     """Return the dot products of columns, summed in float64 row by row."""
     products: NDArray[np.float64] = np.einsum("ij,ij->j", left, right, dtype=np.float64)
     return products

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn_hashnlp._sklearn import level_of_user
 
 
-class Rows:
+class Samples:
     """Rows with targets and sample weights."""
 
     def __init__(self, n_rows: int, targets: NDArray[Any] | None, row_weights: NDArray[np.float32] | None) -> None:
@@ -28,12 +28,12 @@ class Rows:
         """Return some of the rows."""
 
 
-AnyRows = TypeVar("AnyRows", bound=Rows)
+AnySamples = TypeVar("AnySamples", bound=Samples)
 
 _MIN_VALIDATION_ROWS = 20  # minimum for a meaningful accuracy
 
 
-def validation_split(rows: AnyRows, fraction: float, *, seed: int) -> tuple[AnyRows, AnyRows | None]:
+def validation_split(rows: AnySamples, fraction: float, *, seed: int) -> tuple[AnySamples, AnySamples | None]:
     """Split off a validation set, stratified by class; None, with a warning, if there are too few rows."""
     indices, stratify, n_classes = np.arange(len(rows)), None, 1
     if rows.targets.ndim == 1:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sklearn_hashnlp.kernels._rows import select_rows
-from sklearn_hashnlp.training._validation_split import Rows
+from sklearn_hashnlp.training._validation_split import Samples
 
 LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
 MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and more; kernels read 32 bits
@@ -52,7 +52,7 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
     return matrix
 
 
-class SparseRows(Rows):
+class SparseRows(Samples):
     """Rows of a CSR matrix with their targets."""
 
     def __init__(
@@ -69,7 +69,7 @@ class SparseRows(Rows):
         """Return one row, without a target."""
         row = cls.__new__(cls)
         row.indices, row.data, row.indptr = indices, data, np.array([0, len(indices)], dtype=np.int64)
-        Rows.__init__(row, 1, None, None)
+        Samples.__init__(row, 1, None, None)
         return row
 
     def select(self, rows: NDArray[np.int64]) -> Self:

@@ -19,7 +19,7 @@ from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.nn._layers import DenseNetwork
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
-from sklearn_hashnlp.training._validation_split import Rows
+from sklearn_hashnlp.training._validation_split import Samples
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class DenseBatch:
         return DenseBatch(self.values.to(device), None if self.row_weights is None else self.row_weights.to(device))
 
 
-class DenseDataset(Rows, Dataset):
+class DenseDataset(Samples, Dataset):
     """Rows of a matrix with their targets, read batch by batch."""
 
     def __init__(
