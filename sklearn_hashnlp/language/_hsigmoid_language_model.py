@@ -375,24 +375,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         -------
         self : HsigmoidLanguageModel
         """
-        self._check_parameters()
-        device = resolve_device(self.device, caller=type(self).__name__)
-        resumes = bool(self.warm_start) and hasattr(self, "net_")
-        checkpoints = None if self.checkpoint_dir is None else Checkpoints.of(self)
-        if checkpoints is not None:
-            model = checkpoints.begin(self, n_epochs=len(self.history_) if resumes else 0)
-            if model is not None:
-                return self._resume(checkpoints, model, X, X_valid)
-        seeds = draw_seeds(self.random_state)
-        corpus = self._read(X, X_valid, seeds, stopping=self._stopping(), resumes=resumes)
-        began = time.monotonic()
-        net = self._net_to_train(corpus, seeds, device, resumes=resumes)
-        self._seeds, self._first_epoch = seeds, len(net.history)
-        n_windows, n_before = len(corpus.windows), self._n_fitted if resumes else 0
-        settings = self._settings(net, corpus, warm_start_rate(n_windows, n_before))
-        self._n_fitted = max(n_windows, n_before)  # and not their sum: it may be the same text again
-        spent = time.monotonic() - began  # by the small network of a learned tree
-        return self._train(net, corpus, settings, checkpoints, seconds_spent=spent)
+        return self._learn(X, X_valid)
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
@@ -413,17 +396,36 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         -------
         self : HsigmoidLanguageModel
         """
+        return self._learn(X, partial=True)
+
+    def _learn(self, X: Any, X_valid: Any = None, *, partial: bool = False) -> Self:
+        """Train on sentences, from the start or on; ``partial``: whether it is a call of ``partial_fit``."""
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        seeds = draw_seeds(self.random_state)
-        resumes = hasattr(self, "net_")
-        corpus = self._read(X, None, seeds, resumes=resumes)
-        net = self._net_to_train(corpus, seeds, device, resumes=resumes)
+        continues = hasattr(self, "net_") and (partial or bool(self.warm_start))
+        checkpoints = None if partial or self.checkpoint_dir is None else Checkpoints.of(self)
+        if checkpoints is not None:
+            model = checkpoints.begin(self, n_epochs=len(self.history_) if continues else 0)
+            if model is not None:
+                return self._resume(checkpoints, model, X, X_valid)
+        seeds, stopping = draw_seeds(self.random_state), None if partial else self._stopping()
+        tokenizer = self._tokenizer if continues else None
+        corpus = self._read(X, X_valid, seeds, stopping=stopping, tokenizer=tokenizer)
+        if continues:
+            check_same_network(self, self.net_, self._tokenizer)
+        began = time.monotonic()
+        net = self._net if continues else self._new_net(corpus, seeds, device)
         self._seeds, self._first_epoch = seeds, len(net.history)
-        was_fitted = resumes and self._n_fitted > 0
-        settings = self._settings(net, corpus, PARTIAL_FIT_RATE if was_fitted else 1.0)
-        self._n_fitted = self._n_fitted + len(corpus.windows) if was_fitted else 0
-        return self._train(net, corpus, settings.single_epoch(warmup_steps=settings.schedule.warmup_steps), None)
+        n_windows, n_before = len(corpus.windows), self._n_fitted if continues else 0
+        if partial:
+            settings = self._settings(net, corpus, PARTIAL_FIT_RATE if n_before else 1.0)
+            settings = settings.single_epoch(warmup_steps=settings.schedule.warmup_steps)
+            self._n_fitted = n_before + n_windows if n_before else 0
+        else:
+            settings = self._settings(net, corpus, warm_start_rate(n_windows, n_before))
+            self._n_fitted = max(n_windows, n_before)  # and not their sum: it may be the same text again
+        spent = time.monotonic() - began  # by the small network of a learned tree
+        return self._train(net, corpus, settings, checkpoints, seconds_spent=spent)
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
@@ -473,12 +475,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def _trains_further(self, net: LanguageNet) -> bool:
         return hasattr(self, "net_") and net is self.net_
 
-    def _net_to_train(self, corpus: TrainingData, seeds: Seeds, device: str, *, resumes: bool) -> LanguageNet:
-        vocabulary, name = corpus.tokenizer.vocabulary, type(self).__name__
-        if resumes:
-            check_same_network(self, self.net_, self._tokenizer)
-            return self._net
-        tree = None
+    def _new_net(self, corpus: TrainingData, seeds: Seeds, device: str) -> LanguageNet:
+        vocabulary, name, tree = corpus.tokenizer.vocabulary, type(self).__name__, None
         if self.output == "hsigmoid" and self.tree == "learned":
             tree = self._learn_tree(corpus, seeds, device)
         elif self.output == "hsigmoid":
@@ -503,7 +501,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             callbacks=[TimeLimit(_SMALL_TIME * limit.seconds) for limit in time_limits(self.callbacks)],
         )
         small._seeds, small._first_epoch = seeds, 0
-        net = small._net_to_train(corpus, seeds, device, resumes=False)
+        net = small._new_net(corpus, seeds, device)
         small._train(net, corpus._replace(valid_windows=None), small._settings(net, corpus), None)
         n_classes = corpus.tokenizer.vocabulary.n_classes
         with plain_torch(device):

@@ -348,10 +348,10 @@ def read_training_data(
     word_encoder: WordEncoder | None = None,
     stopping: EarlyStopping | None = None,
     split_seed: int = 0,
-    resumes: bool = False,
+    tokenizer: Tokenizer | None = None,  # of the net to be trained on
 ) -> TrainingData:
     """Read sentences, and split off a validation set for early stopping unless ``X_valid`` is given."""
-    name, tokenizer = type(estimator).__name__, estimator._tokenizer if resumes else None
+    name = type(estimator).__name__
     special_tokens = SpecialTokens.of(estimator) if tokenizer is None else tokenizer.special_tokens
     corpus = read_training_corpus(X, order=int(estimator.order), special_tokens=special_tokens, caller=name)
     validation = np.zeros(len(corpus), dtype=np.bool_)
