@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, field
 from typing import NamedTuple
@@ -43,8 +43,8 @@ class ParagraphBatch(NamedTuple):
 
 # A batch depends on the paragraphs, batch_size, seed and epoch alone: not on n_jobs, first or the cache.
 @dataclass(eq=False)
-class ParagraphBatches:
-    """Iterate over paragraphs in the random order of an epoch, batch by batch."""
+class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
+    """Iterate over the batches of an epoch, in a random order; the next time over those of the next epoch."""
 
     paragraphs: Paragraphs
     weights: NDArray[np.float32]  # (n_words,): of the paragraphs' words in a sentence
@@ -52,30 +52,49 @@ class ParagraphBatches:
     _: KW_ONLY
     batch_size: int  # sentences, at most; a single paragraph may have more
     seed: int  # of the order and the hidden words
-    epoch: int
-    first: int = 0  # first batch to make; earlier ones are skipped at no cost
+    epoch: int = 0
+    first: int = 0  # first batch of the epoch to make; earlier ones are skipped at no cost
+    n_epochs: int | None = None  # of the training; None if nothing decays
     mask_probability: float = 0.0  # of a word to be hidden
     n_jobs: int | None = 1  # threads that prepare batches; at most twice as many batches wait
     waited: float = field(default=0.0, init=False)  # seconds, for batches
+    total: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
+        self._plan()
+
+    def _plan(self) -> None:
+        """Draw the order of an epoch."""
         generator = np.random.default_rng((self.seed, self.epoch))
         self._order, self._boundaries = _pack_batches(self.paragraphs, self.batch_size, generator)
         self._batches = generator.permutation(len(self._boundaries) - 1)
+        self._planned = self.epoch
 
     def __len__(self) -> int:
-        return max(len(self._batches) - self.first, 0)
+        return self.paragraphs.n_sentences
+
+    @property
+    def n_batches(self) -> int:
+        """Number of batches of the epoch."""
+        return len(self._batches)
 
     def __iter__(self) -> Iterator[ParagraphBatch]:
-        numbers = range(self.first, len(self._batches))
+        if self._planned != self.epoch:
+            self._plan()
+        numbers = range(self.first, self.n_batches)
+        started = clock()
         batches = map_in_background(self.make, numbers, effective_n_jobs(self.n_jobs))
-        with closing(batches):
-            for _ in numbers:
-                requested = clock()
-                batch = next(batches)
-                self.waited += clock() - requested
-                yield batch
-                del batch  # it may be freed while the next one is prepared
+        try:
+            with closing(batches):
+                for _ in numbers:
+                    requested = clock()
+                    batch = next(batches)
+                    self.waited += clock() - requested
+                    yield batch
+                    del batch  # it may be freed while the next one is prepared
+        finally:
+            self.total += clock() - started
+        self.epoch, self.first = self.epoch + 1, 0
 
     def make(self, number: int) -> ParagraphBatch:
         """Make a batch by its number in the epoch."""
@@ -94,7 +113,10 @@ class ParagraphBatches:
             generator = np.random.default_rng((self.seed, self.epoch, number + 1))
             draws = torch.from_numpy(generator.random(batch.words.shape, dtype=np.float32))
             hidden = (draws < self.mask_probability) & (batch.words >= 0)
-        return ParagraphBatch(batch, torch.from_numpy(blocks), hidden, number)
+        progress = 1.0
+        if self.n_epochs is not None:
+            progress = min(1.0, (self.epoch + number / self.n_batches) / self.n_epochs)
+        return ParagraphBatch(batch, torch.from_numpy(blocks), hidden, number, self.epoch, progress)
 
 
 # Paragraphs of similar length share a batch, so that there is little padding: within each window of the random order
@@ -152,36 +174,3 @@ def take_rows(rows: Ragged, indices: NDArray[np.int64]) -> Ragged:
     """Return some of the rows."""
     lengths = rows.offsets[indices + 1] - rows.offsets[indices]
     return of_lengths(rows.values[ranges(rows.offsets[indices], lengths)], lengths)
-
-
-@dataclass(eq=False)
-class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
-    """Batches of paragraphs, epoch after epoch, each in a different order."""
-
-    make_batches: Callable[[int, int], ParagraphBatches]  # of an epoch, from a batch on
-    n_sentences: int
-    _: KW_ONLY
-    n_epochs: int | None  # of the training; None if nothing decays
-    epoch: int = 0
-    first: int = 0
-    n_batches: int = field(default=1, init=False)
-    waited: float = field(default=0.0, init=False)  # seconds, for batches
-    total: float = field(default=0.0, init=False)
-
-    def __len__(self) -> int:
-        return self.n_sentences
-
-    def __iter__(self) -> Iterator[ParagraphBatch]:
-        batches = self.make_batches(self.epoch, self.first)
-        self.n_batches = self.first + len(batches)
-        started = clock()
-        try:
-            for batch in batches:
-                yield batch._replace(epoch=self.epoch, progress=self._progress(batch.number))
-        finally:
-            self.waited += batches.waited
-            self.total += clock() - started
-        self.epoch, self.first = self.epoch + 1, 0
-
-    def _progress(self, number: int) -> float:
-        return 1.0 if self.n_epochs is None else min(1.0, (self.epoch + number / self.n_batches) / self.n_epochs)

@@ -13,7 +13,7 @@ from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.nn._sgnn_transformer import Init
 from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder, score_of
-from sklearn_hashnlp.sentences._paragraph_batches import EpochsOfParagraphs, ParagraphBatches
+from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches
 from sklearn_hashnlp.sentences._sentence_net import (
     RecordTraining,
     SentenceObjective,
@@ -504,19 +504,6 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         seed = self._seeds.of_order(n_before) if streams else self._seeds.order
         weights = self._reader.frequencies.weights(paragraphs.words)
 
-        def make_batches(epoch: int, first: int) -> ParagraphBatches:
-            return ParagraphBatches(
-                paragraphs,
-                weights,
-                projections,
-                batch_size=int(self.batch_size),
-                seed=seed,
-                epoch=epoch,
-                first=first,
-                mask_probability=_MASK_PROBABILITY if net.module_.masked_head is not None else 0.0,
-                n_jobs=self.n_jobs,
-            )
-
         def update_component() -> None:
             if self.n_components_removed == "auto":
                 with plain_torch(net.device_type):
@@ -532,12 +519,17 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             model._hold(net, self._reader, list(self.history_))
             return model
 
-        epochs = EpochsOfParagraphs(
-            make_batches,
-            paragraphs.n_sentences,
-            n_epochs=None if streams else int(self.max_epochs),
+        batches = ParagraphBatches(
+            paragraphs,
+            weights,
+            projections,
+            batch_size=int(self.batch_size),
+            seed=seed,
             epoch=state.epoch,
             first=state.batch,
+            n_epochs=None if streams else int(self.max_epochs),
+            mask_probability=_MASK_PROBABILITY if net.module_.masked_head is not None else 0.0,
+            n_jobs=self.n_jobs,
         )
         objectives = as_objectives(self.objectives)
         if not streams and any(first_and_last(objectives.sentence_weight)):
@@ -551,7 +543,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         with plain_torch(net.device_type):
             fit_net(
                 net,
-                epochs,
+                batches,
                 None,
                 settings.single_epoch() if streams else settings,
                 optimizer=net.optimizer_,
@@ -564,7 +556,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         if state.best_weights:
             load_trained_weights(net, state.best_weights)
         update_component()
-        self.waiting_share_ = epochs.waited / epochs.total if epochs.total else 0.0
+        self.waiting_share_ = batches.waited / batches.total if batches.total else 0.0
         self._hold(net, self._reader, self.history_)
         return self._finished(None if net.interrupted_ else checkpoints)
 

@@ -20,7 +20,7 @@ READ = read(LISTS)
 PROJECTOR = SGNNProjector(n_projections=6, n_bits=8, output="float")
 PROJECTIONS = CachedProjections(READ.words, np.ones(len(READ.words)), CharNgramFeaturizer(), PROJECTOR)
 WEIGHTS = np.linspace(1, 2, len(READ.words), dtype=np.float32)
-BATCHES = list(ParagraphBatches(READ, WEIGHTS, PROJECTIONS, batch_size=24, seed=0, epoch=0, mask_probability=0.3))
+BATCHES = list(ParagraphBatches(READ, WEIGHTS, PROJECTIONS, batch_size=24, seed=0, mask_probability=0.3))
 BATCH = BATCHES[1]
 CRITERIA = {
     "infonce": InfoNCELoss(0.5),

@@ -79,7 +79,7 @@ def test_an_epoch_has_each_paragraph_once_and_whole(n_paragraphs, seed, batch_si
         batches = batches_of(paragraphs, batch_size=batch_size, seed=seed)
     epoch = list(batches)
     assert [batch.number for batch in epoch] == list(range(len(epoch)))
-    assert len(batches) == len(epoch)
+    assert (len(batches), batches.n_batches) == (paragraphs.n_sentences, len(epoch))
     in_batches = [paragraphs_in(batch) for batch in epoch]
     assert sorted(chain.from_iterable(in_batches)) == sorted(all_paragraphs(paragraphs))
     for batch, own in zip(epoch, in_batches, strict=True):
@@ -92,7 +92,6 @@ def test_an_epoch_has_each_paragraph_once_and_whole(n_paragraphs, seed, batch_si
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_batches_are_the_same_bit_for_bit_from_any_first_one(first, n_jobs):
     batches = batches_of(first=first, n_jobs=n_jobs)
-    assert len(batches) == max(len(EPOCH) - first, 0)
     assert [as_bytes(batch) for batch in batches] == EPOCH[first:]
 
 
@@ -103,12 +102,33 @@ def test_batches_are_the_same_bit_for_bit_with_any_cache_and_number_of_threads(n
     assert [as_bytes(batch) for batch in batches_of(projections=projections, n_jobs=n_jobs)] == EPOCH
 
 
-def test_batches_are_the_same_bit_for_bit_when_iterated_again():
+def test_batches_are_the_same_bit_for_bit_in_any_order():
     batches = batches_of()
     next(iter(batches))
-    assert [as_bytes(batch) for batch in batches] == EPOCH
-    assert [as_bytes(batch) for batch in batches] == EPOCH
     assert [as_bytes(batches.make(number)) for number in reversed(range(len(EPOCH)))] == EPOCH[::-1]
+    assert [as_bytes(batch) for batch in batches] == EPOCH
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_epochs_follow_one_another(n_jobs):
+    batches = batches_of(epoch=2, first=1, n_epochs=4, n_jobs=n_jobs)
+    n_batches = batches.n_batches
+    epoch = list(batches)
+    assert [(batch.epoch, batch.number) for batch in epoch] == [(2, number) for number in range(1, n_batches)]
+    assert [batch.progress for batch in epoch] == [(2 + number / n_batches) / 4 for number in range(1, n_batches)]
+    assert (batches.epoch, batches.first, batches.n_batches) == (3, 0, n_batches)  # of the last epoch
+    for _ in batches:
+        break  # the time is over
+    assert batches.epoch == 3
+    assert [as_bytes(batch) for batch in batches] == [as_bytes(batch) for batch in batches_of(epoch=3)]
+    assert [batch.progress for batch in batches] == [1.0] * batches.n_batches
+    assert batches_of().make(0).progress == 1.0
+
+
+def test_a_finished_epoch_has_no_batches_left():
+    batches = batches_of(first=len(EPOCH))
+    assert list(batches) == []
+    assert (batches.epoch, batches.first) == (2, 0)
 
 
 def test_hiding_words_changes_nothing_else():
@@ -187,7 +207,7 @@ def test_no_paragraphs_no_batches():
     projector = SGNNProjector(output="float")
     projections = CachedProjections([], np.empty(0), CharNgramFeaturizer(), projector)
     batches = ParagraphBatches(nothing, np.empty(0, dtype=np.float32), projections, batch_size=3, seed=0, epoch=0)
-    assert (len(batches), list(batches)) == (0, [])
+    assert (batches.n_batches, list(batches)) == (0, [])
 
 
 def test_all_tensors_of_a_batch_are_moved():
@@ -223,7 +243,7 @@ def test_waiting_time_is_measured():
     for _ in batches:
         pass
     waited = batches.waited
-    assert waited > 0.007 * len(EPOCH)
+    assert batches.total >= waited > 0.007 * len(EPOCH)
     for batch in batches:  # each batch but the first is ready before it is requested
         n_ready = len(EPOCH) + min(batch.number + 3, len(EPOCH))
         wait_for(lambda n_ready=n_ready: slow.n_done >= n_ready)

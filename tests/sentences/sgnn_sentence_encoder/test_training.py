@@ -68,7 +68,7 @@ def test_a_step_log():
 
 
 def test_a_time_limit():
-    n_batches = len(ParagraphBatches(read(LISTS), None, None, batch_size=16, seed=0, epoch=0))
+    n_batches = ParagraphBatches(read(LISTS), None, None, batch_size=16, seed=0).n_batches
     scores = []
 
     def scoring(encoder):
