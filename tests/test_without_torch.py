@@ -76,7 +76,7 @@ from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer, SG
 vectorizer, featurizer = HashingNgramVectorizer(n_features=8), sklearn_hashnlp.CharNgramFeaturizer(n_features=8)
 print(vectorizer.transform(["a text"]).shape, featurizer.transform(["a text"]).shape)
 print(SGNNProjector().transform(CharNgramFeaturizer().transform(["a text"])).shape)
-from sklearn_hashnlp.language import _base, _corpus, _tokenizer
+from sklearn_hashnlp.language import _base_language_model, _corpus, _tokenizer
 lm = KneserNeyLanguageModel(order=2).fit(["a b", "a b c"])
 save_model(lm, second + "-lm")
 print(lm.predict(["a"]), lm.score_samples(["a"]).shape, lm.sample(1, 0, max_length=0))

@@ -17,7 +17,7 @@ from sklearn_hashnlp._clock import clock
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language import InterpolatedLanguageModel
-    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 
 
 _DESCRIPTION = """\

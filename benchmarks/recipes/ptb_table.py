@@ -15,7 +15,7 @@ from benchmarks.runner.table import Table, tables_by_settings
 from sklearn_hashnlp._clock import clock
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 
 
 _DESCRIPTION = """\

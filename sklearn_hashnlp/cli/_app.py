@@ -25,7 +25,7 @@ _COMMANDS = {  # in the order of the help: the module, and the function in it
     "convert": ("_convert", "convert"),
     "warmup": ("_warmup", "warmup"),
 }
-_GROUPS = {"lm": "lm._app", "sentences": "sentences._app"}
+_GROUPS = {"lm": "lm._lm_commands", "sentences": "sentences._sentence_commands"}
 _COMPLETION = "_HASHNLP_COMPLETE"  # set by the shell where it asks for completions
 
 _HELP = """\

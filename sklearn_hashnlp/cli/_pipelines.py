@@ -132,7 +132,7 @@ def load_classifier(folder: Path) -> Any:
     from sklearn_hashnlp.persistence._folder_files import check_model_folder
 
     check_model_folder(folder)  # before torch is loaded
-    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
     model = load_model(folder)

@@ -181,7 +181,7 @@ def train(
 def _new_model(options: TrainOptions, training: Training) -> Any:
     """Return the untrained model, with the parameters of all options."""
     from sklearn_hashnlp.cli._pipelines import make_model
-    from sklearn_hashnlp.cli.sentences._loading import load_pretrained
+    from sklearn_hashnlp.cli.sentences._load_encoder import load_pretrained
 
     by_epochs = training.epochs is not None or training.learning_rate is not None or options.early_stopping
     of_fasttext: dict[str, Any] = {"solver": "sgd" if by_epochs else "dual"} if options.fasttext else {}

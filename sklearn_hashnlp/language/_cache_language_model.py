@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.kernels.ngrams._cache_counts import CacheCounts, count_before, count_contexts
-from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 from sklearn_hashnlp.language._corpus import VOCABULARY, SpecialTokens, read_training_corpus
 from sklearn_hashnlp.language._tokenizer import FarContext, WordWindows, build_tokenizer
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, name_estimators
-from sklearn_hashnlp.language._base import BaseLanguageModel, draw_columns
+from sklearn_hashnlp.language._base_language_model import BaseLanguageModel, draw_columns
 from sklearn_hashnlp.language._corpus import Sentences, SpecialTokens, read_training_corpus
 from sklearn_hashnlp.language._mixture import ContextBins, Members, MixedText, em_weights_by_bin, interpolate
 

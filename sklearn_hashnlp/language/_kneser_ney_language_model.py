@@ -16,7 +16,7 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_cont
 from sklearn_hashnlp._text_files import Decoding, check_errors
 from sklearn_hashnlp.kernels.ngrams._trie import NgramTrie, check_trie, level_sizes, score_all_words, score_positions
 from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
-from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 from sklearn_hashnlp.language._corpus import (
     DEFAULT_TOKENS,
     VOCABULARY,
@@ -25,7 +25,7 @@ from sklearn_hashnlp.language._corpus import (
     Vocabulary,
     read_training_corpus,
 )
-from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney
+from sklearn_hashnlp.language._estimate_kneser_ney import NgramText, estimate_kneser_ney
 from sklearn_hashnlp.language._tokenizer import Tokenizer, WordWindows, build_tokenizer
 
 _LN_10 = math.log(10)

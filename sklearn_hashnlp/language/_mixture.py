@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import map_distinct
-from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 from sklearn_hashnlp.language._corpus import Sentences
 from sklearn_hashnlp.language._tokenizer import FarContext, Tokenizer, WordWindows
 

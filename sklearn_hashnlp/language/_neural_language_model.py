@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER
-from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
+from sklearn_hashnlp.language._base_language_model import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._corpus import word_encoder_of
 from sklearn_hashnlp.language._language_net import LanguageNet, net_from_state
 from sklearn_hashnlp.language._tokenizer import Tokenizer, WordWindows

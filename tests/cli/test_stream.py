@@ -11,7 +11,7 @@ import pytest
 
 from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli import _streaming
-from sklearn_hashnlp.cli.sentences._loading import load_pretrained
+from sklearn_hashnlp.cli.sentences._load_encoder import load_pretrained
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 

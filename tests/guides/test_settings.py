@@ -19,8 +19,8 @@ from benchmarks.runner.settings import change_settings
 from sklearn_hashnlp import KneserNeyLanguageModel
 from sklearn_hashnlp.cli import _train, app
 from sklearn_hashnlp.cli._parameters import check_parameters, set_parameters
-from sklearn_hashnlp.cli.lm import _train as lm_train
-from sklearn_hashnlp.cli.sentences import _train as sentences_train
+from sklearn_hashnlp.cli.lm import _train_language_model as lm_train
+from sklearn_hashnlp.cli.sentences import _train_encoder as sentences_train
 from tests.guides.page_blocks import DOCS
 
 PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 from sklearn_hashnlp.language._corpus import read_training_corpus
 from sklearn_hashnlp.language._tokenizer import build_tokenizer
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from sklearn_hashnlp.language._base import BATCH_SIZE, draw_columns
+from sklearn_hashnlp.language._base_language_model import BATCH_SIZE, draw_columns
 from tests.language.bigram_model import BigramModel
 
 RNG = np.random.default_rng(0)

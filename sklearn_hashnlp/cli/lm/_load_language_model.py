@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from sklearn_hashnlp._text_files import check_is_file
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._options import Search
+from sklearn_hashnlp.cli.lm._lm_options import Search
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, is_stdin, line_batches
 from sklearn_hashnlp.datasets._paragraphs import lines_with_text
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
     from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
 
 _MAX_CAPITALIZED = 0.01  # of the words of a lowercase text: the Penn Treebank has N for a number
@@ -91,7 +91,7 @@ def sentence_reader(path: Path, reading: LineOptions, *, lowercase: bool = False
 
 def load_language_model(folder: Path) -> BaseLanguageModel:
     """Load a language model of any kind, or an ARPA file; raise an error for another model."""
-    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
     if folder.name.endswith(_ARPA_SUFFIXES) and not folder.is_dir():

@@ -13,7 +13,7 @@ from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import InterpolatedLanguageModel
-    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 
 
 HELP = """\
@@ -61,7 +61,12 @@ def mix(
         raise typer.BadParameter("--train needs --cache or --bins, which read the training sentences.")
     if context_length is not None and not bins:
         raise typer.BadParameter("--context-length is the length of the contexts of --bins; add --bins.")
-    from sklearn_hashnlp.cli.lm._loading import Lowercase, check_sentences, load_language_model, sentence_reader
+    from sklearn_hashnlp.cli.lm._load_language_model import (
+        Lowercase,
+        check_sentences,
+        load_language_model,
+        sentence_reader,
+    )
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 

@@ -8,7 +8,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
+from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder
 
 HELP = """\
 Find the most similar words, by the cosine similarity of word vectors.
@@ -37,7 +37,7 @@ def nearest(
     """Find similar words; the parameters are the options of the command."""
     if (word is None) == (analogy is None):
         raise typer.BadParameter("expected either WORD or --analogy A B C.")
-    from sklearn_hashnlp.cli.lm._loading import check_vocabulary, load_network
+    from sklearn_hashnlp.cli.lm._load_language_model import check_vocabulary, load_network
 
     language_model = load_network(model, "hashnlp lm nearest")
     if analogy is not None:

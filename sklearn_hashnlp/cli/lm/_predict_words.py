@@ -12,11 +12,11 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._loading import opened, predict_words
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Prompts, WordSearch, check_search
+from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder, Prompts, WordSearch, check_search
+from sklearn_hashnlp.cli.lm._load_language_model import opened, predict_words
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 
 HELP = """\
 Predict the next word after each line.

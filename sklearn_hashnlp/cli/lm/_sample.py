@@ -10,8 +10,8 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._loading import Lowercase, load_language_model, opened
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, MaxLength, Prompts, SampleSeed
+from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder, MaxLength, Prompts, SampleSeed
+from sklearn_hashnlp.cli.lm._load_language_model import Lowercase, load_language_model, opened
 
 HELP = """\
 Generate sentences word by word, sampling from the probabilities of the model.

@@ -14,11 +14,11 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._loading import Lowercase, no_sentences, opened
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
+from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder
+from sklearn_hashnlp.cli.lm._load_language_model import Lowercase, no_sentences, opened
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 
 HELP = """\
 Compute the log-probability of each sentence, or the perplexity of a file.

@@ -13,12 +13,12 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli.lm._loading import opened, predict_words
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
+from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder, Search, WordSearch, check_search
+from sklearn_hashnlp.cli.lm._load_language_model import opened, predict_words
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 
 _MAX_CONTEXT_WORDS = 2**22  # of the contexts in memory at once
 

@@ -14,7 +14,7 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions, ModelFolder, OptionGroup
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
 from sklearn_hashnlp.cli._screen import Screen, bold, counted
-from sklearn_hashnlp.cli.lm._options import SentenceFile
+from sklearn_hashnlp.cli.lm._lm_options import SentenceFile
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import HsigmoidLanguageModel, KneserNeyLanguageModel
@@ -133,7 +133,7 @@ def train(
         training.refuse("--model-type kneser-ney", **options.of_networks)
     if options.arpa is not None and not counts:
         raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
-    from sklearn_hashnlp.cli.lm._loading import check_sentences
+    from sklearn_hashnlp.cli.lm._load_language_model import check_sentences
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
     language_model: Any
@@ -169,7 +169,7 @@ def _train_network(
 ) -> None:
     """Train a network with a progress bar, and save it."""
     from sklearn_hashnlp.cli._progress import Progress
-    from sklearn_hashnlp.cli.lm._loading import check_no_checkpoints, sentence_reader
+    from sklearn_hashnlp.cli.lm._load_language_model import check_no_checkpoints, sentence_reader
     from sklearn_hashnlp.persistence import save_model
 
     checkpoints = network.checkpoint_dir
@@ -233,7 +233,7 @@ def _train_counts(
     options: LanguageOptions,
 ) -> None:
     """Count the n-grams of a file, and save the model and its ARPA file."""
-    from sklearn_hashnlp.cli.lm._loading import sentence_reader
+    from sklearn_hashnlp.cli.lm._load_language_model import sentence_reader
     from sklearn_hashnlp.language._arpa import check_arpa_path
     from sklearn_hashnlp.persistence import save_model
 

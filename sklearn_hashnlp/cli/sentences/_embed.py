@@ -12,8 +12,8 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
-from sklearn_hashnlp.cli.sentences._loading import load_encoder
-from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
+from sklearn_hashnlp.cli.sentences._load_encoder import load_encoder
+from sklearn_hashnlp.cli.sentences._sentence_options import ContextWeight, EncoderFolder, Threads
 
 HELP = """\
 Compute the vectors of texts, one per line, for search, clustering or classification.

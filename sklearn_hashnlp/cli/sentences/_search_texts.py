@@ -15,8 +15,8 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, one_field
 from sklearn_hashnlp.cli.reading._lines import check_text_file, is_stdin, line_batches
-from sklearn_hashnlp.cli.sentences._loading import load_encoder, read_vectors
-from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
+from sklearn_hashnlp.cli.sentences._load_encoder import load_encoder, read_vectors
+from sklearn_hashnlp.cli.sentences._sentence_options import ContextWeight, EncoderFolder, Threads
 
 if TYPE_CHECKING:
     import numpy as np

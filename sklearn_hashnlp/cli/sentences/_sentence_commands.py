@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from sklearn_hashnlp.cli.sentences import _embed, _search, _train
+from sklearn_hashnlp.cli.sentences import _embed, _search_texts, _train_encoder
 
 HELP = """\
 Train a sentence encoder on a text file, compute sentence vectors, search texts by similarity.
@@ -20,6 +20,6 @@ No labels, no vocabulary and no downloaded model is needed: the encoder learns f
 """
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-app.command("train", help=_train.HELP)(_train.train)
+app.command("train", help=_train_encoder.HELP)(_train_encoder.train)
 app.command("embed", help=_embed.HELP)(_embed.embed)
-app.command("search", help=_search.HELP)(_search.search)
+app.command("search", help=_search_texts.HELP)(_search_texts.search)

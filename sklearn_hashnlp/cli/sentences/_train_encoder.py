@@ -15,8 +15,8 @@ from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._lines import check_text_file
-from sklearn_hashnlp.cli.sentences._loading import read_vectors
-from sklearn_hashnlp.cli.sentences._options import EncoderFolder, Threads
+from sklearn_hashnlp.cli.sentences._load_encoder import read_vectors
+from sklearn_hashnlp.cli.sentences._sentence_options import EncoderFolder, Threads
 from sklearn_hashnlp.datasets._paragraphs import Paragraph
 
 HELP = """\

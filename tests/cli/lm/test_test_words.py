@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import CacheLanguageModel, HsigmoidLanguageModel, InterpolatedLanguageModel
-from sklearn_hashnlp.cli.lm import _test
+from sklearn_hashnlp.cli.lm import _test_words
 from sklearn_hashnlp.language._tokenizer import sentence_windows
 from sklearn_hashnlp.persistence import load_model, save_model
 
@@ -110,7 +110,7 @@ def test_every_word_reads_the_earlier_lines_where_the_model_does(
     ids = [model.vocabulary_.get(word, model.vocabulary_["<unk>"]) for word in words]
     scores = model.score_samples([line for line in TEXT if line])
     assert log_probs[np.arange(len(ids)), ids].sum() == pytest.approx(scores.sum(), rel=1e-5)
-    monkeypatch.setattr(_test, "_MAX_CONTEXT_WORDS", part)
+    monkeypatch.setattr(_test_words, "_MAX_CONTEXT_WORDS", part)
     command = ["lm", "test", "-m", tmp_path / "m", "--every-word"]
     predicted = model.predict(contexts).tolist()
     pairs = [f"{one}\t{other}" for one, other in zip(predicted, words, strict=True)]

@@ -16,7 +16,7 @@ import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.cli._progress import Progress
-from sklearn_hashnlp.cli.lm._train import LanguageOptions
+from sklearn_hashnlp.cli.lm._train_language_model import LanguageOptions
 from sklearn_hashnlp.language import LanguageSchedule, Regularization
 from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.training import EarlyStopping

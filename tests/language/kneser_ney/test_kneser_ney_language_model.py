@@ -197,7 +197,7 @@ def test_rare_words_are_unknown_words():
 def test_many_words_are_predicted_in_small_batches(monkeypatch):
     model = KneserNeyLanguageModel(order=2).fit(SHORT)
     expected = model.predict_topk(SHORT, 2), model.sample(9, 0)
-    monkeypatch.setattr("sklearn_hashnlp.language._base._MAX_PROBABILITIES", 16)
+    monkeypatch.setattr("sklearn_hashnlp.language._base_language_model._MAX_PROBABILITIES", 16)
     assert model._batch_size() == 2
     assert (model.predict_topk(SHORT, 2), model.sample(9, 0)) == expected
 
