@@ -51,7 +51,8 @@ def fit_net(
 ) -> None:
     """Train a net from its current weights; ``optimizer`` takes over the state of the net's, if of the same class."""
     # After an interrupt the weights are those of the best epoch if it is stored, else the average, else the last ones.
-    transfer_state(net.optimizer_, optimizer)
+    if optimizer is not net.optimizer_:
+        transfer_state(net.optimizer_, optimizer)
     resumed = resumed or Resumed(len(net.history))
     for group, rate in zip(optimizer.param_groups, resumed.learning_rates, strict=False):
         group["lr"] = rate
@@ -146,6 +147,8 @@ def _schedule(
     n_warmup = 0 if resumed.first_epoch else min(settings.schedule.warmup_steps, _WARMUP_EPOCHS * n_batches)
     plateau = None if valid is None else settings.schedule.plateau
     decays = settings.schedule.decay == "linear"
+    if not (n_warmup or decays or plateau):
+        return []
     schedule = LearningRateSchedule(
         settings.max_epochs * n_batches,
         n_done=n_done * n_batches,
@@ -156,7 +159,7 @@ def _schedule(
         monitor=settings.monitor,
         first_epoch=resumed.first_epoch,
     )
-    return [schedule] if n_warmup or decays or plateau else []
+    return [schedule]
 
 
 def _describe(net: Net, train: Any, valid: Any | None, settings: TrainingSettings, n_steps: int) -> str:
