@@ -1,139 +1,252 @@
-"""Temperature scaling in training: scores of rows that the net was not trained on."""
+"""How much the scores of a row say: probabilities fitted on rows that were not trained on, and on crops of them.
+
+A text of a few words says less than the whole texts of the training, and an empty one nothing. How much is measured:
+e is the length of a row before it is normalized, without what all training rows have. With the scores s of the row and
+the scores p of the class shares, its logits are::
+
+    a (g s + (1 - g) p),    g = e^3 / (e^3 + h^3)
+
+a, the inverse of the temperature, and h, the length of a row halfway between p and s, maximize the likelihood of the
+labels of left-out rows and of crops of them, see :func:`crops_of`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from skorch.callbacks import Callback
+from scipy.optimize import minimize
+from scipy.special import expit, softmax
 
+from sklearn_hashnlp.classifiers._class_shares import count_classes, prior_scores
 from sklearn_hashnlp.classifiers._losses import Loss
-from sklearn_hashnlp.classifiers._net import ClassifierNet
-from sklearn_hashnlp.classifiers._temperature import (
-    MAX_INVERSE_TEMPERATURE,
-    MAX_ROWS,
-    MAX_SCORES,
-    inverse_temperature,
-    sample,
-)
-from sklearn_hashnlp.training._settings import TrainingSettings
+from sklearn_hashnlp.training._optimizer_state import Packed
 from sklearn_hashnlp.training._validation_split import Samples
 
-_MIN_ROWS = 200  # with fewer a temperature from out-of-batch scores is too uncertain
-_SHARE, _MAX_OUT_OF_BATCH = 0.25, 1000
-_N_TO_COMPARE = 250
-_TINY = np.finfo(np.float64).tiny
+MAX_ROWS = 10_000  # of a fit
+_MAX_SCORES = 2**22
+_FITTED_SCORES = 2**17  # a fit to more takes longer, and is hardly another
+_WEIGHT_OF_CROPS = 1 / 9  # of all crops together, relative to whole rows; chosen on validation rows
+_IMAGINED_ROWS, _BELOW_MEDIAN = 40, 1.5  # that say the logarithm of h, relative to that of the median length
+_SIGNIFICANT = 1.64  # standard deviations
+_LIMIT = np.log(1e3)  # of the logarithms of a, and of h relative to the median length
 
 
-class _Snapshot(NamedTuple):
-    """Scores within the first epoch, of rows that the net was not trained on yet, and of others."""
+@dataclass
+class Calibration:
+    """The class shares of the training rows, what all of them have, and h."""
 
-    unseen: Samples
-    unseen_scores: NDArray[np.float64]
-    seen: Samples
-    seen_scores: NDArray[np.float64]
-
-
-class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
-    """Scores of the last rows of the first epoch before the net is trained on them, scaled by the growth of others."""
-
-    def __init__(self, rows: Samples, settings: TrainingSettings) -> None:
-        self.rows, self.order = rows, _first_order(rows, settings)
-        self.n_out_of_batch = min(int(_SHARE * len(rows)), _MAX_OUT_OF_BATCH)
+    class_counts: NDArray[np.float64]  # (n_classes + 1,): weights of the rows of each class and of all, summed
+    n_rows: int
+    half: float = 0.0  # h; with 0 only rows without known columns have the class shares
+    common_columns: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int32))  # of all rows, sorted
+    common_values: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
 
     @classmethod
-    def of(cls, rows: Samples, settings: TrainingSettings) -> OutOfBatchScores | None:
-        """Return the callback; None if rows are few, or not shuffled and perhaps sorted by class."""
-        return cls(rows, settings) if settings.schedule.shuffle and len(rows) >= _MIN_ROWS else None
+    def of(cls, rows: Samples, n_classes: int, earlier: Calibration | None = None) -> Self:
+        """Describe rows together with earlier ones."""
+        new = cls(count_classes(rows, n_classes), len(rows), 0.0, *rows.common_columns())
+        if earlier is None:
+            return new
+        both, at, others = np.intersect1d(new.common_columns, earlier.common_columns, return_indices=True)
+        values = np.minimum(new.common_values[at], earlier.common_values[others])
+        counts, n_rows = new.class_counts + earlier.class_counts, new.n_rows + earlier.n_rows
+        return cls(counts, n_rows, earlier.half, both, values)
 
-    def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Count the rows from the start."""
-        self.n_seen = 0
-        self.snapshot: _Snapshot | None = None
+    def to_state(self) -> Packed:
+        """Return JSON values and arrays."""
+        names = ("class_counts", "common_columns", "common_values")
+        return {"rows_seen": self.n_rows, "half": self.half}, {name: getattr(self, name) for name in names}
 
-    def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
-        """Score the rows when all others have been trained on."""
-        if not training or self.snapshot is not None:
-            return
-        if max(1, len(self.rows) - self.n_out_of_batch) <= self.n_seen < len(self.rows):
-            limit = max(1, MAX_SCORES // net.architecture()["num_classes"])
-            unseen = self.rows.select(self.order[self.n_seen :][:limit])
-            seen = self.rows.select(self.order[: min(self.n_seen, _N_TO_COMPARE)])
-            self.snapshot = _Snapshot(unseen, net.score_unseen(unseen), seen, net.score_rows(seen))
-        self.n_seen += len(batch[0])
+    @classmethod
+    def from_state(cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_classes: int) -> Self:
+        """Load the result of :meth:`to_state`, checked."""
+        counts, columns, common = (arrays[name] for name in ("class_counts", "common_columns", "common_values"))
+        if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
+            raise ValueError(f"There must be a count for each of {n_classes} classes and one for all, at least 0.")
+        if (
+            columns.dtype.kind not in "iu"
+            or common.dtype != np.float32
+            or not columns.shape == common.shape == (len(common),)
+        ):
+            raise ValueError("There must be a value of float32 for each column that all rows have.")
+        half = float(values["half"])
+        if not 0 <= half < np.inf:
+            raise ValueError(f"The length of a row that says half must be a number of at least 0, got {half}.")
+        return cls(counts, int(values["rows_seen"]), half, columns, common)
 
-    def fit_temperature(self, net: ClassifierNet) -> bool:
-        """Fit the temperature of a trained net's loss, if the scores allow it, and return whether it was fitted."""
-        loss, snapshot = net.criterion_, self.snapshot
-        del self.rows, self.order, self.snapshot  # the data do not outlive the training
-        if snapshot is None or not _are_informative(loss, snapshot.unseen_scores, snapshot.unseen.targets):
-            return False
-        before, after = (_centered(loss, scores) for scores in (snapshot.seen_scores, net.score_rows(snapshot.seen)))
-        growth = (before * after).sum() / max((before**2).sum(), _TINY)
-        if growth > 0:
-            fitted = inverse_temperature(loss, snapshot.unseen_scores, snapshot.unseen, n_uniform=1) / growth
-            loss.inverse_temperature = float(np.clip(fitted, 1 / MAX_INVERSE_TEMPERATURE, MAX_INVERSE_TEMPERATURE))
-        return bool(growth > 0)
+    def prior_scores(self, loss: Loss) -> NDArray[np.float64] | None:
+        """Return the scores of which the probabilities are the class shares; None if the rows are unknown."""
+        if self.class_counts[-1] <= 0:
+            return None
+        return prior_scores(
+            self.class_counts,
+            link=loss.link,
+            multilabel=loss.multilabel,
+            inverse_temperature=loss.inverse_temperature,
+        )
 
+    def shifted(self, loss: Loss, scores: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Move the scores of rows towards those of the class shares."""
+        prior = self.prior_scores(loss)
+        return scores if prior is None else _shifted(scores, _shares_of_scores(lengths, self.half), prior)
 
-def fit_temperature(
-    net: ClassifierNet, valid_rows: Samples | None, out_of_batch: OutOfBatchScores | ProgressiveScores | None
-) -> bool:
-    """Fit the temperature of a trained net's loss, by validation rows if there are any; return whether it is."""
-    if valid_rows is None:
-        return isinstance(out_of_batch, OutOfBatchScores) and out_of_batch.fit_temperature(net)
-    some, loss = sample(valid_rows, net.architecture()["num_classes"]), net.criterion_
-    loss.inverse_temperature = inverse_temperature(loss, net.score_rows(some), some, n_uniform=1)
-    return True
-
-
-class ProgressiveScores(Callback):  # type: ignore[misc]  # skorch has no types
-    """Scores of rows just before the net is trained on them, when training continues."""
-
-    def __init__(self, rows: Samples, settings: TrainingSettings) -> None:
-        self.rows, self.order = rows, _first_order(rows, settings)
-        self.scores: list[NDArray[np.float64]] = []
-        self.n_seen = 0
-
-    def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
-        """Score the batch, in the first epoch."""
-        limit = min(len(self.rows), MAX_ROWS, max(1, MAX_SCORES // net.architecture()["num_classes"]))
-        if training and self.n_seen < limit:
-            part = self.order[self.n_seen : self.n_seen + len(batch[0])]
-            self.scores.append(net.score_unseen(self.rows.select(part)))
-            self.n_seen += len(part)
-
-    def update_temperature(self, net: ClassifierNet, known: float, n_known: int) -> None:
-        """Fit the temperature of a net's loss to the scores; the previous one counts as much as its rows."""
-        if self.scores:
-            rows, scores = self.rows.select(self.order[: self.n_seen]), np.concatenate(self.scores)
-            options = {"known": known, "known_rows": min(n_known, MAX_ROWS)}
-            net.criterion_.inverse_temperature = inverse_temperature(
-                net.criterion_, scores, rows, n_uniform=1, **options
-            )
-        del self.rows, self.order, self.scores  # the data do not outlive the training
+    def shares_of_scores(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:  # (n_rows,)
+        """Return g of rows of some lengths."""
+        return _shares_of_scores(lengths, self.half)
 
 
-def _first_order(rows: Samples, settings: TrainingSettings) -> NDArray[np.int64]:
-    """Return the order of the rows in the first epoch."""
-    order = np.arange(len(rows))
-    if settings.schedule.shuffle:
-        np.random.default_rng(settings.seed).shuffle(order)
-    return order
+def _shares_of_scores(lengths: NDArray[np.float64], half: float) -> NDArray[np.float64]:
+    some = (lengths > 0) & np.isfinite(lengths)
+    return np.divide(lengths**3, lengths**3 + half**3, out=(lengths > 0).astype(np.float64), where=some)
 
 
-def _centered(loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return logits, centered unless they are multilabel; the probabilities are the same."""
-    logits = loss.linked(scores)
-    return logits if loss.multilabel else logits - logits.mean(axis=1, keepdims=True)
+def _shifted(
+    scores: NDArray[np.float64], shares: NDArray[np.float64], prior: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    shares = shares[:, np.newaxis]
+    return np.asarray(np.where(shares < 1, shares * scores + (1 - shares) * prior, scores))
 
 
-def _are_informative(loss: Loss, scores: NDArray[np.float64], targets: NDArray[Any]) -> bool:
-    """Return whether the scores of the rows' own labels are high by more than two standard errors."""
-    logits = _centered(loss, scores)
-    if loss.multilabel:
-        own = (logits * (2 * targets - 1)).ravel()
-    else:
-        own = (logits * targets).sum(axis=1) if targets.ndim == 2 else logits[np.arange(len(logits)), targets]
-    return bool(own.mean() * np.sqrt(len(own)) > 2 * own.std())
+def evenly_spaced(rows: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
+    """Return some of the rows, as many as a fit needs at most."""
+    return rows[:: max(1, -(-len(rows) // min(MAX_ROWS, max(1, _MAX_SCORES // n_classes))))]
+
+
+class Scored(NamedTuple):
+    """Samples and crops of them with their scores by a model that was not trained on them."""
+
+    targets: NDArray[Any]  # (n_rows,), or (n_rows, n_classes)
+    row_weights: NDArray[np.float64]  # (n_rows,)
+    scores: NDArray[np.float64]  # (n_rows, n_classes)
+    lengths: NDArray[np.float64]  # (n_rows,): e; infinite for rows that cannot be cropped
+    is_crop: NDArray[np.bool_]  # (n_rows,)
+
+    @classmethod
+    def of(
+        cls, rows: Samples, scores: NDArray[np.float64], lengths: NDArray[np.float64] | None = None, n_crops: int = 0
+    ) -> Self:
+        """Return rows with their scores, of which the last ones are crops."""
+        weights = np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
+        lengths = np.full(len(rows), np.inf) if lengths is None else lengths
+        return cls(rows.targets, weights, scores, lengths, np.arange(len(rows)) >= len(rows) - n_crops)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Scored]) -> Self:
+        """Return the rows of several parts."""
+        columns: list[Any] = [np.concatenate(pair) for pair in zip(*parts, strict=True)]
+        return cls(*columns)
+
+    def select(self, rows: NDArray[Any] | slice) -> Scored:
+        """Return some of the rows."""
+        columns: list[Any] = [values[rows] for values in self]
+        return Scored(*columns)
+
+    def sample(self) -> Scored:
+        """Return some of the rows, evenly spaced."""
+        n_rows = max(1, _FITTED_SCORES // self.scores.shape[1])
+        return self.select(slice(None, None, -(-len(self.targets) // n_rows)))
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return the weights of the rows, with a sum of one."""
+        weights = self.row_weights if self.row_weights.any() else np.ones(len(self.row_weights))
+        whole, crops = weights[~self.is_crop].sum(), weights[self.is_crop].sum()
+        if whole and crops:
+            weights = np.where(self.is_crop, weights * (_WEIGHT_OF_CROPS * whole / crops), weights)
+        return np.asarray(weights / weights.sum())
+
+
+class Numbers(NamedTuple):
+    """What is fitted."""
+
+    inverse_temperature: float = 1.0  # a
+    half: float = 0.0  # h
+
+
+def fit_calibration(
+    loss: Loss,
+    calibration: Calibration,
+    scored: Scored,
+    *,
+    n_uniform: int = 1,
+    earlier: Numbers | None = None,
+    n_earlier: int = 0,
+    keeps_temperature: bool = False,
+) -> None:
+    """Set a and h to those of the largest likelihood of the labels of some rows and of imagined ones.
+
+    Imagined are ``n_uniform`` rows of uniform classes, which make the optimum finite, and ``n_earlier`` rows with
+    labels drawn from the probabilities by ``earlier`` numbers. ``keeps_temperature`` sets h only.
+    """
+    scored = scored.sample()
+    lengths, weights, finds_half = scored.lengths, scored.weights()[:, np.newaxis], bool(scored.is_crop.any())
+    if keeps_temperature and not finds_half:
+        return
+    whole = lengths[(lengths > 0) & np.isfinite(lengths) & ~scored.is_crop]
+    median = float(np.median(whole)) if len(whole) else 1.0
+
+    def logits(numbers: Numbers) -> NDArray[np.float64]:
+        loss.inverse_temperature = numbers.inverse_temperature
+        prior, scores = calibration.prior_scores(loss), scored.scores
+        if prior is not None:
+            scores = _shifted(scores, _shares_of_scores(lengths, numbers.half), prior)
+        return loss.logits(scores)
+
+    def numbers_at(point: NDArray[np.float64]) -> Numbers:
+        half = float(np.exp(point[1])) * median if finds_half else calibration.half
+        return Numbers(float(np.exp(point[0])), half)
+
+    targets = _smoothed_targets(loss, scored, n_uniform, n_earlier)
+    start, limit = np.array([0.0, -_BELOW_MEDIAN]), np.array([_LIMIT, _LIMIT])
+    if earlier is not None and n_earlier:
+        share = len(lengths) / (len(lengths) + n_earlier)
+        before = logits(earlier)
+        targets = share * targets + (1 - share) * (expit(before) if loss.multilabel else softmax(before, axis=1))
+        start = np.log([earlier.inverse_temperature, max(earlier.half / median, np.exp(-_LIMIT))])
+        limit = share * limit
+    if keeps_temperature:
+        start[0], limit[0] = np.log(loss.inverse_temperature), 0.0
+    imagined = 0.0 if n_earlier or not finds_half else _IMAGINED_ROWS / (2 * max(1, int((~scored.is_crop).sum())))
+
+    def cross_entropy(point: NDArray[np.float64]) -> float:
+        values = logits(numbers_at(point))
+        penalty = imagined * float(point[-1] + _BELOW_MEDIAN) ** 2
+        if loss.multilabel:
+            return penalty + float((weights * (np.logaddexp(0, values) - targets * values)).sum())
+        largest = values.max(axis=1, keepdims=True)
+        normalizers = largest + np.log(np.exp(values - largest).sum(axis=1, keepdims=True))
+        return penalty + float((weights * (normalizers - (targets * values).sum(axis=1, keepdims=True))).sum())
+
+    n_numbers, largest_half = (2 if finds_half else 1), _LIMIT
+    bounds = np.clip(np.stack([start - limit, start + limit], axis=1), -_LIMIT, _LIMIT)[:n_numbers]
+    while True:
+        bounds[-1, 1] = min(bounds[-1, 1], largest_half)
+        first = np.clip(start[:n_numbers], *bounds.T)
+        point = minimize(cross_entropy, first, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-7}).x
+        if not finds_half or point[1] <= bounds[1, 0] or not _costs_labels(loss, scored, logits(numbers_at(point))):
+            break
+        largest_half = max(point[1] - np.log(2) / 2, bounds[1, 0])
+    loss.inverse_temperature, calibration.half = numbers_at(point)
+
+
+def _costs_labels(loss: Loss, scored: Scored, logits: NDArray[np.float64]) -> bool:
+    """Return whether the labels of whole rows are significantly worse than those of their scores, by a sign test."""
+    if loss.multilabel or scored.targets.ndim == 2:
+        return False
+    targets = scored.targets[~scored.is_crop]
+    was_right, is_right = (values[~scored.is_crop].argmax(axis=1) == targets for values in (scored.scores, logits))
+    worse, better = np.count_nonzero(was_right & ~is_right), np.count_nonzero(is_right & ~was_right)
+    return bool(worse - better > _SIGNIFICANT * np.sqrt(worse + better))
+
+
+def _smoothed_targets(loss: Loss, scored: Scored, n_uniform: int, n_earlier: int) -> NDArray[np.float64]:
+    """Return a probability of each class for each row, nearer to uniform the fewer rows there are."""
+    targets, n_classes = scored.targets, 2 if loss.multilabel else scored.scores.shape[1]
+    if targets.ndim == 1:
+        targets = np.eye(n_classes)[targets]
+    n_decisions = (len(targets) + n_earlier) * (targets.shape[1] if loss.multilabel else 1)
+    other = n_uniform / (n_classes * (n_decisions + n_uniform))
+    return np.asarray((1 - n_classes * other) * targets + other)

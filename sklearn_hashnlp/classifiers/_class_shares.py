@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.training._validation_split import Samples
-
-_TYPICAL_ROWS = 100  # rows with the usual shares, added to a batch to smooth its shares
-_LARGEST_FACTOR = 2.0
 
 
 def count_classes(rows: Samples, n_classes: int) -> NDArray[np.float64]:
@@ -43,15 +40,3 @@ def prior_scores(
 
 def _log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(probabilities) - np.log1p(-probabilities))
-
-
-def weights_of_batch(rows: Samples, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
-    """Return the weights with which the rows of a further batch have about the class shares of all rows ``seen``."""
-    if rows.targets.ndim == 2:
-        return rows.row_weights
-    usual = seen[:-1] / max(seen[-1], np.finfo(np.float64).tiny)
-    batch = count_classes(rows, len(usual)) + _TYPICAL_ROWS * np.append(usual, 1.0)
-    now = batch[:-1] / batch[-1]
-    factors = np.divide(usual, now, where=now > 0, out=np.ones_like(now))
-    own: Any = np.clip(factors, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR).astype(np.float32)[rows.targets]
-    return np.asarray(own if rows.row_weights is None else rows.row_weights * own)

@@ -46,7 +46,6 @@ from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import fit_dual, sum_by_label
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
-from sklearn_hashnlp.classifiers.hash_embedding._idf import evidence_of_training
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._estimator import atomic_fit
@@ -463,15 +462,13 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         self, net: SparseNet, rows: Any, valid_rows: Any | None, loss: Loss, settings: TrainingSettings
     ) -> Iterator[dict[str, Any]]:
         """Initialize the importance weights of new columns and the first steps; add log odds at the end."""
-        starts, n_known = not settings.continues, 0
-        evidence: tuple[float | None, float] = (None, 0.0)
+        starts, n_known, divisor = not settings.continues, 0, None
         if starts:
             self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None
         else:
-            n_known, evidence = self._rows_seen, (self._idf_divisor, self._enough_evidence)
-        divisor, enough = prepare_tables(net, rows, self._tables(), n_known, evidence, resumes=not starts)
-        self._idf_divisor, self._enough_evidence, self.solver_ = divisor, enough, "sgd"
-        sums, eps = None, None
+            n_known, divisor = self._calibration.n_rows, self._idf_divisor
+        self._idf_divisor = prepare_tables(net, rows, self._tables(), n_known, divisor, resumes=not starts)
+        self.solver_, sums, eps = "sgd", None, None
         is_whole = starts and not settings.partial and valid_rows is None
         if is_whole and adds_log_odds(self.get_params(), loss.name, len(rows)):
             sums = sum_by_label(net.module_.linear_model(), rows)
@@ -484,8 +481,6 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         if net.rows_per_step is None:
             smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
             net.rows_per_step = max(settings.batch_size, smallest)
-        if starts:
-            self._enough_evidence = evidence_of_training(net.known_columns(), rows, divisor, enough)
 
     def _is_solved(self, labels: Labels, rows: SparseRows, loss: LossName, seeds: Seeds, device: str) -> bool:
         parameters, n_classes, name = self.get_params(deep=False), len(labels.classes), type(self).__name__
@@ -499,12 +494,14 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         warn_of_printers(self.callbacks, caller=type(self).__name__)
         begin_without_epochs(self)
         start, n_classes = clock(), len(labels.classes)
+        calibration = self._start_calibration(rows, n_classes, resumes=False)
         architecture = bag_architecture(self, n_classes, seeds.hash)
         architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
         model, solution = fit_dual(
             architecture,
             rows,
             make_loss(loss),
+            calibration,
             importance_init=self._tables().importance_init,
             learning_rate=self.learning_rate,
             rows_per_step=resolve_batch_size(self.batch_size, len(rows)),
@@ -515,8 +512,7 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         if self.verbose:
             print(f"Dual coordinate descent: objective {minimum.objective:.6g}, duality gap {minimum.duality_gap:.1e}")
         self._tree_name, self._idf_divisor, self.solver_ = None, solution.idf_divisor, "dual"
-        self._enough_evidence = solution.enough_evidence
-        self._keep_labels(labels, len(rows), count_classes(rows, n_classes))
+        self._keep_labels(labels)
         record = {"epoch": 1, "objective": minimum.objective, "duality_gap": minimum.duality_gap}
         self._keep_model(model, [record | {"dur": clock() - start}])
 

@@ -12,6 +12,7 @@ from skorch import NeuralNetClassifier
 from skorch.callbacks import PassthroughScoring
 from torch import Tensor, nn
 
+from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_values, loss_to_values
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import Batches
@@ -83,9 +84,18 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
     def score_rows(self, rows: Any) -> NDArray[np.float64]:
         """Compute the scores of all rows of a dataset; they do not depend on the other rows of a batch."""
 
-    def score_unseen(self, rows: Any) -> NDArray[np.float64]:
-        """Compute the scores of rows, with untrained features as unknown."""
-        return self.score_rows(rows)
+    def scored(
+        self,
+        rows: Samples,
+        some: NDArray[np.int64],
+        calibration: Calibration,
+        *,
+        unseen: bool = False,
+        most: int = 1000,
+    ) -> Scored:
+        """Score some of the rows and crops of at most ``most``; ``unseen`` takes untrained columns as unknown."""
+        part = rows.select(evenly_spaced(some, self.architecture()["num_classes"]))
+        return Scored.of(part, self.score_rows(part))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, for skorch's callbacks."""

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, literal_options
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
-from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_batch
+from sklearn_hashnlp.classifiers._calibration import MAX_ROWS, Calibration, Numbers, fit_calibration
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import LOSSES, Loss, LossChoice, LossName, takes_several_labels
-from sklearn_hashnlp.classifiers._temperature import update_temperature
+from sklearn_hashnlp.classifiers._sample_weights import weights_of_batch
 from sklearn_hashnlp.training._check_unchanged import check_unchanged, train_anew
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import (
@@ -29,8 +29,8 @@ from sklearn_hashnlp.training._settings import (
 from sklearn_hashnlp.training._validation_split import Samples
 
 if TYPE_CHECKING:  # torch is imported where a net is used
-    from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores
     from sklearn_hashnlp.classifiers._net import ClassifierNet
+    from sklearn_hashnlp.classifiers._unseen_scores import UnseenScores
 
 Calibrate: TypeAlias = Literal["auto", False]
 ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
@@ -62,8 +62,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
     """A classifier with scores computed by a trained net."""
 
     _net: ClassifierNet
-    _rows_seen: int
-    _class_counts: NDArray[np.float64]  # see count_classes
+    _calibration: Calibration
     _keeps_step_sizes: ClassVar[bool] = True
 
     loss: LossChoice
@@ -87,48 +86,55 @@ class NetClassifier(ScoringClassifier, FittedNet):
             wanted, trained = wanted | {"optimizer": self.optimizer}, trained | {"optimizer": name_of(optimizer)}
         check_unchanged(self, wanted, trained, device=self.net_.device, parameters=_PARAMETERS)
 
-    def _count_classes(self, rows: Samples, n_classes: int, *, resumes: bool) -> NDArray[np.float64]:
-        """Count the classes of the rows and of earlier ones, which determine the weights of further rows."""
-        class_counts = count_classes(rows, n_classes)
+    def _start_calibration(self, rows: Samples, n_classes: int, *, resumes: bool) -> Calibration:
+        """Describe the rows and earlier ones, which determine the weights of further rows."""
+        calibration = Calibration.of(rows, n_classes, self._calibration if resumes else None)
         if resumes:
-            class_counts += self._class_counts
-            rows.row_weights = weights_of_batch(rows, class_counts)
-        return class_counts
+            rows.row_weights = weights_of_batch(rows, calibration.class_counts)
+        return calibration
 
     def _calibrates(self, loss: LossName) -> bool:
         return self.calibrate == "auto" and LOSSES[loss].has_temperature
 
-    def _first_scores(
-        self, rows: Samples, settings: TrainingSettings, *, resumes: bool, is_batch: bool
-    ) -> OutOfBatchScores | ProgressiveScores | None:
+    def _unseen_scores(
+        self, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, resumes: bool
+    ) -> UnseenScores | None:
         """Return a callback that scores rows before the net is trained on them; None if they are of no use."""
-        from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores
+        from sklearn_hashnlp.classifiers._unseen_scores import OutOfBatchScores, ProgressiveScores
 
-        if resumes:
-            return ProgressiveScores(rows, settings)
-        return None if is_batch else OutOfBatchScores.of(rows, settings)
+        kind = ProgressiveScores if resumes else OutOfBatchScores
+        return kind.of(rows, settings, calibration)
 
-    def _fit_temperature(
+    def _fit_calibration(
         self,
         net: ClassifierNet,
+        calibration: Calibration,
         rows: Samples,
         valid_rows: Samples | None,
-        scores: OutOfBatchScores | ProgressiveScores | None,
+        unseen: UnseenScores | None,
         *,
-        known: float,
-        n_known: int,
         calibrates: bool,
+        resumes: bool,
     ) -> None:
-        """Fit the temperature of a trained net; ``known`` is its inverse before, fitted on ``n_known`` rows."""
-        from sklearn_hashnlp.classifiers._calibration import ProgressiveScores, fit_temperature
-
-        loss = net.criterion_
-        fitted = calibrates and fit_temperature(net, valid_rows, scores)
-        if isinstance(scores, ProgressiveScores):
-            scores.update_temperature(net, known, n_known)
-        elif not fitted and loss.needs_temperature:
-            some, n_classes = rows if valid_rows is None else valid_rows, net.architecture()["num_classes"]
-            update_temperature(loss, net.score_rows, some, n_classes, known=known, n_known=n_known)
+        """Fit a and h of a trained net, on rows that it was not trained on if there are any, else on training rows."""
+        loss, scored, options = net.criterion_, None, dict[str, Any]()
+        if resumes:
+            options["earlier"] = Numbers(self._loss.inverse_temperature, calibration.half)
+            options["n_earlier"] = min(self._calibration.n_rows, MAX_ROWS)
+        if calibrates:
+            scored = None if unseen is None else unseen.scored(net)
+            if valid_rows is not None:
+                scored = net.scored(valid_rows, np.arange(len(valid_rows)), calibration)
+        if scored is not None:
+            fit_calibration(loss, calibration, scored, **options)
+        elif calibrates or loss.needs_temperature:
+            some = rows if valid_rows is None else valid_rows
+            # Nearly all training rows are predicted correctly: smooth more, by a row per class.
+            n_classes, scored = len(calibration.class_counts) - 1, net.scored(some, np.arange(len(some)), calibration)
+            scored = scored if calibrates else scored.select(~scored.is_crop)
+            fit_calibration(
+                loss, calibration, scored, n_uniform=n_classes, keeps_temperature=not loss.needs_temperature, **options
+            )
 
     @property
     def _is_fitted(self) -> bool:
@@ -170,34 +176,29 @@ class NetClassifier(ScoringClassifier, FittedNet):
                 f"diverged, {train_anew(self)}. Otherwise values in X are too large: scale them down."
             )
 
-    def _keep(
-        self, net: ClassifierNet, labels: Labels, rows: Samples, class_counts: NDArray[np.float64], *, resumes: bool
-    ) -> Self:
+    def _keep(self, net: ClassifierNet, labels: Labels, calibration: Calibration, *, resumes: bool) -> Self:
         """Set the fitted attributes."""
-        self._keep_labels(labels, len(rows) + (self._rows_seen if resumes else 0), class_counts)
+        self._keep_labels(labels)
         self._keep_net(net, self.history_ if resumes else [])
+        self._keep_calibration(net, calibration)
         return self
 
-    def _keep_labels(self, labels: Labels, rows_seen: int, class_counts: NDArray[np.float64]) -> None:
-        self._rows_seen, self._class_counts = rows_seen, class_counts
+    def _keep_labels(self, labels: Labels) -> None:
         self.classes_, self._label_lists = labels.classes, labels.lists
+
+    def _keep_calibration(self, net: ClassifierNet, calibration: Calibration) -> None:
+        self._calibration = calibration
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
         values, arrays = self._state()
-        values |= self._pack_labels() | {"history": self.history_, "rows_seen": self._rows_seen}
-        return values, arrays | {"class_counts": self._class_counts}
+        return values | self._pack_labels() | {"history": self.history_}, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self._unpack_labels(values)
         n_classes = values["architecture"]["num_classes"]
         if n_classes != len(self.classes_):
             raise ValueError(f"The net has {n_classes} classes, but the model has {len(self.classes_)} labels.")
-        self._rows_seen = int(values["rows_seen"])
-        counts = arrays["class_counts"]
-        if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
-            raise ValueError(f"There must be a count for each of {n_classes} classes and one for all, at least 0.")
-        self._class_counts = counts
         self._load(values, arrays, values["history"])
 
     def __sklearn_tags__(self) -> Any:

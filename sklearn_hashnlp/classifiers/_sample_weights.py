@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from sklearn_hashnlp.classifiers._class_shares import count_classes
 from sklearn_hashnlp.classifiers._labels import Labels, name_labels
+from sklearn_hashnlp.training._validation_split import Samples
 
+_TYPICAL_ROWS = 100  # rows with the usual shares, added to a batch to smooth its shares
+_LARGEST_FACTOR = 2.0
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -81,3 +85,15 @@ def _weights_of_classes(class_weight: dict[Any, Any], labels: Labels, caller: st
                 f"{caller} takes finite weights of at least 0 in class_weight, got {weight!r} for the label {label!r}."
             )
     return np.array([class_weight.get(label, 1) for label in classes], dtype=np.float32)
+
+
+def weights_of_batch(rows: Samples, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
+    """Return the weights with which the rows of a further batch have about the class shares of all rows ``seen``."""
+    if rows.targets.ndim == 2:
+        return rows.row_weights
+    usual = seen[:-1] / max(seen[-1], np.finfo(np.float64).tiny)
+    batch = count_classes(rows, len(usual)) + _TYPICAL_ROWS * np.append(usual, 1.0)
+    now = batch[:-1] / batch[-1]
+    factors = np.divide(usual, now, where=now > 0, out=np.ones_like(now))
+    own: Any = np.clip(factors, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR).astype(np.float32)[rows.targets]
+    return np.asarray(own if rows.row_weights is None else rows.row_weights * own)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal_options
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import Loss, LossName
 from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, Calibrate, ClassWeight, Monitor
@@ -346,8 +347,14 @@ class SGNNClassifier(TrainableClassifier):
 
     _net_from_state = staticmethod(dense_net_from_state)
 
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        values, arrays = super()._get_model_state()
+        calibration, own = self._calibration.to_state()
+        return values | calibration, arrays | own
+
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_model_state(values, arrays)
+        self._calibration = Calibration.from_state(values, arrays, len(self.classes_))
         width, architecture = self.n_features_in_ * (8 if self.net_.module_.packed else 1), values["architecture"]
         if architecture["in_features"] != width:
             raise ValueError(f"The net has {architecture['in_features']} inputs, but rows have {width} columns.")

@@ -151,17 +151,17 @@ class TrainableClassifier(NetClassifier):
 
         continues, partial = settings.continues, settings.partial
         rows, valid_rows = net.get_dataset(rows), None if valid_rows is None else net.get_dataset(valid_rows)
-        known, n_known = (self._loss.inverse_temperature, self._rows_seen) if continues else (1.0, 0)
-        class_counts = self._count_classes(rows, len(labels.classes), resumes=continues)
+        known = self._loss.inverse_temperature if continues else 1.0
+        calibration = self._start_calibration(rows, len(labels.classes), resumes=continues)
         if partial and not continues:
             net.rows_per_step = min(settings.batch_size, len(rows))
-        calibrates, scores = self._calibrates(loss), None
+        calibrates, unseen = self._calibrates(loss), None
         if calibrates and valid_rows is None:
-            scores = self._first_scores(rows, settings, resumes=continues, is_batch=partial)
+            unseen = self._unseen_scores(rows, settings, calibration, resumes=continues)
         criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
 
         def keep(model: Self) -> Self:
-            return model._keep(net, labels, rows, class_counts, resumes=continues)
+            return model._keep(net, labels, calibration, resumes=continues)
 
         with plain_torch(net.device_type):
             with self._prepared(net, rows, valid_rows, criterion, settings) as options:
@@ -173,11 +173,10 @@ class TrainableClassifier(NetClassifier):
                     optimizer=net.make_optimizer(self.optimizer, settings.learning_rate, **options),
                     loss=criterion,
                     batch_options=self._batch_options(net),
-                    first_callbacks=[] if scores is None else [scores],
+                    first_callbacks=[] if unseen is None else [unseen],
                     last_callbacks=epoch_reports(self, lambda: keep(self._shallow_copy())),
                 )
             net.rows_per_step = net.rows_per_step or settings.batch_size
             net.check_scores(rows)
-            calibrates = calibrates and not partial
-            self._fit_temperature(net, rows, valid_rows, scores, known=known, n_known=n_known, calibrates=calibrates)
+            self._fit_calibration(net, calibration, rows, valid_rows, unseen, calibrates=calibrates, resumes=continues)
         return keep(self)

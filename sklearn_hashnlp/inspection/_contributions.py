@@ -70,11 +70,12 @@ def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) 
 def _with_prior(
     classifier: HashEmbeddingClassifier, row: csr_matrix, outputs: NDArray[np.int64], parts: Contributions
 ) -> Contributions:
-    """Move the scores of a row with little evidence towards the scores of the class shares."""
-    share = float(classifier._evidence(classifier._rows(row))[0])
-    if share == 1:
+    """Move the scores of a row towards those of the class shares, by its length."""
+    loss, calibration = classifier._loss, classifier._calibration
+    prior, lengths = calibration.prior_scores(loss), classifier._model.lengths(classifier._rows(row))
+    if prior is None:
         return parts
-    loss, prior = classifier._loss, classifier._prior_scores()
+    share = float(calibration.shares_of_scores(lengths)[0])
     is_binary = len(classifier.classes_) == 2 and not loss.multilabel
     if is_binary and loss.link != "identity":  # its log-odds are not linear in the scores
         total = float(classifier.decision_function(row)[0])

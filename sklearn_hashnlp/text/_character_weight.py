@@ -61,7 +61,7 @@ def choose_weight(
     options: dict[str, Any] = {"seed": 0, "n_epochs": _EPOCHS, "n_threads": n_threads}
     n_correct = []
     for problem in problems:
-        (margins,), odds = cross_validate(problem, fold_of, (_STRENGTH,), **options)
+        (margins,), odds, _ = cross_validate(problem, fold_of, (_STRENGTH,), **options)
         n_correct.append(int(((margins + _SHARE * odds).argmax(axis=1) == labels).sum()))
     default, smaller = n_correct
     return SMALLER_WEIGHT if smaller - default > _NOISE * np.sqrt(len(labels)) else DEFAULT_WEIGHT

@@ -27,6 +27,10 @@ class Samples:
     def select(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the rows."""
 
+    def common_columns(self) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Return the columns that all sparse rows have, and their smallest values."""
+        return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
+
 
 AnySamples = TypeVar("AnySamples", bound=Samples)
 

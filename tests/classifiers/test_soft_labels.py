@@ -10,13 +10,13 @@ import pytest
 import torch
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn_hashnlp.classifiers._temperature import fit_inverse_temperature
 from torch.nn import functional
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import AugmentedTextClassifier, export_predictor
 from sklearn_hashnlp.classifiers._calibration import _are_informative
 from sklearn_hashnlp.classifiers._losses import SoftLabelLoss
-from sklearn_hashnlp.classifiers._temperature import fit_inverse_temperature
 from sklearn_hashnlp.inspection import explain
 from sklearn_hashnlp.training import EarlyStopping
 from tests.trainings import assert_near, assert_same_bits

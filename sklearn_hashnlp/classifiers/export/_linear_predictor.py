@@ -62,8 +62,8 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
     if arrays["class_counts"][-1] > 0:
         options = {name: header[name] for name in ("link", "multilabel", "inverse_temperature")}
         kept["prior"] = prior_scores(arrays["class_counts"], **options)
-        divisor = None if architecture["variant"] == "standard" else state["idf_divisor"]
-        header["evidence"] = {"idf_divisor": divisor, "enough": float(state["enough_evidence"])}
+        kept |= {name: arrays[name] for name in ("common_columns", "common_values")}
+        header["half"] = float(state["half"])
     n_rows = architecture["num_embeddings"]
     kept |= _table("pool", arrays, n_rows if architecture["variant"] == "standard" else architecture["num_buckets"])
     if architecture["variant"] != "standard":

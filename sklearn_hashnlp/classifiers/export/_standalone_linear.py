@@ -45,6 +45,9 @@ class LinearTextPredictor:
         self._arrays = arrays
         self._weight = arrays["weight"].astype(np.float64).T
         self._vectorizers = [_Vectorizer(options) for options in header["vectorizers"]]
+        if "half" in header:  # what all training texts have says nothing
+            importance, vectors = self._look_up(arrays["common_columns"].astype(np.int64))
+            self._base = self._square(arrays["common_values"][:, np.newaxis] * importance, vectors)
 
     def predict(self, texts: Iterable[str | bytes]) -> Any:
         """Predict the label of each text, or a number; multilabel predictions are lists or an indicator matrix."""
@@ -71,53 +74,41 @@ class LinearTextPredictor:
     def scores(self, texts: Iterable[str | bytes]) -> Any:
         """Compute the scores of texts: an array of shape (n_texts, n_classes)."""
         rows = [row for part in _in_parts(_check_texts(texts, (str, bytes))) for row in self._embed(*part)]
-        vectors, shares = [vector for vector, _ in rows], np.array([share for _, share in rows])
+        vectors, squares = [vector for vector, _ in rows], np.array([square for _, square in rows])
         documents = np.array(vectors, dtype=np.float64).reshape(len(vectors), len(self._weight))
         # Rounded to float32, they do not depend on the order in which the layer adds up.
         scores = (documents @ self._weight + self._arrays["bias"]).astype(np.float32).astype(np.float64)
         if not np.isfinite(scores).all():  # the weights themselves are read only where they are used
             raise ValueError("The weights are damaged: scores are infinite or NaN. Copy the model again.")
-        weak = np.flatnonzero(shares < 1)
-        if len(weak):  # little evidence: shift the scores towards the shares of the labels
-            share = shares[weak, np.newaxis]
-            scores[weak] = share * scores[weak] + (1 - share) * self._arrays["prior"]
-        return scores
+        if "half" not in self.header:
+            return scores
+        # The fewer known n-grams, the nearer are scores to those of the shares of the labels.
+        lengths = np.sqrt(np.maximum(squares - self._base, 0))[:, np.newaxis]
+        share = np.where(lengths > 0, lengths**3 / np.maximum(lengths**3 + self.header["half"] ** 3, 1e-300), 0.0)
+        return np.where(share < 1, share * scores + (1 - share) * self._arrays["prior"], scores)
 
     def _embed(self, first: int, texts: list[str | bytes]) -> Iterator[tuple[Any, float]]:
-        """Yield the vector of each text, and its evidence, from 0 to 1."""
-        parts, offset, standard = [], 0, self.header["bag"]["variant"] == "standard"
+        """Yield the vector of each text, and the sum of its squared weights without unknown n-grams."""
+        parts, offset = [], 0
         for vectorizer in self._vectorizers:
             columns, signs, owners = vectorizer.hash_ngrams(first, texts)
             parts.append((vectorizer, columns + offset, signs, owners, *self._look_up(columns + offset)))
             offset += vectorizer.n_features + vectorizer.options["padding"]
         for index in range(len(texts)):
-            weights, pool, known, sizes = [], [], [], []
+            weights, pool = [], []
             for vectorizer, columns, signs, owners, importance, vectors in parts:
                 first_of, counts = vectorizer.count(columns, signs, owners[index])
                 weights.append(counts[:, np.newaxis] * importance[first_of])
                 pool.append(vectors[first_of])
-                known.append(vectors[first_of, 0] if standard else importance[first_of])
-                sizes.append(counts)
-            share = self._evidence(np.concatenate(known), np.concatenate(sizes))
-            yield self._sum(np.concatenate(weights), np.concatenate(pool)), share
+            both = np.concatenate(weights), np.concatenate(pool)
+            yield self._sum(*both), self._square(*both)
 
-    def _evidence(self, known: Any, counts: Any) -> float:
-        """Return the evidence of a text: 0 without a known n-gram, 1 from the evidence of most training texts on.
-
-        An n-gram is known if its importance weights, or without them its row of the pool, are not zero.
-        """
-        evidence, standard = self.header.get("evidence"), self.header["bag"]["variant"] == "standard"
-        if evidence is None or (evidence["idf_divisor"] is None and len(counts) and not standard):
-            return 1.0
-        weights = np.abs(known).astype(np.float64)
-        if not weights.any():
-            return 0.0
-        if not evidence["enough"]:
-            return 1.0
-        counts, common = counts[:, np.newaxis].astype(np.float64), (1 / evidence["idf_divisor"]) * (1 + 1e-6)
-        above = np.where(counts >= 0, np.maximum(weights - common, 0.0), weights)
-        total = np.add.accumulate((counts * above).ravel() ** 2)[-1]
-        return float(min(total / evidence["enough"], 1.0)) ** 2
+    def _square(self, weights: Any, pool: Any) -> float:
+        """Return the sum of the squared weights of the n-grams that have a row of the pool."""
+        if not self.header["bag"]["append_weight"]:
+            weights = weights * pool[:, :, :4].any(axis=2)
+        squares = np.add.accumulate((weights.astype(np.float64) ** 2).ravel())
+        return float(squares[-1]) / weights.shape[1] if len(squares) else 0.0
 
     def _look_up(self, columns: Any) -> tuple[Any, Any]:
         """Return the importance weights of columns, (n, k), and the rows of the pool, (n, k, d)."""
@@ -254,12 +245,9 @@ def _check_header(header: dict[str, Any]) -> None:
                 raise ValueError(f"the part {name!r} of the header is {vectorizer[name]!r:.60}")
     if not header["vectorizers"]:
         raise ValueError("the header has no vectorizer")
-    evidence = header.get("evidence")
-    if evidence is not None and not all(
-        isinstance(number, _NUMBER) and 0 <= number < math.inf
-        for number in (evidence["enough"], evidence["idf_divisor"] or 1.0)
-    ):
-        raise ValueError(f"the part 'evidence' of the header is {evidence!r:.60}")
+    half = header.get("half", 0.0)
+    if not isinstance(half, float) or not 0 <= half < math.inf:
+        raise ValueError(f"the part 'half' of the header is {half!r:.60}")
 
 
 def _check_parts(values: dict[str, Any], parts: dict[str, Any]) -> None:
@@ -286,7 +274,11 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
     width = dim if standard or bag["aggregation"] != "concat" else k * dim
     width += k if bag["append_weight"] and not standard else 0
     shapes = {"weight": (n_classes, width), "bias": (n_classes,)}
-    shapes |= {} if header.get("evidence") is None else {"prior": (n_classes,)}
+    if "half" in header:
+        n_common = len(arrays["common_columns"])
+        shapes |= {"prior": (n_classes,), "common_values": (n_common,)}
+        if not _are_rows(arrays["common_columns"], 2**32):
+            raise ValueError("the common columns are not ascending integers")
     for name, (n_rows, n_columns) in tables.items():
         stored = arrays.get(f"{name}.rows")
         if stored is not None and not _are_rows(stored, n_rows):

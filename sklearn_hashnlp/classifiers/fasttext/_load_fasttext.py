@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import FastTextLoss, LossName, TreeLoss, make_loss
@@ -132,11 +133,14 @@ def _classifier(file: FastTextFile) -> HashEmbeddingClassifier:
     classifier.n_features_in_ = n_rows
     counts = file.label_counts[order].astype(np.float64)
     labels = Labels(file.labels[order], multilabel=False)
-    classifier._keep_labels(labels, int(counts.sum()), np.append(counts, counts.sum()))
-    classifier._idf_divisor, classifier._enough_evidence, classifier.solver_ = 1.0, 0.0, "sgd"
+    classifier._keep_labels(labels)
+    calibration = Calibration(np.append(counts, counts.sum()), int(counts.sum()))
+    classifier._idf_divisor, classifier.solver_ = 1.0, "sgd"
     architecture, bias = bag_architecture(classifier, len(order), draw_seeds(0).hash), np.zeros(len(weight), np.float32)
     linear = LinearModel(spec_of(architecture), file.inputs[:n_rows], None, np.ascontiguousarray(weight), bias)
-    classifier._keep_model(HashEmbeddingModel.of_linear(architecture, linear, make_loss(loss), tree=tree), [])
+    classifier._keep_model(
+        HashEmbeddingModel.of_linear(architecture, linear, make_loss(loss), calibration, tree=tree), []
+    )
     return classifier
 
 

@@ -145,7 +145,7 @@ def _labels(
     if sorted(labels) == sorted(names):  # of a file: its tree depends on the counts
         index_of = {name: index for index, name in enumerate(names)}
         return np.array(labels), dictionary.counts[n_words:], np.array([index_of[label] for label in labels])
-    counts = classifier._class_counts[:-1]
+    counts = classifier._calibration.class_counts[:-1]
     order = np.argsort(-counts, kind="stable")
     return np.array(names)[order], np.maximum(counts[order], 1).astype(np.int64), order
 

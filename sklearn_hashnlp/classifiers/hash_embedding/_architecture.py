@@ -10,7 +10,7 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER
 from sklearn_hashnlp.classifiers._losses import TreeLoss
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_embedding_dim
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding._idf import enough_evidence, initialize_importance
+from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.trees._arrays import is_integer
@@ -57,31 +57,22 @@ def new_net(estimator: Any, n_classes: int, y: Any | None, seeds: Seeds, device:
 
 
 def prepare_tables(
-    net: SparseNet,
-    rows: SparseRows,
-    tables: EmbeddingTables,
-    n_known: int,
-    evidence: tuple[float | None, float],
-    *,
-    resumes: bool,
-) -> tuple[float | None, float]:
+    net: SparseNet, rows: SparseRows, tables: EmbeddingTables, n_known: int, divisor: float | None, *, resumes: bool
+) -> float | None:
     """Initialize the importance of new columns, and freeze tables that are not trained.
 
-    Return the divisor of the inverse document frequencies and the evidence that is enough; ``n_known`` rows were seen
-    before.
+    Return the divisor of the inverse document frequencies; ``n_known`` rows were seen before.
     """
-    bag, (divisor, enough) = net.module_.bag, evidence
+    bag = net.module_.bag
     if tables.importance_init == "idf" and bag.importance is not None:
-        n_rows = n_known + len(rows)
         if not resumes:
             net.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
+        n_rows = n_known + len(rows)
         divisor = initialize_importance(bag, rows.indices, n_rows, divisor, net.document_frequencies)
-        if not resumes:
-            enough = enough_evidence(net.known_columns(), rows, divisor, n_rows)
     bag.pool.requires_grad_(bool(tables.train_pool))
     if bag.importance is not None:
         bag.importance.requires_grad_(bool(tables.train_importance))
-    return divisor, enough
+    return divisor
 
 
 def check_architecture(estimator: Any) -> None:

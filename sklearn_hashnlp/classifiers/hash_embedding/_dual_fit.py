@@ -8,25 +8,21 @@ temperature.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp._threads import map_in_order, run_beside
+from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced, fit_calibration
 from sklearn_hashnlp.classifiers._losses import Loss
-from sklearn_hashnlp.classifiers._temperature import inverse_temperature, update_temperature
+from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
-from sklearn_hashnlp.classifiers.hash_embedding._idf import (
-    KnownColumns,
-    enough_evidence,
-    evidence_of_left_out,
-    evidence_of_training,
-    mean_idf,
-)
+from sklearn_hashnlp.classifiers.hash_embedding._idf import mean_idf
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, spec_of
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
@@ -117,9 +113,10 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located, *, dro
         values *= model.importance[located.table_rows, 0][located.rows]
     norm: Literal["l1", "l2"] = "l1" if model.spec.normalize == "l1" else "l2"
     n_hashes = model.spec.slots_per_id
+    squares = np.concatenate(([0.0], np.cumsum(np.square(values, dtype=np.float64))))[dataset.indptr]
     values, offsets = np.repeat(values, n_hashes), n_hashes * dataset.indptr
     normalize_rows(values, offsets, norm, n_hashes)
-    square = float(np.square(values, dtype=np.float64).sum()) / len(dataset)
+    square = float(np.square(values, dtype=np.float64).sum()) / max(1, len(dataset))
     scale = 1 / math.sqrt(n_hashes if norm == "l2" else square or 1.0)
     values *= np.float32(scale)
     n_classes, labels = len(model.bias), dataset.targets.astype(np.int64)
@@ -132,6 +129,7 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located, *, dro
         scale,
         drops_new,
         n_hashes,
+        np.maximum(np.diff(squares), 0.0),
     )
 
 
@@ -184,27 +182,44 @@ def sum_by_label(model: LinearModel | None, rows: SparseRows) -> Future[LabelSum
 
 
 class LeftOut(NamedTuple):
-    """Rows with their scores by models that were not trained on them, as large as by training on all rows."""
+    """Rows, and crops of them, with scores by models not trained on them, as large as by training on all rows."""
 
-    rows: NDArray[np.int64]  # (n,)
+    rows: NDArray[np.int64]  # (n,): of crops the rows that they are of
     scores: NDArray[np.float64]  # (n, n_classes)
+    sizes: NDArray[np.float64] | None  # (n,)
+    n_whole: int
 
 
-def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOut | None]:
+Crop: TypeAlias = Callable[[NDArray[np.int64]], tuple[LinearProblem, NDArray[np.int64]]]
+"""Return crops of some rows of a problem, and the indices of their rows among these."""
+
+
+def _with_crops(
+    problem: LinearProblem, rows: NDArray[np.int64], crop: Crop | None
+) -> tuple[LinearProblem, NDArray[np.int64]]:
+    """Return rows of a problem and crops of them, and for each its index in ``rows``."""
+    part, index = problem.take(rows), np.arange(len(rows))
+    if crop is None:
+        return part, index
+    crops, sources = crop(rows)
+    return part.joined(crops), np.concatenate([index, sources])
+
+
+def choose_settings(problem: LinearProblem, seed: int, crop: Crop | None = None) -> tuple[Settings, LeftOut | None]:
     """Choose the settings by cross-validation, on ties the nearest to the defaults."""
     n_rows = len(problem.rows.labels)
     if n_rows < _MIN_FOLD_ROWS:
         return Settings(), None
     n_epochs, strengths = n_dual_epochs(n_rows, problem.n_hashes), _STRENGTHS
     rows = np.random.default_rng(seed).permutation(n_rows)[:_MAX_FOLD_ROWS]
-    fold_of = np.arange(len(rows)) % _FOLDS
-    options: dict[str, Any] = {"seed": seed, "n_epochs": n_epochs, "n_threads": _THREADS}
-    left_out = cross_validate(problem.take(rows), fold_of, strengths, **options)
+    fold_of, (both, index) = np.arange(len(rows)) % _FOLDS, _with_crops(problem, rows, crop)
+    options: dict[str, Any] = {"seed": seed, "n_epochs": n_epochs, "n_threads": _THREADS, "n_trained": len(rows)}
+    left_out = cross_validate(both, fold_of[index], strengths, **options)
     margins, odds = dict(zip(strengths, left_out.margins, strict=True)), left_out.odds
     targets, costs = problem.targets()[rows], problem.costs[rows].astype(np.float64)
 
     def quality(one: Settings) -> tuple[float, float, float]:
-        scores = margins[one.strength] + one.share * odds
+        scores = (margins[one.strength] + one.share * odds)[: len(rows)]
         correct = float(costs[scores.argmax(axis=1) == targets].sum())
         return correct, -abs(one.share - _DEFAULT_SHARE), -abs(np.log(one.strength))
 
@@ -214,7 +229,8 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
     valid = problem.take(rows[fold_of == 0]).known_from(train)
     weights, bias = minimized(train, best.strength, seed, n_epochs)
     before = valid.scores(weights + np.float32(best.share) * train.log_odds(), bias)
-    return best, LeftOut(rows, _growth(before, scores[fold_of == 0], n_rows / len(rows)) * scores)
+    growth = _growth(before, scores[: len(rows)][fold_of == 0], n_rows / len(rows))
+    return best, LeftOut(rows[index], growth * scores, left_out.sizes, len(rows))
 
 
 def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float) -> float:
@@ -228,24 +244,27 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
     return float((more * _FOLDS / (_FOLDS - 1)) ** power)
 
 
-def choose_strength(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOut]:
+def choose_strength(problem: LinearProblem, seed: int, crop: Crop | None = None) -> tuple[Settings, LeftOut]:
     """Choose the penalty for many rows on a sample, and train on all rows but some, whose scores are returned."""
     rows = np.random.default_rng(seed).permutation(len(problem.rows.labels))
     n_epochs = n_dual_epochs(len(rows), problem.n_hashes)
     some, others = np.split(rows, [min(_MAX_FOLD_ROWS, len(rows) // 4)])
 
-    def score(strength: float, train: LinearProblem) -> NDArray[np.float64]:
-        valid = problem.take(some).known_from(train)
+    both, index = _with_crops(problem, some, crop)
+
+    def score(strength: float, train: LinearProblem) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        valid = both.known_from(train)
         margins = valid.scores(*minimized(train, strength, seed, n_epochs))
-        return margins + _SHARE_OF_MANY_ROWS * valid.scores(train.log_odds())
+        return margins + _SHARE_OF_MANY_ROWS * valid.scores(train.log_odds()), valid.sizes
 
     targets, costs = problem.targets()[some], problem.costs[some].astype(np.float64)
     sample = problem.take(others[: 2 * len(some)])
     scores = map_in_order(partial(score, train=sample), _STRENGTHS_OF_MANY_ROWS, _THREADS)
-    correct = np.array([float(costs[one.argmax(axis=1) == targets].sum()) for one in scores])
+    correct = np.array([float(costs[one[: len(some)].argmax(axis=1) == targets].sum()) for one, _ in scores])
     good = np.flatnonzero(correct >= correct.max() - _NOISE * np.sqrt(np.square(costs).sum()))
     settings = Settings(_STRENGTHS_OF_MANY_ROWS[good[-1]], _SHARE_OF_MANY_ROWS)  # the largest
-    return settings, LeftOut(some, score(settings.strength, problem.take(np.sort(others))))
+    left_out, sizes = score(settings.strength, problem.take(np.sort(others)))
+    return settings, LeftOut(some[index], left_out, sizes, len(some))
 
 
 class Minimum(NamedTuple):
@@ -258,10 +277,10 @@ class Minimum(NamedTuple):
     duality_gap: float  # upper bound of the relative distance from the optimum
 
 
-def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt) -> Minimum:
+def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt, crop: Crop | None = None) -> Minimum:
     """Choose the settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
     n_rows = len(problem.rows.labels)
-    settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(problem, seed)
+    settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(problem, seed, crop)
     n_epochs, interrupt.deferred = n_dual_epochs(n_rows, problem.n_hashes), True
     solver = DualSolver(problem, settings.strength, seed, n_epochs)
     for _ in range(n_epochs):
@@ -283,13 +302,13 @@ class DualSolution(NamedTuple):
     optimizer: OptimizerState  # for further training
     minimum: Minimum
     idf_divisor: float | None
-    enough_evidence: float
 
 
 def solve_dual(
     spec: TableSpec,
     rows: SparseRows,
     n_classes: int,
+    calibration: Calibration,
     *,
     importance_init: ImportanceInit,
     learning_rate: float,
@@ -299,25 +318,27 @@ def solve_dual(
 ) -> DualSolution:
     """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are for further training."""
     model = LinearModel.zeros(spec, n_classes, float(importance_init == "ones"))
-    known, divisor, enough = KnownColumns(spec, model.known), None, 0.0
+    divisor = None
     located = Located.of(model, rows)
     if model.importance is not None and importance_init == "idf":
         weights = smoothed_idf(np.bincount(located.rows), len(rows))
         divisor = mean_idf(weights)
         model.importance[located.table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
-        enough = enough_evidence(known, rows, divisor, len(rows))
     problem = problem_of(model, rows, located, drops_new=divisor is not None)
-    minimum = minimize(problem, seed, interrupt)
+
+    def crop(some: NDArray[np.int64]) -> tuple[LinearProblem, NDArray[np.int64]]:
+        crops, sources = crops_of(rows, some, calibration.common_columns, seed)
+        own = problem_of(model, crops, Located.of(model, crops), drops_new=divisor is not None)
+        return own.in_columns_of(problem), sources
+
+    minimum = minimize(problem, seed, interrupt, crop)
     # Each class is a column of the pool, below a multiple of the identity matrix.
     for first in range(0, spec.vector_dim, spec.embedding_dim):  # a part for each hash where they are concatenated
         model.weight[:, first : first + n_classes] = problem.scale * np.eye(n_classes, dtype=np.float32)
     model.bias[:] = minimum.bias
     model.pool[problem.slots, :n_classes] = minimum.weights
-    enough = evidence_of_training(known, rows, divisor, enough)
-    if divisor is not None and enough and minimum.left_out is not None:
-        enough = evidence_of_left_out(known, rows, divisor, enough, *minimum.left_out)
     optimizer = curvature_state(model, problem, rows, located, learning_rate, rows_per_step)
-    return DualSolution(model, optimizer, minimum, divisor, enough)
+    return DualSolution(model, optimizer, minimum, divisor)
 
 
 def curvature_state(
@@ -364,6 +385,7 @@ def fit_dual(
     architecture: dict[str, Any],
     rows: SparseRows,
     loss: Loss,
+    calibration: Calibration,
     *,
     importance_init: ImportanceInit,
     learning_rate: float,
@@ -371,26 +393,39 @@ def fit_dual(
     seed: int,
     calibrate: bool,
 ) -> tuple[HashEmbeddingModel, DualSolution]:
-    """Fit a linear model, check its scores, and fit the temperature of its loss."""
+    """Fit a linear model, check its scores, and fit its probabilities."""
     n_classes = architecture["num_classes"]
     solution = solve_dual(
         spec_of(architecture),
         rows,
         n_classes,
+        calibration,
         importance_init=importance_init,
         learning_rate=learning_rate,
         rows_per_step=rows_per_step,
         seed=seed,
         interrupt=current_interrupt(),
     )
-    model, left_out = solution.model, solution.minimum.left_out
-    first = rows if len(rows) <= _ROWS_TO_CHECK else rows.select(np.arange(_ROWS_TO_CHECK))
-    if not score_rows(model, first).finite:
-        raise ValueError(DIVERGENCE)
-    if calibrate and left_out is not None:
-        some = rows.select(left_out.rows)
-        loss.inverse_temperature = inverse_temperature(loss, left_out.scores, some, n_uniform=1)
-    else:
-        update_temperature(loss, lambda some: score_rows(model, some).scores, rows, n_classes)
+    linear, left_out = solution.model, solution.minimum.left_out
     state: dict[str, Any] = {"rows_per_step": rows_per_step, "optimizer": solution.optimizer}
-    return HashEmbeddingModel.of_linear(architecture, model, loss, **state), solution
+    model = HashEmbeddingModel.of_linear(architecture, linear, loss, calibration, **state)
+    first = rows if len(rows) <= _ROWS_TO_CHECK else rows.select(np.arange(_ROWS_TO_CHECK))
+    if not score_rows(linear, first).finite:
+        raise ValueError(DIVERGENCE)
+    if calibrate and left_out is not None and left_out.sizes is not None:
+        weights = costs_of(rows)[left_out.rows].astype(np.float64)
+        lengths, is_crop = (
+            np.sqrt(np.maximum(left_out.sizes - model.base, 0.0)),
+            np.arange(len(weights)) >= left_out.n_whole,
+        )
+        scored = Scored(rows.targets[left_out.rows], weights, left_out.scores, lengths, is_crop)
+        fit_calibration(loss, calibration, scored)
+        return model, solution
+    some = evenly_spaced(np.arange(len(rows)), n_classes)
+    crops, _ = crops_of(rows, some, calibration.common_columns, seed, most=1000 if calibrate else 0)
+    both = rows.select(some).joined(crops)
+    result = score_rows(linear._replace(base=model.base), both)
+    # Nearly all training rows are predicted correctly: smooth more, by a row per class.
+    scored = Scored.of(both, result.scores, result.lengths, len(crops))
+    fit_calibration(loss, calibration, scored, n_uniform=n_classes)
+    return model, solution

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._sklearn import check_fitted
-from sklearn_hashnlp.classifiers._class_shares import prior_scores
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
 from sklearn_hashnlp.classifiers._net_classifier import NetClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns, evidence_shares, least_importance
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import (
     ScoredRows,
     document_vectors,
@@ -36,7 +35,6 @@ class FittedHashEmbedding(NetClassifier):
     _net: SparseNet
     embedding: EmbeddingTables | None
     solver_: SolverName
-    _enough_evidence: float
     _idf_divisor: float | None
     _tree_name: str | None = None
 
@@ -60,6 +58,10 @@ class FittedHashEmbedding(NetClassifier):
     @property
     def _loss(self) -> Loss:  # type: ignore[override]
         return self._model.loss
+
+    @property
+    def _calibration(self) -> Calibration:  # type: ignore[override]
+        return self._model.calibration
 
     def document_vectors(self, X: Any) -> NDArray[np.float32]:
         """Compute the vector of each row: the embeddings of its columns, combined and divided by ``normalize``.
@@ -114,9 +116,8 @@ class FittedHashEmbedding(NetClassifier):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=0, reset=False)
         return SparseRows(canonical_rows(X, any_scale=self._model.spec.normalize is not None))
 
-    def _keep_net(self, net: SparseNet, history: list[dict[str, Any]]) -> None:
-        super()._keep_net(net, history)
-        self._model = net.to_model()
+    def _keep_calibration(self, net: SparseNet, calibration: Calibration) -> None:
+        self._model = net.to_model(calibration)
 
     def _keep_model(self, model: HashEmbeddingModel, history: list[dict[str, Any]]) -> None:
         """Set the model, its number of parameters and its history; a net is made of it where torch computes scores."""
@@ -128,54 +129,23 @@ class FittedHashEmbedding(NetClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_fitted(self, "classes_")
-        rows, model = self._rows(X), self._model.linear
+        rows, model = self._rows(X), self._model.calibrated
         if model is None:
-            return self._with_prior(self._scores_by_net(rows), self._evidence(rows))
-        scored = self._score(rows, model)
-        return self._with_prior(scored.scores, self._evidence(rows, scored.evidence))
+            return self._model.calibration.shifted(self._loss, self._scores_by_net(rows), self._model.lengths(rows))
+        return self._score(rows, model).scores
 
     def _score(self, rows: SparseRows, model: LinearModel, *, with_scores: bool = True) -> ScoredRows:
-        scored = score_rows(model, rows, with_scores=with_scores, common=least_importance(self._idf_divisor))
+        scored = score_rows(model, rows, with_scores=with_scores)
         self._check_all_finite(scored.finite)
         return scored
-
-    def _evidence(self, rows: SparseRows, evidence: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        if self._class_counts[-1] <= 0:  # the training rows are unknown
-            return np.ones(len(rows))
-        known = KnownColumns(self._model.spec, self._model.known)
-        return evidence_shares(known, rows, self._idf_divisor, self._enough_evidence, evidence)
-
-    def _with_prior(self, scores: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Shift the scores of rows with little evidence towards the prior scores."""
-        weak = (evidence < 1).nonzero()[0]
-        if len(weak):
-            share = evidence[weak, np.newaxis]
-            scores[weak] = share * scores[weak] + (1 - share) * self._prior_scores()
-        return scores
-
-    def _prior_scores(self) -> NDArray[np.float64]:
-        loss = self._loss
-        return prior_scores(
-            self._class_counts,
-            link=loss.link,
-            multilabel=loss.multilabel,
-            inverse_temperature=loss.inverse_temperature,
-        )
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
         if isinstance(self._loss, TreeLoss):
             return self._tree_topk(X, 1)[1][:, 0]
-        model = self._model.linear
+        model = self._model.calibrated
         if model is None:
             return super()._most_probable(X)
-        rows = self._rows(X)
-        scored = self._score(rows, model, with_scores=False)
-        evidence = self._evidence(rows, scored.evidence)
-        weak = (evidence < 1).nonzero()[0]
-        if len(weak):
-            scores = self._score(rows.select(weak), model).scores
-            scored.labels[weak] = self._with_prior(scores, evidence[weak]).argmax(axis=1)
-        return scored.labels
+        return self._score(self._rows(X), model, with_scores=False).labels
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if not isinstance(self._loss, TreeLoss):
@@ -191,13 +161,11 @@ class FittedHashEmbedding(NetClassifier):
         with plain_torch(self.net_.device_type):
             log_probs, classes = self.net_.topk(rows, k)
         self._check_finite(log_probs)
-        evidence = self._evidence(rows)
-        weak = (evidence < 1).nonzero()[0]
-        if len(weak):
-            scores = self._with_prior(self._scores_by_net(rows.select(weak)), evidence[weak])
-            scores = self._loss.log_probabilities(scores)
-            classes[weak] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            log_probs[weak] = np.take_along_axis(scores, classes[weak], axis=1)
+        unknown = np.flatnonzero(self._model.lengths(rows) == 0)
+        prior = self._calibration.prior_scores(self._loss)
+        if prior is not None:
+            classes[unknown] = np.argsort(-prior, kind="stable")[:k]
+            log_probs[unknown] = self._loss.log_probabilities(prior[np.newaxis])[0, classes[unknown]]
         return log_probs, classes
 
     def _learned(self) -> HashEmbeddingModel | None:
@@ -212,11 +180,9 @@ class FittedHashEmbedding(NetClassifier):
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         values, arrays = super()._get_model_state()
         own = {"idf_divisor": self._idf_divisor, "tree_name": self._tree_name, "solver": self.solver_}
-        own["enough_evidence"] = self._enough_evidence
         return values | own, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_model_state(values, arrays)
         self._idf_divisor, self._tree_name = values["idf_divisor"], values["tree_name"]
         self.solver_ = values["solver"]
-        self._enough_evidence = float(values["enough_evidence"])

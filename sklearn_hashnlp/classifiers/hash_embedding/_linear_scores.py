@@ -30,28 +30,29 @@ class ScoredRows(NamedTuple):
     scores: NDArray[np.float64]  # (n_rows, n_classes), or (0, n_classes)
     labels: NDArray[np.int64]  # (n_rows,): index of the largest score
     finite: bool  # whether all scores are
-    evidence: NDArray[np.float64]  # (n_rows,): see :func:`row_evidence`; undefined without importance weights
+    lengths: NDArray[np.float64]  # (n_rows,): see :func:`score_bags`
 
 
-def score_rows(model: LinearModel, rows: SparseRows, *, with_scores: bool = True, common: float = np.inf) -> ScoredRows:
-    """Score rows, bit for bit as torch's modules; their evidence is relative to the importance weight ``common``."""
+def score_rows(model: LinearModel, rows: SparseRows, *, with_scores: bool = True) -> ScoredRows:
+    """Score rows, bit for bit as torch's modules."""
     n_rows, n_classes = len(rows.indptr) - 1, len(model.bias)
     scores = np.empty((n_rows if with_scores else 0, n_classes))
-    labels, evidence = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
+    labels, lengths = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
     data = rows.data.astype(np.float32, copy=False)
     scorer, finite = model.scorer(), []
 
     def score(block: slice) -> None:
-        finite.append(score_bags(scorer, rows.indices, rows.indptr, data, block, scores, labels, evidence, common))
+        finite.append(score_bags(scorer, rows.indices, rows.indptr, data, block, scores, labels, lengths))
 
     map_row_blocks(score, n_rows, len(data))
-    return ScoredRows(scores, labels, all(finite), evidence)
+    return ScoredRows(scores, labels, all(finite), lengths)
 
 
 def document_vectors(model: LinearModel, rows: SparseRows) -> NDArray[np.float32]:
     """Return the vectors of rows that the linear layer reads, shape (n_rows, output_dim)."""
     width = model.spec.output_dim  # the scores of a layer that returns its input
-    identity = model._replace(weight=np.eye(width, dtype=np.float32), bias=np.zeros(width, dtype=np.float32))
+    nothing = np.zeros(width, dtype=np.float32)
+    identity = model._replace(weight=np.eye(width, dtype=np.float32), bias=nothing, prior=None, half=-1.0)
     return score_rows(identity, rows).scores.astype(np.float32)
 
 

@@ -7,14 +7,17 @@ continues, and returns it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import Loss, loss_from_values, loss_to_values
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.persistence._tables import TABLE_VALUES, check_shape, check_stored, pack_table, unpack_table
@@ -37,6 +40,7 @@ class HashEmbeddingModel:
     architecture: dict[str, Any]  # arguments of the network
     weights: dict[str, NDArray[Any]]  # by their names in the network
     loss: Loss
+    calibration: Calibration
     tree: SoftmaxTree | None = None  # of a hierarchical softmax
     device: str = "cpu"  # where it was trained
     rows_per_step: int | None = None
@@ -44,20 +48,18 @@ class HashEmbeddingModel:
     frequencies: NDArray[np.int32] | None = None  # document frequencies of the rows of the importance table
 
     @classmethod
-    def of_linear(cls, architecture: dict[str, Any], linear: LinearModel, loss: Loss, **state: Any) -> Self:
+    def of_linear(
+        cls, architecture: dict[str, Any], linear: LinearModel, loss: Loss, calibration: Calibration, **state: Any
+    ) -> Self:
         """Return the model of a linear one, without copying its arrays."""
         weights = {POOL: linear.pool} | ({} if linear.importance is None else {IMPORTANCE: linear.importance})
-        return cls(architecture, weights | {"head.0.weight": linear.weight, "head.0.bias": linear.bias}, loss, **state)
+        weights |= {"head.0.weight": linear.weight, "head.0.bias": linear.bias}
+        return cls(architecture, weights, loss, calibration, **state)
 
     @cached_property
     def spec(self) -> TableSpec:
         """The specification of the tables."""
         return spec_of(self.architecture)
-
-    @property
-    def known(self) -> NDArray[np.float32]:
-        """The table by which a column is known: its row is not zero."""
-        return self.weights.get(IMPORTANCE, self.weights[POOL])
 
     @property
     def last_layer(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -77,12 +79,33 @@ class HashEmbeddingModel:
         return self.bag._replace(weight=weight, bias=bias) if self.bag is not None and self.has_linear_head else None
 
     @cached_property
+    def calibrated(self) -> LinearModel | None:
+        """The linear model with scores that are moved towards those of the class shares."""
+        prior = self.calibration.prior_scores(self.loss)
+        if self.linear is None or prior is None:
+            return self.linear
+        return self.linear._replace(prior=prior, half=self.calibration.half, base=self.base)
+
+    @property
     def bag(self) -> LinearModel | None:
         """The tables above a layer without outputs; None for a median, which kernels do not compute."""
-        if self.spec.aggregation == "median" and self.spec.has_importance:
-            return None
+        return None if self.spec.aggregation == "median" and self.spec.has_importance else self._sums
+
+    @cached_property
+    def _sums(self) -> LinearModel:
         nothing = np.empty((0, self.spec.output_dim), dtype=np.float32)
-        return LinearModel(self.spec, self.weights[POOL], self.weights.get(IMPORTANCE), nothing, nothing[:, 0])
+        spec = self.spec if self.spec.aggregation != "median" else replace(self.spec, aggregation="sum")
+        return LinearModel(spec, self.weights[POOL], self.weights.get(IMPORTANCE), nothing, nothing[:, 0])
+
+    @cached_property
+    def base(self) -> float:
+        """The squared length of what all training rows have."""
+        common = SparseRows.of_one(self.calibration.common_columns, self.calibration.common_values)
+        return float(score_rows(self._sums, common).lengths[0] ** 2)
+
+    def lengths(self, rows: SparseRows) -> NDArray[np.float64]:  # (n_rows,)
+        """Return the lengths of rows before they are normalized, without what all training rows have."""
+        return score_rows(self._sums._replace(base=self.base), rows).lengths
 
     @property
     def n_parameters(self) -> int:
@@ -104,8 +127,9 @@ class HashEmbeddingModel:
         if self.tree is not None:
             arrays[f"{_last_layer(self.architecture)}{_EXTRA}"] = np.array([self.tree.digest, 0])
             arrays |= {f"{_TREE}{name}": array for name, array in self.tree.to_arrays().items()}
-        values = {"architecture": self.architecture, "device": self.device}
-        return values | {"probabilities": loss_to_values(self.loss)}, arrays
+        calibration, own = self.calibration.to_state()
+        values = {"architecture": self.architecture, "device": self.device, "probabilities": loss_to_values(self.loss)}
+        return values | calibration, arrays | own
 
     @classmethod
     def from_state(cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -122,7 +146,9 @@ class HashEmbeddingModel:
         for name, shape in shapes.items():
             check_stored(name, arrays, shape)
         weights = {name: _restored(name, shape, architecture, arrays) for name, shape in shapes.items()}
-        model = cls(architecture, weights, loss_from_values(values["probabilities"]), tree, values["device"])
+        loss, n_classes = loss_from_values(values["probabilities"]), architecture["num_classes"]
+        calibration = Calibration.from_state(values, arrays, n_classes)
+        model = cls(architecture, weights, loss, calibration, tree, values["device"])
         model.optimizer, model.rows_per_step = unpack_step_sizes(values, arrays, model._shapes)
         return model
 

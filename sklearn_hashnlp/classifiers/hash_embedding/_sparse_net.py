@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, ClassVar, cast
 
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
+from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, TreeLoss, make_loss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
-from sklearn_hashnlp.classifiers.hash_embedding._idf import KnownColumns
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
@@ -29,6 +31,7 @@ from sklearn_hashnlp.training._loop import EpochHistory, Steps
 from sklearn_hashnlp.training._optimizers import read_state
 from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
+from sklearn_hashnlp.training._validation_split import Samples
 from sklearn_hashnlp.trees import SoftmaxTree
 
 PREDICT_VALUES = 2**18  # limits batches of long rows: about 40 MB of component vectors at the default sizes
@@ -71,12 +74,6 @@ class SparseNet(ClassifierNet):
         is_rows = isinstance(X, SparseRows) and not isinstance(X, SparseDataset)
         return SparseDataset.of(X) if is_rows else super().get_dataset(X, y)
 
-    def known_columns(self) -> KnownColumns:
-        """Return the table that indicates known columns, on the CPU."""
-        bag = self.module_.bag
-        table = bag.pool if bag.importance is None else bag.importance
-        return KnownColumns(bag.spec, table.detach().cpu().numpy())
-
     def infer(self, x: SparseBatch) -> Tensor:
         """Compute the outputs of one batch, which the loss is computed from."""
         x = x.to(self.device)
@@ -94,12 +91,31 @@ class SparseNet(ClassifierNet):
             scores = [head.scores(block).float().cpu().numpy() for block in self._document_vectors(rows)]
         return np.concatenate(scores).astype(np.float64)
 
-    def score_unseen(self, rows: SparseRows) -> NDArray[np.float64]:
-        """Compute the scores of rows, with untrained features as unknown."""
+    def scored(
+        self,
+        rows: Samples,
+        some: NDArray[np.int64],
+        calibration: Calibration,
+        *,
+        unseen: bool = False,
+        most: int = 1000,
+    ) -> Scored:
+        """Score some of the rows and crops of at most ``most``; ``unseen`` takes untrained columns as unknown."""
+        assert isinstance(rows, SparseRows)
+        some = evenly_spaced(some, self.architecture()["num_classes"])
+        crops, _ = crops_of(rows, some, calibration.common_columns, len(self.history), most)
+        both = rows.select(some).joined(crops)
+        with self._unknown_if_untrained(both) if unseen else nullcontext():
+            return Scored.of(both, self.score_rows(both), self.to_model(calibration).lengths(both), len(crops))
+
+    @contextmanager
+    def _unknown_if_untrained(self, rows: SparseRows) -> Iterator[None]:
+        """Set the importance weights of columns that were not trained to their value for unknown columns."""
         bag = self.module_.bag
         trained = None if bag.importance is None else self.optimizer_.state[bag.importance]
         if not trained:
-            return self.score_rows(rows)
+            yield
+            return
         table = bag.importance.detach()
         features = torch.from_numpy(count_rows(rows.indices, bag._constants[0], len(table))[0]).to(table.device)
         touched = trained[cast(RowwiseOptimizer, self.optimizer_).touched_key]
@@ -107,7 +123,7 @@ class SparseNet(ClassifierNet):
         importance = table[new]  # their inverse document frequencies
         table[new] = self.tables()["bag.importance"]
         try:
-            return self.score_rows(rows)
+            yield
         finally:
             table[new] = importance
 
@@ -162,7 +178,7 @@ class SparseNet(ClassifierNet):
             vectors: Tensor = self.module_.bag(batch.ids, batch.offsets, batch.weights)
         return vectors
 
-    def to_model(self) -> HashEmbeddingModel:
+    def to_model(self, calibration: Calibration) -> HashEmbeddingModel:
         """Return what was learned; on the CPU its arrays share memory with the module and the optimizer."""
         loss, module = self.criterion_, self.module_
         state = {name: tensor for name, tensor in module.state_dict().items() if not name.endswith("_extra_state")}
@@ -175,6 +191,7 @@ class SparseNet(ClassifierNet):
             self.architecture(),
             {name: tensor.detach().cpu().numpy() for name, tensor in state.items()},
             loss,
+            calibration,
             tree=self.get_params_for("module")["tree"],
             device=self.device_type,
             rows_per_step=self.rows_per_step,

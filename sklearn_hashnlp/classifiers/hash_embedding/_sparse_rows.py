@@ -12,6 +12,7 @@ from sklearn_hashnlp.kernels._rows import select_rows
 from sklearn_hashnlp.training._validation_split import Samples
 
 LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
+_ROWS_WITH_COMMON = 10_000  # rows that are compared for columns that all have
 MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and more; kernels read 32 bits
 
 
@@ -79,3 +80,28 @@ class SparseRows(Samples):
         part.targets = self.targets[rows]
         part.row_weights = None if self.row_weights is None else self.row_weights[rows]
         return part
+
+    def joined(self, other: SparseRows) -> Self:
+        """Return these rows and others after them."""
+        both = type(self).__new__(type(self))
+        for name in ("indices", "data", "targets"):
+            setattr(both, name, np.concatenate([getattr(self, name), getattr(other, name)]))
+        both.indptr = np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]])
+        both.row_weights = None
+        if self.row_weights is not None and other.row_weights is not None:
+            both.row_weights = np.concatenate([self.row_weights, other.row_weights])
+        return both
+
+    def common_columns(self) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Return the columns that all rows have, such as the marks of a start and an end, and their smallest values."""
+        step = -(-len(self) // _ROWS_WITH_COMMON)
+        some = self if step <= 1 else self.select(np.arange(0, len(self), step))
+        first = some.indices[: some.indptr[1]] if len(some) else some.indices
+        if not len(first):
+            return super().common_columns()
+        at = np.minimum(np.searchsorted(first, some.indices), len(first) - 1)
+        found = first[at] == some.indices
+        smallest = np.full(len(first), np.inf, dtype=np.float32)
+        np.minimum.at(smallest, at[found], np.abs(some.data[found]).astype(np.float32))
+        is_common = np.bincount(at[found], minlength=len(first)) == len(some)
+        return first[is_common], smallest[is_common]

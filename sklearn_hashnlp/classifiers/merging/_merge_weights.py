@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sklearn_hashnlp._idf import smoothed_idf
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.training._estimator import HistoryTable
 from sklearn_hashnlp.training._loop import EpochHistory
 from sklearn_hashnlp.training._torch_scope import plain_torch
@@ -26,7 +27,7 @@ def merge_nets(
     result: HashEmbeddingClassifier, models: Sequence[HashEmbeddingClassifier], factors: NDArray[np.float64]
 ) -> None:
     """Write the mean of some models into a copy of the first one."""
-    n_rows = factors * np.array([model._rows_seen for model in models], dtype=np.float64)
+    n_rows = factors * np.array([model._calibration.n_rows for model in models], dtype=np.float64)
     with plain_torch():
         idf_scales = _merge_document_frequencies(result, models, factors, n_rows)
         modules = [model.net_.module_ for model in models]
@@ -47,16 +48,29 @@ def merge_nets(
             _merge_rows(table, sources, factors, scales)
             _write_back(parameter, table)
         _merge_normalization(merged, modules, factors, n_rows / n_rows.sum())
-    result._class_counts = np.sum([f * one._class_counts for f, one in zip(factors, models, strict=True)], axis=0)
-    result._enough_evidence = float(np.average([one._enough_evidence for one in models], weights=n_rows))
-    result._rows_seen = max(1, round(float(n_rows.sum())))
-    result._model = result.net_.to_model()
+    parts = [model._calibration for model in models]
+    calibration = Calibration(
+        np.sum([factor * one.class_counts for factor, one in zip(factors, parts, strict=True)], axis=0),
+        max(1, round(float(n_rows.sum()))),
+        float(np.average([one.half for one in parts], weights=n_rows)),
+        *_common_of_all(parts),
+    )
     temperatures = np.array([model._loss.inverse_temperature for model in models])
     if (temperatures != temperatures[0]).any():
-        result._loss.inverse_temperature = float(np.exp(np.average(np.log(temperatures), weights=n_rows)))
+        result.net_.criterion_.inverse_temperature = float(np.exp(np.average(np.log(temperatures), weights=n_rows)))
+    result._model = result.net_.to_model(calibration)
     history = [entry for model in models for entry in model.history_]
     result.history_ = HistoryTable(entry | {"epoch": epoch} for epoch, entry in enumerate(history, start=1))
     result.net_.history = EpochHistory({"batches": []} | entry for entry in result.history_)
+
+
+def _common_of_all(parts: Sequence[Calibration]) -> tuple[NDArray[Any], NDArray[np.float32]]:
+    """Return the columns that the training rows of all models have, and their smallest values."""
+    columns, values = parts[0].common_columns, parts[0].common_values
+    for part in parts[1:]:
+        columns, mine, theirs = np.intersect1d(columns, part.common_columns, return_indices=True)
+        values = np.minimum(values[mine], part.common_values[theirs])
+    return columns, values
 
 
 class _Source:
@@ -125,7 +139,7 @@ def _merge_document_frequencies(
         occurs = np.flatnonzero(total)
         merged[start + occurs] = np.minimum(np.maximum(np.rint(total[occurs]), 1), _MAX_FREQUENCY)
     known = [
-        Frequencies(part, model._rows_seen, model._idf_divisor or 1.0)
+        Frequencies(part, model._calibration.n_rows, model._idf_divisor or 1.0)
         for part, model in zip(parts, models, strict=True)
     ]
     # The divisor of a stream comes from its first batch: its ratio to the mean of all rows is kept.

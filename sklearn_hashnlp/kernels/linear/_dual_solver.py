@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class LinearProblem:
     scale: float = 1.0  # factor of the values: rows have a length near one
     drops_new: bool = True  # whether columns that no training row has would have no importance
     n_hashes: int = 1  # pool rows of each value
+    sizes: NDArray[np.float64] | None = None  # (n_rows,): sums of squares before the values were normalized
 
     @property
     def n_outputs(self) -> int:
@@ -48,7 +49,12 @@ class LinearProblem:
     def take(self, rows: NDArray[np.int64]) -> LinearProblem:
         """Return the problem of some of the rows."""
         columns, values, offsets = select_rows(self.rows.columns, self.rows.values, self.rows.offsets, rows)
-        part = replace(self, rows=LinearRows(offsets, columns, values, self.rows.labels[rows]), costs=self.costs[rows])
+        part = replace(
+            self,
+            rows=LinearRows(offsets, columns, values, self.rows.labels[rows]),
+            costs=self.costs[rows],
+            sizes=None if self.sizes is None else self.sizes[rows],
+        )
         vars(part)["squares"] = self.squares[rows]  # the same as of the part
         return part
 
@@ -63,12 +69,35 @@ class LinearProblem:
             return self
         known = np.zeros(len(self.slots), dtype=np.bool_)
         known[train.rows.columns] = True
-        keep = known[self.rows.columns]
+        return self._with_columns(self.rows.columns, known[self.rows.columns])
+
+    def in_columns_of(self, other: LinearProblem) -> LinearProblem:
+        """Return these rows as rows of another problem, without columns that it does not have."""
+        at = np.minimum(np.searchsorted(other.slots, self.slots), len(other.slots) - 1)
+        found = other.slots[at] == self.slots
+        columns = at.astype(np.int32)[self.rows.columns]
+        return replace(self, slots=other.slots, scale=other.scale)._with_columns(columns, found[self.rows.columns])
+
+    def joined(self, other: LinearProblem) -> LinearProblem:
+        """Return the problem of these rows and others of the same columns."""
+        offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + other.rows.offsets[1:]])
+        pairs: Any = zip(self.rows[1:], other.rows[1:], strict=True)
+        rows = LinearRows(offsets, *map(np.concatenate, pairs))
+        sizes = np.concatenate([part.sizes for part in (self, other) if part.sizes is not None])
+        return replace(self, rows=rows, costs=np.concatenate([self.costs, other.costs]), sizes=sizes)
+
+    def _with_columns(self, columns: NDArray[np.int32], keep: NDArray[np.bool_]) -> LinearProblem:
+        """Return the problem with other numbers of its columns, of which some are kept."""
         offsets = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.rows.offsets]
-        columns, values = self.rows.columns[keep], self.rows.values[keep]
+        values, sizes = self.rows.values[keep], self.sizes
+        if sizes is not None:
+            before, after = (
+                _sums_of_squares(*part) for part in ((self.rows.values, self.rows.offsets), (values, offsets))
+            )
+            sizes = sizes * np.divide(after, before, out=np.zeros(len(before)), where=before > 0)
         normalize_rows(values, offsets, self.norm, self.n_hashes)
         values *= np.float32(self.scale)
-        return replace(self, rows=LinearRows(offsets, columns, values, self.rows.labels))
+        return replace(self, rows=LinearRows(offsets, columns[keep], values, self.rows.labels), sizes=sizes)
 
     def scores(self, weights: NDArray[np.float32], bias: NDArray[np.float32] | float = 0.0) -> NDArray[np.float64]:
         """Return the scores of all rows and classes."""
@@ -86,6 +115,12 @@ class LinearProblem:
     def targets(self) -> NDArray[np.int64]:
         """Return the encoded label of each row."""
         return self.rows.labels + 1 if self.n_classes == 2 else self.rows.labels
+
+
+def _sums_of_squares(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sum of the squared values of each row."""
+    sums = np.concatenate(([0.0], np.cumsum(np.square(values, dtype=np.float64))))[offsets]
+    return np.asarray(np.maximum(np.diff(sums), 0.0))
 
 
 class DualSolver:
@@ -149,6 +184,7 @@ class LeftOutScores(NamedTuple):
 
     margins: list[NDArray[np.float64]]  # (n_rows, n_classes) for each C: of the support vector machine
     odds: NDArray[np.float64]  # (n_rows, n_classes): sums of the log-odds of naive Bayes
+    sizes: NDArray[np.float64] | None  # (n_rows,): of the columns that were trained
 
 
 def cross_validate(
@@ -159,11 +195,15 @@ def cross_validate(
     seed: int,
     n_epochs: int,
     n_threads: int,
+    n_trained: int | None = None,
 ) -> LeftOutScores:
-    """Score each fold of the rows by models that were trained on the others, with each value of C."""
-    parts = []
+    """Score each fold of the rows by models that were trained on the others, with each value of C.
+
+    Only the first ``n_trained`` rows are trained on; None is all.
+    """
+    parts, is_trained = [], np.arange(len(fold_of)) < (len(fold_of) if n_trained is None else n_trained)
     for fold in range(int(fold_of.max()) + 1):
-        train = problem.take(np.flatnonzero(fold_of != fold))
+        train = problem.take(np.flatnonzero((fold_of != fold) & is_trained))
         parts.append((train, problem.take(np.flatnonzero(fold_of == fold)).known_from(train)))
 
     def score(task: tuple[tuple[LinearProblem, LinearProblem], float]) -> NDArray[np.float64]:
@@ -175,4 +215,5 @@ def cross_validate(
     n_strengths = len(strengths)
     by_strength = [np.concatenate(margins[one::n_strengths])[in_order] for one in range(n_strengths)]
     odds = np.concatenate([valid.scores(train.log_odds()) for train, valid in parts])
-    return LeftOutScores(by_strength, odds[in_order])
+    sizes = [valid.sizes for _, valid in parts if valid.sizes is not None]
+    return LeftOutScores(by_strength, odds[in_order], np.concatenate(sizes)[in_order] if sizes else None)

@@ -22,6 +22,9 @@ class LinearModel(NamedTuple):
     importance: NDArray[np.float32] | None  # (n_embeddings, k); None for ``variant="standard"``
     weight: NDArray[np.float32]  # (n_classes, output_dim)
     bias: NDArray[np.float32]  # (n_classes,)
+    prior: NDArray[np.float64] | None = None  # (n_classes,): see :class:`BagScorer`
+    half: float = -1.0
+    base: float = 0.0
 
     @classmethod
     def zeros(cls, spec: TableSpec, n_classes: int, importance_init: float = 0.0) -> Self:
@@ -56,13 +59,15 @@ class LinearModel(NamedTuple):
             layout=self.spec.layout,
             weight=np.ascontiguousarray(self.weight.T, dtype=np.float64),
             bias=self.bias.astype(np.float64),
+            prior=self.bias.astype(np.float64) if self.prior is None else self.prior,
+            half=float(self.half),
+            base=float(self.base),
         )
 
 
 _INDEX = np.uint64  # a signed index costs a test for negative ones
 _AHEAD = 32  # values between the prefetch of a row and its use
 _LARGEST = np.float64(np.finfo(np.float32).max)
-_NOTHING = np.empty(0, dtype=np.float64)
 _BLOCK_VALUES = 4096  # of the documents that are computed together: their values stay in the first caches
 
 
@@ -75,6 +80,10 @@ class BagScorer(NamedTuple):
     layout: BagLayout
     weight: NDArray[np.float64]  # (output_dim, n_classes): of the layer, transposed
     bias: NDArray[np.float64]  # (n_classes,)
+    # Scores s of a row of length e become g s + (1 - g) prior, g = e^3 / (e^3 + half^3), unless half is negative.
+    prior: NDArray[np.float64]  # (n_classes,)
+    half: float
+    base: float  # of the squares of lengths, what all training rows have
 
 
 class _Values(NamedTuple):
@@ -122,16 +131,19 @@ def score_bags(
     documents: slice,
     scores: NDArray[np.float64],  # (n_documents, n_classes), or (0, n_classes) if they are not needed
     labels: NDArray[np.int64],  # (n_documents,)
-    evidence: NDArray[np.float64] = _NOTHING,  # (n_documents,), or (0,) if it is not needed
-    common: float = np.inf,
+    lengths: NDArray[np.float64],  # (n_documents,)
 ) -> bool:
-    """Write the scores, best labels and evidence of some documents; return whether all scores are finite."""
+    """Write scores, best labels and lengths of some documents; return whether all scores are finite.
+
+    The length of a document is the root of the sum of the squares of its weights, count times importance weight, of
+    known columns, divided by the number of hashes, less ``base``.
+    """
     n_hashes = 1 if model.importance is None else len(model.constants) - 1
     bags = _Bags.empty(model, indptr[documents.start : documents.stop + 1], n_hashes)
     if model.importance is None:
         model = model._replace(importance=model.pool)
     values = _Values(indices, indptr, counts)
-    return _score(documents.start, documents.stop, n_hashes, values, model, bags, scores, labels, evidence, common)
+    return _score(documents.start, documents.stop, n_hashes, values, model, bags, scores, labels, lengths)
 
 
 # Its parts, called once each, are inlined: as functions of their own they would be compiled twice.
@@ -145,8 +157,7 @@ def _score(
     bags: _Bags,
     scores: NDArray[np.float64],
     labels: NDArray[np.int64],
-    evidence: NDArray[np.float64],
-    common: Number,
+    lengths: NDArray[np.float64],
 ) -> bool:
     indptr, ends, row_scores, one = values.indptr, bags.ends, bags.scores, _INDEX(1)
     capacity, finite = len(bags.rows), True
@@ -156,14 +167,14 @@ def _score(
         limit = indptr[begin] + capacity
         while stop < last_document and stop - begin < _INDEX(len(ends)) and indptr[stop + one] <= limit:
             stop += one
-        _find(begin, stop, n_hashes, values, model, bags, evidence, common)
+        _find(begin, stop, n_hashes, values, model, bags)
         start = 0
         for document in range(begin, stop):
             end = ends[document - begin]
             _embed(start, end, n_hashes, model, bags)
-            best, is_finite = _apply_layer(bags.vector, model.weight, model.bias, row_scores)
-            labels[document] = best
-            finite &= is_finite
+            lengths[document] = _length(start, end, n_hashes, model, bags)
+            finite &= _apply_layer(bags.vector, model.weight, model.bias, row_scores)
+            labels[document] = _calibrate(lengths[document], model, row_scores)
             if len(scores) > 0:
                 for label in range(_INDEX(len(row_scores))):  # an assignment of arrays takes longer to compile
                     scores[document, label] = row_scores[label]
@@ -180,8 +191,6 @@ def _find(
     values: _Values,
     model: BagScorer,
     bags: _Bags,
-    evidence: NDArray[np.float64],
-    common: Number,
 ) -> None:
     """Compute the weights and pool rows of values with a nonzero weight; of all values for ``STANDARD``."""
     indices, indptr, counts = values.indices, values.indptr, values.counts
@@ -205,7 +214,7 @@ def _find(
         for document in range(first, stop):
             ends[document - first] = _INDEX(indptr[document + one]) - begin
     else:
-        _weight(first, stop, width, values, model, bags, evidence, common)
+        _weight(first, stop, width, values, model, bags)
 
 
 @inlined
@@ -216,10 +225,8 @@ def _weight(
     values: _Values,
     model: BagScorer,
     bags: _Bags,
-    evidence: NDArray[np.float64],
-    common: Number,
 ) -> None:
-    """Compute the weights of hashed values, the pool rows of those that are not zero, and the evidence."""
+    """Compute the weights of hashed values, and the pool rows of those that are not zero."""
     indptr, counts, constants = values.indptr, values.counts, model.constants
     rows, keys, slots, weights = bags.rows, bags.keys, bags.slots, bags.weights
     importance: Any = model.importance
@@ -227,7 +234,6 @@ def _weight(
     last = _INDEX(indptr[stop]) - begin - one
     kept: Number = _INDEX(0)
     for document in range(first, stop):
-        total, known = 0.0, kept
         for at in range(_INDEX(indptr[document]), _INDEX(indptr[document + one])):
             value_index: Number = at - begin
             ahead = value_index + _INDEX(_AHEAD)
@@ -240,14 +246,8 @@ def _weight(
                 value = counts[at] * importance[row, i]
                 weights[kept * width + i] = value
                 is_used |= value != 0
-                weight = np.float64(abs(importance[row, i]))
-                excess = weight - common if counts[at] >= 0 else weight
-                term = np.float64(counts[at]) * (excess if excess > 0 else 0.0)
-                total += term * term
             kept += _INDEX(is_used)
         bags.ends[document - first] = kept
-        if len(evidence) > 0:
-            evidence[document] = total if kept > known else -1.0
     for i in range(width):
         a, b = constants[i + one, 0], constants[i + one, 1]
         for j in range(kept):
@@ -316,10 +316,25 @@ def _embed(start: Number, stop: Number, n_hashes: Number, model: BagScorer, bags
 
 
 @inlined
+def _length(start: Number, stop: Number, n_hashes: Number, model: BagScorer, bags: _Bags) -> Number:
+    """Compute the length of a document."""
+    pool, slots, weights, total = model.pool, bags.slots, bags.weights, 0.0
+    n_columns = min(_INDEX(pool.shape[1]), _INDEX(4))  # a trained row has no zeros there
+    for at in range(_INDEX(start) * _INDEX(n_hashes), _INDEX(stop) * _INDEX(n_hashes)):
+        # Unknown values may share a row of the importance table with known ones, but hardly one of the pool as well.
+        is_known: Number = model.layout.append_weight != 0
+        for column in range(n_columns):
+            is_known |= pool[_INDEX(slots[at]), column] != 0
+        total += np.float64(weights[at]) * np.float64(weights[at]) if is_known else 0.0
+    total = total / n_hashes - model.base
+    return np.sqrt(total) if total > 0 else 0.0
+
+
+@inlined
 def _apply_layer(
     vector: NDArray[np.float32], weight: NDArray[np.float64], bias: NDArray[np.float64], scores: NDArray[np.float64]
-) -> tuple[Number, bool]:
-    """Compute the scores of a document, rounded to float32; return the first largest, and whether all are finite."""
+) -> Number:
+    """Compute the scores of a document, rounded to float32; return whether all are finite."""
     n_classes = _INDEX(len(bias))
     for label in range(n_classes):
         scores[label] = bias[label]
@@ -327,14 +342,27 @@ def _apply_layer(
         value = np.float64(vector[column])
         for label in range(n_classes):
             scores[label] += value * weight[column, label]
-    best: Number = _INDEX(0)
     finite: Number = True
     for label in range(n_classes):
         score = np.float64(np.float32(scores[label]))
         scores[label] = score
         finite &= abs(score) <= _LARGEST
-        best = label if score > scores[best] else best
-    return best, finite
+    return finite
+
+
+@inlined
+def _calibrate(length: Number, model: BagScorer, scores: NDArray[np.float64]) -> Number:
+    """Move the scores of a document towards those of the class shares; return the first largest."""
+    best: Number = _INDEX(0)
+    share = 1.0
+    if model.half >= 0:
+        cube, half = length * length * length, model.half * model.half * model.half
+        share = cube / (cube + half) if length > 0 else 0.0
+    for label in range(_INDEX(len(scores))):
+        if share < 1:
+            scores[label] = share * scores[label] + (1 - share) * model.prior[label]
+        best = label if scores[label] > scores[best] else best
+    return best
 
 
 class RowFacts(NamedTuple):

@@ -1,0 +1,107 @@
+"""Scores of rows, and of crops of them, that a net was not trained on yet."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp.classifiers._calibration import MAX_ROWS, Calibration, Scored
+from sklearn_hashnlp.classifiers._losses import Loss
+from sklearn_hashnlp.classifiers._net import ClassifierNet
+from sklearn_hashnlp.training._settings import TrainingSettings
+from sklearn_hashnlp.training._validation_split import Samples
+
+_MIN_ROWS = 200  # with fewer a temperature from out-of-batch scores is too uncertain
+_SHARE, _MAX_OUT_OF_BATCH = 0.25, 1000
+_N_TO_COMPARE = 250
+_ROWS_OF_A_CROP = 8  # when training continues, since each is scored anew in every call
+_TINY = np.finfo(np.float64).tiny
+
+
+class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
+    """Scores of rows before the net is trained on them."""
+
+    def __init__(self, rows: Samples, settings: TrainingSettings, calibration: Calibration) -> None:
+        self.rows, self.calibration, self.order = rows, calibration, _first_order(rows, settings)
+        self.n_seen = 0
+        self.parts: list[Scored] = []
+
+    @classmethod
+    def of(cls, rows: Samples, settings: TrainingSettings, calibration: Calibration) -> Self | None:
+        """Return the callback; None if it would be of no use."""
+        return cls(rows, settings, calibration)
+
+    def scored(self, net: ClassifierNet) -> Scored | None:
+        """Return the scores, as large as of the trained net, if there are some; the data are released."""
+        parts = self.parts
+        del self.rows, self.order, self.parts  # the data do not outlive the training
+        return Scored.joined(parts) if parts else None
+
+
+class OutOfBatchScores(UnseenScores):
+    """Scores of the last rows of the first epoch before the net is trained on them, scaled by the growth of others."""
+
+    @classmethod
+    def of(cls, rows: Samples, settings: TrainingSettings, calibration: Calibration) -> Self | None:
+        """Return the callback; None if rows are few, or not shuffled and perhaps sorted by class."""
+        return cls(rows, settings, calibration) if settings.schedule.shuffle and len(rows) >= _MIN_ROWS else None
+
+    def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
+        """Score the rows when all others have been trained on."""
+        if not training or self.parts:
+            return
+        n_out_of_batch = min(int(_SHARE * len(self.rows)), _MAX_OUT_OF_BATCH)
+        if max(1, len(self.rows) - n_out_of_batch) <= self.n_seen < len(self.rows):
+            self.parts.append(net.scored(self.rows, self.order[self.n_seen :], self.calibration, unseen=True))
+            self.seen = self.rows.select(self.order[: min(self.n_seen, _N_TO_COMPARE)])
+            self.seen_scores = net.score_rows(self.seen)
+        self.n_seen += len(batch[0])
+
+    def scored(self, net: ClassifierNet) -> Scored | None:
+        """Return the scores, if they say something; the data are released."""
+        scored, loss = super().scored(net), net.criterion_
+        if scored is None or not _are_informative(loss, scored.select(~scored.is_crop)):
+            return None
+        before, after = (_centered(loss, scores) for scores in (self.seen_scores, net.score_rows(self.seen)))
+        del self.seen, self.seen_scores
+        growth = (before * after).sum() / max((before**2).sum(), _TINY)
+        return scored._replace(scores=growth * scored.scores) if growth > 0 else None
+
+
+class ProgressiveScores(UnseenScores):
+    """Scores of rows just before the net is trained on them, when training continues."""
+
+    def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
+        """Score the batch, in the first epoch."""
+        if training and self.n_seen < min(len(self.rows), MAX_ROWS):
+            part = self.order[self.n_seen : self.n_seen + len(batch[0])]
+            most = len(part) // _ROWS_OF_A_CROP
+            self.parts.append(net.scored(self.rows, part, self.calibration, unseen=True, most=most))
+            self.n_seen += len(part)
+
+
+def _first_order(rows: Samples, settings: TrainingSettings) -> NDArray[np.int64]:
+    """Return the order of the rows in the first epoch."""
+    order = np.arange(len(rows))
+    if settings.schedule.shuffle:
+        np.random.default_rng(settings.seed).shuffle(order)
+    return order
+
+
+def _centered(loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return logits, centered unless they are multilabel; the probabilities are the same."""
+    logits = loss.linked(scores)
+    return logits if loss.multilabel else logits - logits.mean(axis=1, keepdims=True)
+
+
+def _are_informative(loss: Loss, scored: Scored) -> bool:
+    """Return whether the scores of the rows' own labels are high by more than two standard errors."""
+    logits, targets = _centered(loss, scored.scores), scored.targets
+    if loss.multilabel:
+        own = (logits * (2 * targets - 1)).ravel()
+    else:
+        own = (logits * targets).sum(axis=1) if targets.ndim == 2 else logits[np.arange(len(logits)), targets]
+    return bool(own.mean() * np.sqrt(len(own)) > 2 * own.std())

@@ -1,0 +1,40 @@
+"""Crops of rows: what rows would be if there were less of their texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
+
+
+def crops_of(
+    rows: SparseRows, some: NDArray[np.int64], common: NDArray[Any], seed: int, most: int = 1000
+) -> tuple[SparseRows, NDArray[np.int64]]:
+    """Return crops of at most ``most`` of some rows, with their targets, and the indices of their rows in ``some``.
+
+    A crop has the columns that a row shares with a random row, but not with a second one: a few words, with all of
+    their n-grams. Random columns of a row would say more than words, since they are of different words. The columns
+    ``common`` to all rows stay.
+    """
+    generator = np.random.default_rng(seed)
+    chosen = np.sort(generator.permutation(len(some))[:most])
+    matrices = []
+    for part in (some[chosen], *generator.integers(max(1, len(rows)), size=(2, len(chosen)))):
+        one = rows.select(part)
+        shape = (len(part), int(rows.indices.max(initial=0)) + 1)
+        matrices.append(csr_array((one.data, one.indices, one.indptr), shape=shape))
+    own, first, second = matrices
+    first.data = np.ones_like(first.data)
+    second.data = (~np.isin(second.indices, common)).astype(second.data.dtype)
+    second.eliminate_zeros()
+    shared = own.multiply(first).tocsr()
+    crops = csr_array(shared - shared.multiply(second))
+    crops.eliminate_zeros()
+    crops.sort_indices()
+    owners = some[chosen]
+    weights = None if rows.row_weights is None else rows.row_weights[owners]
+    return SparseRows(crops, rows.targets[owners], weights), chosen
