@@ -50,15 +50,19 @@ def train(net, rows, valid_rows, settings, *, loss="softmax", optimizer="adagrad
     net.check_scores(rows)
 
 
+def changed_plan(**changes):
+    """Change settings, also those of the schedule and of early stopping."""
+    schedule = {name: changes.pop(name) for name in Schedule().get_params() if name in changes}
+    stopping = {name: changes.pop(name) for name in PLAN.early_stopping.get_params() if name in changes}
+    stopping = clone(PLAN.early_stopping).set_params(**stopping)
+    return replace(PLAN, schedule=Schedule(**schedule), early_stopping=stopping, **changes)
+
+
 def trained(rows=ROWS, valid_rows=None, *, net=None, architecture=None, **changes):
     net = fresh_net(**(architecture or {})) if net is None else net
     with plain_torch():
         options = {name: changes.pop(name) for name in ("loss", "optimizer", "dropout") if name in changes}
-        schedule = {name: changes.pop(name) for name in Schedule().get_params() if name in changes}
-        stopping = {name: changes.pop(name) for name in PLAN.early_stopping.get_params() if name in changes}
-        stopping = clone(PLAN.early_stopping).set_params(**stopping)
-        plan = replace(PLAN, schedule=Schedule(**schedule), early_stopping=stopping, **changes)
-        train(net, rows, valid_rows, plan, **options)
+        train(net, rows, valid_rows, changed_plan(**changes), **options)
     return net
 
 

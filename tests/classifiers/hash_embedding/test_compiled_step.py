@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 from skorch.callbacks import Callback
@@ -14,7 +12,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDat
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from tests.training.nets import ARCHITECTURE
-from tests.training.test_fit import PLAN, SEVERAL, WEIGHTS, X, Y, train
+from tests.training.test_fit import SEVERAL, WEIGHTS, X, Y, changed_plan, train
 from tests.trainings import assert_near
 
 ROWS = SparseDataset(X, Y)
@@ -36,7 +34,7 @@ def fit(rows=ROWS, *, prepare=lambda net: None, **options):
         torch.nn.init.normal_(net.module_.bag.pool, std=0.1)
         prepare(net)
         ways = {name: options.pop(name) for name in ("loss", "optimizer", "dropout") if name in options}
-        train(net, rows, None, replace(PLAN, **options), **ways)
+        train(net, rows, None, changed_plan(**options), **ways)
     return net
 
 
@@ -53,7 +51,7 @@ def weights(net):
         {"variant": "standard", "normalize": None},
         {"aggregation": "concat", "append_weight": False},
         {"num_hashes": 1, "embedding_dim": 5, "average": True},
-        {"dropout": (2, 4), "schedule": "linear"},
+        {"dropout": (2, 4), "decay": "linear"},
         {"shuffle": False, "batch_size": 1000},
     ],
     ids=str,
