@@ -68,12 +68,8 @@ CHANGES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "C from 1 to 30": lambda: constants(_dual_fit, _STRENGTHS=(1.0, 3.0, 10.0, 30.0)),
     "log-odds up to 0.25": lambda: constants(_dual_fit, _SHARES=(0.0, 0.03, 0.06, 0.12, 0.25)),
     "twice the epochs": lambda: constants(_dual_fit, _EPOCHS=((5_000, 20), (20_000, 12))),
-    "softmax without log-odds": lambda: constants(_dual_fit, _SHARE_OF_SOFTMAX=0.0),
+    "softmax without log-odds": lambda: constants(_dual_fit, _SHARES_OF_SGD={"softmax": 0.0, "hinge": 0.0}),
     "softmax of many classes": lambda: constants(_automatic, _MANY_CLASSES=(10**9, 10**9)),
-    "evidence without left-out rows": lambda: constants(
-        _dual_fit,
-        evidence_of_left_out=lambda *arguments: arguments[3],  # the evidence that is enough
-    ),
     "characters 2-5 with any letters": lambda: constants(_auto_ngram_vectorizer, _MANY_LETTERS=10**9),
     "characters at the fixed weight 0.5": lambda: constants(_auto_ngram_vectorizer, MIN_TEXTS=10**9),
     "weight of characters 0.35": lambda: specs(characters(weight=0.35)),

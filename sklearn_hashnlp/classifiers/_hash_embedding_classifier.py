@@ -109,8 +109,8 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with at most 256 classes and fewer than
           20,000 rows, or 30,000 of two classes, or up to 200,000 of 16 to 100 classes if at most 2 % of them have
           another label than most of the rows equal to them; else ``"softmax"``, also if the first call is
-          ``partial_fit``. ``fit`` with this softmax adds a tenth of naive Bayes' log-odds to a sum of embeddings with
-          a dimension for each class, on the CPU, without ``early_stopping``, up to 200,000 rows. Further training
+          ``partial_fit``. ``fit`` by stochastic gradients adds a tenth of naive Bayes' log-odds (with ``"hinge"``
+          a twentieth) to a sum of embeddings with a dimension for each class, up to 200,000 rows. Further training
           keeps the loss.
         - ``"softmax"``: cross-entropy.
         - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
@@ -141,11 +141,13 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         ``partial_fit``. Must be None with an indicator matrix.
     calibrate : {"auto"} or False, default="auto"
         Whether ``fit`` calibrates the probabilities, by temperature scaling [4]_: the logits are divided by
-        ``temperature_``, which changes no predicted label. ``"auto"`` fits the temperature on the validation set of
-        ``early_stopping``; without one, from 200 rows on, on the scores of the last rows of the first epoch (a quarter,
-        at most 1,000) before the net is trained on them, times the growth of the scores of other rows until the end.
-        False: the temperature is 1; with ``loss="hinge"`` it is fitted on training rows, where the model is
-        over-confident. No effect with ``loss="hsigmoid"``. ``partial_fit`` and ``warm_start`` update the temperature.
+        ``temperature_``; and by moving the scores of short rows towards those of the class shares. ``"auto"`` fits
+        the temperature and the length of a row that says half on left-out rows and crops of them: those of the
+        cross-validation, the validation set of ``early_stopping`` or, from 200 rows on, the last rows of the first
+        epoch (a quarter, at most 1,000) before the net is trained on them, with scores times the growth of the scores
+        of other rows. False: the temperature is 1, or with ``loss="hinge"`` fitted on training rows, where the model
+        is over-confident, and only rows without known columns have the class shares; as with ``loss="hsigmoid"``.
+        ``partial_fit`` and ``warm_start`` update both numbers.
     optimizer : {"adagrad", "adam"}, default="adagrad"
         Row-wise AdaGrad; or Adam, which selects ``"sgd"``, and needs a smaller ``learning_rate`` (0.001 in [2]_).
     learning_rate : float, default=0.2
@@ -469,15 +471,14 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
             n_known, divisor = self._calibration.n_rows, self._idf_divisor
         self._idf_divisor = prepare_tables(net, rows, self._tables(), n_known, divisor, resumes=not starts)
         self.solver_, sums, eps = "sgd", None, None
-        is_whole = starts and not settings.partial and valid_rows is None
-        if is_whole and adds_log_odds(self.get_params(), loss.name, len(rows)):
-            sums = sum_by_label(net.module_.linear_model(), rows)
+        if starts and not settings.partial and adds_log_odds(self.get_params(), loss.name, len(rows)):
+            sums = sum_by_label(net.linear_arrays(), rows)
         if settings.to_convergence and starts and not self.hidden_layer_sizes:
             shares = class_shares(count_classes(rows, net.architecture()["num_classes"]))
             eps = net.damped(loss, settings, shares)
         yield {"eps": eps}
         if sums is not None:
-            sums.result().add_log_odds(net.module_.linear_model())
+            net.add_to_pool(*sums.result().log_odds(net.linear_arrays(), loss.name))
         if net.rows_per_step is None:
             smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
             net.rows_per_step = max(settings.batch_size, smallest)

@@ -50,8 +50,8 @@ def adds_log_odds(parameters: Mapping[str, Any], loss: LossName, n_rows: int) ->
     """Return whether the log-odds of naive Bayes are added to what stochastic gradients have learned."""
     is_sum = parameters["aggregation"] == "sum" or parameters["variant"] == "standard"
     is_linear = is_sum and not parameters["hidden_layer_sizes"] and parameters["normalize"] == "l2"
-    is_softmax = parameters["loss"] == "auto" and loss == "softmax" and n_rows <= MAX_DUAL_ROWS
-    return is_softmax and is_linear and bool((parameters["embedding"] or EmbeddingTables()).train_pool)
+    has_share = parameters["loss"] == "auto" and loss in ("softmax", "hinge") and n_rows <= MAX_DUAL_ROWS
+    return has_share and is_linear and bool((parameters["embedding"] or EmbeddingTables()).train_pool)
 
 
 def loss_of_few_rows(n_classes: int, *, multilabel: bool) -> LossName:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp._threads import map_in_order, run_beside
 from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced, fit_calibration
-from sklearn_hashnlp.classifiers._losses import Loss
+from sklearn_hashnlp.classifiers._losses import Loss, LossName
 from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
 from sklearn_hashnlp.classifiers.hash_embedding._idf import mean_idf
@@ -54,7 +54,8 @@ _SHARES = (0.0, 0.03, 0.06, 0.12)  # factors of the log-odds
 _DEFAULT_SHARE = 0.03
 _STRENGTHS_OF_MANY_ROWS, _SHARE_OF_MANY_ROWS = (0.1, 0.3, 1.0, 3.0), 0.06
 _NOISE = 0.15  # correct predictions that a smaller C must have more, times the root of their number
-_SHARE_OF_SOFTMAX = 0.1  # of another solver: logits are larger than margins
+# Of stochastic gradients; chosen on validation rows. Logits are larger than margins.
+_SHARES_OF_SGD: dict[LossName, float] = {"softmax": 0.1, "hinge": 0.05}
 _BLOCK_ROWS = 4096
 NEW_STEP = 0.5  # step of an unused row of the pool, relative to the exact fit of one row
 # Factor of the curvature, for C = 20; chosen on validation rows, as is NEW_STEP. It does not depend on the chosen
@@ -162,20 +163,22 @@ class LabelSums(NamedTuple):
             add_by_label(linear, costs_of(part), own, total)
         return cls(own, total)
 
-    def add_log_odds(self, model: LinearModel) -> None:
-        """Add a share of the log-odds of naive Bayes to the scores of a model that another solver trained."""
+    def log_odds(
+        self, model: LinearModel, loss: LossName
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:  # (n,), (n, d)
+        """Return rows of the pool, and what is added to them: a share of the log-odds of naive Bayes."""
         used = np.flatnonzero(self.total)
         odds = self.own[used]
         to_log_odds(odds, self.total[used], SMOOTHING)
         odds -= odds.mean(axis=1, keepdims=True)  # the probabilities are the same
         heads = np.linalg.pinv(model.weight[:, : model.pool.shape[1]].T.astype(np.float64))  # (n_classes, d)
-        share = _SHARE_OF_SOFTMAX / model.spec.slots_per_id  # the vectors of a column add up
-        model.pool[used] += odds @ (share * heads).astype(np.float32)
+        share = _SHARES_OF_SGD[loss] / model.spec.slots_per_id  # the vectors of a column add up
+        return used, odds @ (share * heads).astype(np.float32)
 
 
-def sum_by_label(model: LinearModel | None, rows: SparseRows) -> Future[LabelSums] | None:
-    """Start to compute the sums of rows; None if the model is on a GPU, or has fewer dimensions than classes."""
-    if model is None or model.pool.shape[1] < len(model.bias):
+def sum_by_label(model: LinearModel, rows: SparseRows) -> Future[LabelSums] | None:
+    """Start to compute the sums of rows; None if the model has fewer dimensions than classes."""
+    if model.pool.shape[1] < len(model.bias):
         return None
     importance = None if model.importance is None else model.importance.copy()  # it is trained meanwhile
     return run_beside(LabelSums.of, model, importance, rows)

@@ -176,6 +176,8 @@ class FittedHashEmbedding(NetClassifier):
 
     def _load_optimizer(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self._model.load_training_state(values, arrays)
+        if self.__dict__.pop("_net", None) is not None:  # it was made without this state
+            _ = self.net_
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         values, arrays = super()._get_model_state()

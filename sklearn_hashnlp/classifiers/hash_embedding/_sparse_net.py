@@ -25,6 +25,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork, TreeHead
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.training._loop import EpochHistory, Steps
@@ -80,6 +81,17 @@ class SparseNet(ClassifierNet):
         ids = x.ids.to(torch.uint32) if x.ids.is_cuda else x.ids  # skips a check on the device
         outputs: Tensor = self.module_(ids, x.offsets, x.weights)
         return outputs
+
+    def linear_arrays(self) -> LinearModel:
+        """Return the arrays of a linear net; on the CPU they share memory with it."""
+        model = self.to_model(Calibration(np.zeros(1), 0)).linear
+        assert model is not None
+        return model
+
+    def add_to_pool(self, rows: NDArray[np.int64], values: NDArray[np.float32]) -> None:
+        """Add to rows of the pool."""
+        pool = self.module_.bag.pool.detach()
+        pool[torch.from_numpy(rows).to(pool.device)] += torch.from_numpy(values).to(pool.device)
 
     def score_rows(self, rows: SparseRows) -> NDArray[np.float64]:
         """Compute the scores of all rows."""

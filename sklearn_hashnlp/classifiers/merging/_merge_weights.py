@@ -52,16 +52,21 @@ def merge_nets(
     calibration = Calibration(
         np.sum([factor * one.class_counts for factor, one in zip(factors, parts, strict=True)], axis=0),
         max(1, round(float(n_rows.sum()))),
-        float(np.average([one.half for one in parts], weights=n_rows)),
+        _mean([one.half for one in parts], n_rows),
         *_common_of_all(parts),
     )
-    temperatures = np.array([model._loss.inverse_temperature for model in models])
-    if (temperatures != temperatures[0]).any():
+    temperatures = [float(model._loss.inverse_temperature) for model in models]
+    if len(set(temperatures)) > 1:
         result.net_.criterion_.inverse_temperature = float(np.exp(np.average(np.log(temperatures), weights=n_rows)))
     result._model = result.net_.to_model(calibration)
     history = [entry for model in models for entry in model.history_]
     result.history_ = HistoryTable(entry | {"epoch": epoch} for epoch, entry in enumerate(history, start=1))
     result.net_.history = EpochHistory({"batches": []} | entry for entry in result.history_)
+
+
+def _mean(numbers: list[float], weights: NDArray[np.float64]) -> float:
+    """Return the weighted mean, without rounding if all numbers are equal."""
+    return numbers[0] if len(set(numbers)) == 1 else float(np.average(numbers, weights=weights))
 
 
 def _common_of_all(parts: Sequence[Calibration]) -> tuple[NDArray[Any], NDArray[np.float32]]:

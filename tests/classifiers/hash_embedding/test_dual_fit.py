@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
-from skorch.callbacks import Callback, PrintLog, ProgressBar
+from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
 from sklearn_hashnlp import HashEmbeddingClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import EmbeddingTables
@@ -32,7 +32,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
 from sklearn_hashnlp.kernels.linear._dual_solver import DualSolver, LinearProblem
 from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit
-from tests.trainings import SEEDS, assert_as_good, assert_near, assert_same_bits
+from tests.trainings import SEEDS, assert_as_good, assert_near, assert_other_bits, assert_same_bits
 
 
 def counts(n_rows=120, n_columns=50, n_classes=3, seed=0):
@@ -136,6 +136,17 @@ def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monk
     assert classifier().fit(twice, same).loss_ == "softmax"
 
 
+@pytest.mark.parametrize(
+    "options", [{"early_stopping": "valid_loss"}, {"solver": "sgd"}, {"callbacks": [EpochTimer()]}]
+)
+def test_stochastic_gradients_of_the_hinge_loss_add_a_share_of_the_log_odds(options, monkeypatch):
+    X, y = counts(n_rows=200)
+    model = classifier(**options).fit(X, y)
+    assert (model.loss_, model.solver_) == ("hinge", "sgd")
+    monkeypatch.setitem(_dual_fit._SHARES_OF_SGD, "hinge", 0.0)
+    assert_other_bits(model._model.linear.pool, classifier(**options).fit(X, y)._model.linear.pool)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_share_of_the_log_odds_is_added_to_the_softmax(n_classes, monkeypatch):
     X, y = counts(n_classes=n_classes)
@@ -144,7 +155,7 @@ def test_a_share_of_the_log_odds_is_added_to_the_softmax(n_classes, monkeypatch)
     frozen = EmbeddingTables(train_importance=False)
     scores = []
     for share in (0.0, 0.1):
-        monkeypatch.setattr(_dual_fit, "_SHARE_OF_SOFTMAX", share)
+        monkeypatch.setitem(_dual_fit._SHARES_OF_SGD, "softmax", share)
         model = classifier(embedding=frozen, max_epochs=3).fit(X, y)
         assert (model.loss_, model.solver_) == ("softmax", "sgd")
         scores.append(model._scores(X))
@@ -155,7 +166,7 @@ def test_a_share_of_the_log_odds_is_added_to_the_softmax(n_classes, monkeypatch)
         odds[:, label] = rows @ (np.log(own / own.sum()) - np.log(other / other.sum()))
     centered = [one - one.mean(axis=1, keepdims=True) for one in (scores[1] - scores[0], 0.1 * odds)]
     assert_near(*centered, atol=1e-4)
-    monkeypatch.setattr(_dual_fit, "_SHARE_OF_SOFTMAX", 0.1)
+    monkeypatch.setitem(_dual_fit._SHARES_OF_SGD, "softmax", 0.1)
     plain = classifier(embedding=frozen, max_epochs=3, loss="softmax").fit(X, y)
     assert_same_bits(plain._scores(X), scores[0])
     smaller = {"embedding": frozen, "max_epochs": 3, "embedding_dim": n_classes - 1}  # than the number of classes

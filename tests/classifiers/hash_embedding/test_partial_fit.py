@@ -161,7 +161,7 @@ def test_a_stream_is_calibrated_on_rows_before_it_is_trained_on_them():
     fresh = csr_array((np.random.default_rng(1).random((400, 90)) < 0.15).astype(np.float32))
     confidence = model.predict_proba(fresh).max(axis=1).mean()
     assert confidence < model.predict_proba(X).max(axis=1).mean() + 0.05
-    assert model._rows_seen == 400
+    assert model._calibration.n_rows == 400
 
 
 def test_another_optimizer_does_not_continue():

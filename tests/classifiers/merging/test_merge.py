@@ -70,7 +70,7 @@ def learned(model):
             arrays[f"sums of {name}"] = sums_of(model, name)
     if model.net_.document_frequencies is not None:
         arrays |= {"frequencies": model.net_.document_frequencies, "divisor": model._idf_divisor}
-    return arrays | {"rows": model._rows_seen}
+    return arrays | {"rows": model._calibration.n_rows}
 
 
 def compare(one, two, *, rtol=1e-6, atol=1e-6):
@@ -135,7 +135,7 @@ def test_it_is_the_slow_mean(options, factors):
         if parts[0] is not None:
             expected = sum(factor * part for factor, part in zip(factors, parts, strict=True))
             np.testing.assert_allclose(sums_of(merged, name), expected, rtol=1e-5, atol=1e-9)
-    assert merged._rows_seen == round(n_rows.sum())
+    assert merged._calibration.n_rows == round(n_rows.sum())
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -165,7 +165,7 @@ def test_a_merged_model_trains_on_and_is_saved(tmp_path):
     for model in (merged, loaded):
         model.partial_fit(X, Y)
     assert_same_bits(learned(merged), learned(loaded))
-    assert merged._rows_seen == 800
+    assert merged._calibration.n_rows == 800
     compare(merge_classifiers([loaded]), loaded, rtol=1e-6)
 
 
