@@ -51,6 +51,7 @@ from sklearn_hashnlp.training._checkpoints import (
     SaveCheckpoints,
     best_epoch,
     check_checkpoint_parameters,
+    storable_copy,
 )
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
@@ -555,17 +556,16 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         last_callbacks: list[Callback] = [TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in limits]
         self._trained_on, self.max_epochs_ = None, settings.max_epochs
         self.learning_rate_, self.batch_size_ = settings.learning_rate, settings.batch_size
-        if checkpoints is not None:
-            self._trained_on = corpus.windows.digest()
-            tokenizer = corpus.tokenizer  # the callback is not to keep the corpus
-            save = SaveCheckpoints(checkpoints, lambda: self._snapshot(net, tokenizer, log), self._first_epoch)
-            last_callbacks.append(save)
+        tokenizer = corpus.tokenizer  # callbacks are not to keep the corpus
 
         def so_far() -> HsigmoidLanguageModel:
             model = self._shallow_copy()
             model.log_ = log
-            return model._hold(net, corpus.tokenizer, [])
+            return model._hold(net, tokenizer, [])
 
+        if checkpoints is not None:
+            self._trained_on = corpus.windows.digest()
+            last_callbacks.append(SaveCheckpoints(checkpoints, lambda: storable_copy(so_far()), self._first_epoch))
         last_callbacks += epoch_reports(self, so_far)
         with plain_torch(net.device_type), undone_on_error(net) as undo, net.watched(corpus.windows):
             if self._trains_further(net):

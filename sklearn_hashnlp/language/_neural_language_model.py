@@ -20,7 +20,6 @@ from sklearn_hashnlp.language._tokenizer import Tokenizer, WordWindows
 from sklearn_hashnlp.language._word_trees import learned_tree, mean_hidden_states
 from sklearn_hashnlp.nn._hierarchical_softmax import Search
 from sklearn_hashnlp.persistence import save_word_vectors
-from sklearn_hashnlp.training._checkpoints import storable_copy
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
@@ -258,13 +257,6 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         self._set_tokenizer(tokenizer)
         self._keep_net(net, history)
         return self
-
-    def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> Self:
-        """Return a model that shares the net and can be saved."""
-        model: Self = storable_copy(self)
-        model._copy_training(self)
-        model.log_ = log
-        return model._hold(net, tokenizer, [])
 
     def _copy_training(self, model: NeuralLanguageModel) -> None:
         for name in _OF_TRAINING:

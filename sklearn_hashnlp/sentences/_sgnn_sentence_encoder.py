@@ -515,9 +515,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
         def so_far() -> SGNNSentenceEncoder:
             update_component()
-            model = self._shallow_copy()
-            model._hold(net, self._reader, list(self.history_))
-            return model
+            return self._so_far()
 
         batches = ParagraphBatches(
             paragraphs,
@@ -566,8 +564,13 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             checkpoints.save(self._snapshot(), training_state=bool(self.net_.optimizer_.state))
         return self
 
+    def _so_far(self) -> SGNNSentenceEncoder:
+        """Return an encoder of the epochs so far, which shares the net."""
+        model = self._shallow_copy()
+        model._hold(self.net_, self._reader, list(self.history_))
+        return model
+
     def _snapshot(self) -> SGNNSentenceEncoder:
         """Return an encoder that shares the net and can be saved."""
-        model: SGNNSentenceEncoder = storable_copy(self, "scoring", "sentence_splitter")
-        model._share_state(self)
+        model: SGNNSentenceEncoder = storable_copy(self._so_far(), "scoring", "sentence_splitter")
         return model

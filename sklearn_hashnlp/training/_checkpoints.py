@@ -167,11 +167,11 @@ def check_checkpoint_parameters(estimator: Any) -> None:
 
 
 def storable_copy(estimator: Any, *functions: str) -> Any:
-    """Return an unfitted copy that can be saved: without callbacks, generators and ``functions``, the named ones."""
-    parameters = estimator.get_params(deep=False) | dict.fromkeys(("callbacks", *functions))
-    if not isinstance(estimator.random_state, Integral):
-        parameters["random_state"] = None
-    folder = estimator.checkpoint_dir
+    """Return a shallow copy that can be saved: without callbacks, generators and ``functions``, the named ones."""
+    copy = estimator._shallow_copy()
+    copy.set_params(**dict.fromkeys(("callbacks", *functions)))
+    if not isinstance(copy.random_state, Integral):
+        copy.set_params(random_state=None)
+    folder = copy.checkpoint_dir
     is_pair = isinstance(folder, tuple | list)
-    parameters["checkpoint_dir"] = (fspath(folder[0]), folder[1]) if is_pair else fspath(folder)
-    return type(estimator)(**parameters)
+    return copy.set_params(checkpoint_dir=(fspath(folder[0]), folder[1]) if is_pair else fspath(folder))
