@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -167,3 +168,11 @@ def test_static_tools_see_the_names_that_are_imported_on_first_use(stub):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'HashEmbedingClassifier'"):
         _ = sklearn_hashnlp.HashEmbedingClassifier
+
+
+SHARED_NAMES = {"_count_ngrams", "_explain", "_idf", "_search", "_softmax_tree", "_tables"}  # no more are to come
+
+
+def test_a_file_name_occurs_in_one_folder() -> None:
+    names = Counter(path.stem for path in PACKAGE.rglob("_*.py") if not path.stem.startswith("__"))
+    assert {name for name, count in names.items() if count > 1} <= SHARED_NAMES
