@@ -137,7 +137,13 @@ def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monk
 
 
 @pytest.mark.parametrize(
-    "options", [{"early_stopping": "valid_loss"}, {"solver": "sgd"}, {"callbacks": [EpochTimer()]}]
+    "options",
+    [
+        {"early_stopping": EarlyStopping("valid_loss", validation_fraction=0.2)},
+        {"solver": "sgd"},
+        {"callbacks": [EpochTimer()]},
+    ],
+    ids=["early stopping", "solver", "callbacks"],
 )
 def test_stochastic_gradients_of_the_hinge_loss_add_a_share_of_the_log_odds(options, monkeypatch):
     X, y = counts(n_rows=200)
