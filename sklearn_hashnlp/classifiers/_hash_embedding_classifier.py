@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._class_shares import class_shares, count_classes
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, TreeLoss, make_loss, takes_soft_labels
@@ -495,7 +496,7 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         warn_of_printers(self.callbacks, caller=type(self).__name__)
         begin_without_epochs(self)
         start, n_classes = clock(), len(labels.classes)
-        calibration = self._start_calibration(rows, n_classes, resumes=False)
+        calibration = Calibration.of(rows, n_classes)
         architecture = bag_architecture(self, n_classes, seeds.hash)
         architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
         model, solution = fit_dual(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, literal_options
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
-from sklearn_hashnlp.classifiers._calibration import MAX_ROWS, Calibration, Numbers, fit_calibration
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._losses import LOSSES, Loss, LossChoice, LossName, takes_several_labels
-from sklearn_hashnlp.classifiers._sample_weights import weights_of_batch
+from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.training._check_unchanged import check_unchanged, train_anew
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import (
@@ -23,14 +22,12 @@ from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     EarlyStopping,
     Schedule,
-    TrainingSettings,
     as_early_stopping,
 )
 from sklearn_hashnlp.training._validation_split import Samples
 
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._net import ClassifierNet
-    from sklearn_hashnlp.classifiers._unseen_scores import UnseenScores
 
 Calibrate: TypeAlias = Literal["auto", False]
 ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
@@ -86,56 +83,6 @@ class NetClassifier(ScoringClassifier, FittedNet):
             wanted, trained = wanted | {"optimizer": self.optimizer}, trained | {"optimizer": name_of(optimizer)}
         check_unchanged(self, wanted, trained, device=self.net_.device, parameters=_PARAMETERS)
 
-    def _start_calibration(self, rows: Samples, n_classes: int, *, resumes: bool) -> Calibration:
-        """Describe the rows and earlier ones, which determine the weights of further rows."""
-        calibration = Calibration.of(rows, n_classes, self._calibration if resumes else None)
-        if resumes:
-            rows.row_weights = weights_of_batch(rows, calibration.class_counts)
-        return calibration
-
-    def _calibrates(self, loss: LossName) -> bool:
-        return self.calibrate == "auto" and LOSSES[loss].has_temperature
-
-    def _unseen_scores(
-        self, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, resumes: bool
-    ) -> UnseenScores | None:
-        """Return a callback that scores rows before the net is trained on them; None if they are of no use."""
-        from sklearn_hashnlp.classifiers._unseen_scores import OutOfBatchScores, ProgressiveScores
-
-        kind = ProgressiveScores if resumes else OutOfBatchScores
-        return kind.of(rows, settings, calibration)
-
-    def _fit_calibration(
-        self,
-        net: ClassifierNet,
-        calibration: Calibration,
-        rows: Samples,
-        valid_rows: Samples | None,
-        unseen: UnseenScores | None,
-        *,
-        calibrates: bool,
-        resumes: bool,
-    ) -> None:
-        """Fit a and h of a trained net, on rows that it was not trained on if there are any, else on training rows."""
-        loss, scored, options = net.criterion_, None, dict[str, Any]()
-        if resumes:
-            options["earlier"] = Numbers(self._loss.inverse_temperature, calibration.half)
-            options["n_earlier"] = min(self._calibration.n_rows, MAX_ROWS)
-        if calibrates:
-            scored = None if unseen is None else unseen.scored(net)
-            if valid_rows is not None:
-                scored = net.scored(valid_rows, np.arange(len(valid_rows)), calibration)
-        if scored is not None:
-            fit_calibration(loss, calibration, scored, **options)
-        elif calibrates or loss.needs_temperature:
-            some = rows if valid_rows is None else valid_rows
-            # Nearly all training rows are predicted correctly: smooth more, by a row per class.
-            n_classes, scored = len(calibration.class_counts) - 1, net.scored(some, np.arange(len(some)), calibration)
-            scored = scored if calibrates else scored.select(~scored.is_crop)
-            fit_calibration(
-                loss, calibration, scored, n_uniform=n_classes, keeps_temperature=not loss.needs_temperature, **options
-            )
-
     @property
     def _is_fitted(self) -> bool:
         return "_net" in self.__dict__
@@ -175,13 +122,6 @@ class NetClassifier(ScoringClassifier, FittedNet):
                 f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. If the training "
                 f"diverged, {train_anew(self)}. Otherwise values in X are too large: scale them down."
             )
-
-    def _keep(self, net: ClassifierNet, labels: Labels, calibration: Calibration, *, resumes: bool) -> Self:
-        """Set the fitted attributes."""
-        self._keep_labels(labels)
-        self._keep_net(net, self.history_ if resumes else [])
-        self._keep_calibration(net, calibration)
-        return self
 
     def _keep_labels(self, labels: Labels) -> None:
         self.classes_, self._label_lists = labels.classes, labels.lists

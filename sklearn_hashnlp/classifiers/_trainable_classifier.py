@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_hashnlp._device import Device, resolve_device
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import Loss, LossName, make_loss, takes_soft_labels
+from sklearn_hashnlp.classifiers._losses import LOSSES, Loss, LossName, make_loss, takes_soft_labels
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, NetClassifier, refuse_balanced
-from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
+from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights, weights_of_batch
 from sklearn_hashnlp.training._fit_task import epoch_reports
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, check_training_parameters, draw_seeds
 from sklearn_hashnlp.training._validation_split import validation_split
@@ -146,22 +147,28 @@ class TrainableClassifier(NetClassifier):
         settings: TrainingSettings,
     ) -> Self:
         """Train the net, and set the fitted attributes."""
+        from sklearn_hashnlp.classifiers._unseen_scores import OutOfBatchScores, ProgressiveScores, calibrate_net
         from sklearn_hashnlp.training._fit import fit_net
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
-        continues, partial = settings.continues, settings.partial
+        continues = settings.continues
         rows, valid_rows = net.get_dataset(rows), None if valid_rows is None else net.get_dataset(valid_rows)
-        known = self._loss.inverse_temperature if continues else 1.0
-        calibration = self._start_calibration(rows, len(labels.classes), resumes=continues)
-        if partial and not continues:
+        earlier, known = (self._calibration, self._loss.inverse_temperature) if continues else (None, 1.0)
+        calibration = Calibration.of(rows, len(labels.classes), earlier)
+        if continues:
+            rows.row_weights = weights_of_batch(rows, calibration.class_counts)
+        elif settings.partial:
             net.rows_per_step = min(settings.batch_size, len(rows))
-        calibrates, unseen = self._calibrates(loss), None
+        calibrates, unseen = self.calibrate == "auto" and LOSSES[loss].has_temperature, None
         if calibrates and valid_rows is None:
-            unseen = self._unseen_scores(rows, settings, calibration, resumes=continues)
+            unseen = (ProgressiveScores if continues else OutOfBatchScores).of(rows, settings, calibration)
         criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
 
         def keep(model: Self) -> Self:
-            return model._keep(net, labels, calibration, resumes=continues)
+            model._keep_labels(labels)
+            model._keep_net(net, model.history_ if continues else [])
+            model._keep_calibration(net, calibration)
+            return model
 
         with plain_torch(net.device_type):
             with self._prepared(net, rows, valid_rows, criterion, settings) as options:
@@ -178,5 +185,5 @@ class TrainableClassifier(NetClassifier):
                 )
             net.rows_per_step = net.rows_per_step or settings.batch_size
             net.check_scores(rows)
-            self._fit_calibration(net, calibration, rows, valid_rows, unseen, calibrates=calibrates, resumes=continues)
+            calibrate_net(net, calibration, rows, valid_rows, unseen, calibrates=calibrates, earlier=earlier)
         return keep(self)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.classifiers._calibration import MAX_ROWS, Calibration, Scored
+from sklearn_hashnlp.classifiers._calibration import MAX_ROWS, Calibration, Numbers, Scored, fit_calibration
 from sklearn_hashnlp.classifiers._losses import Loss
 from sklearn_hashnlp.classifiers._net import ClassifierNet
 from sklearn_hashnlp.training._settings import TrainingSettings
@@ -81,6 +81,35 @@ class ProgressiveScores(UnseenScores):
             most = len(part) // _ROWS_OF_A_CROP
             self.parts.append(net.scored(self.rows, part, self.calibration, unseen=True, most=most))
             self.n_seen += len(part)
+
+
+def calibrate_net(
+    net: ClassifierNet,
+    calibration: Calibration,
+    rows: Samples,
+    valid_rows: Samples | None,
+    unseen: UnseenScores | None,
+    *,
+    calibrates: bool,
+    earlier: Calibration | None,  # of a training that was continued
+) -> None:
+    """Fit the probabilities of a trained net, on rows that it was not trained on if there are any."""
+    loss, scored, options = net.criterion_, None, dict[str, Any]()
+    if earlier is not None:
+        options["earlier"] = Numbers(loss.inverse_temperature, earlier.half)
+        options["n_earlier"] = min(earlier.n_rows, MAX_ROWS)
+    if calibrates:
+        scored = None if unseen is None else unseen.scored(net)
+        if valid_rows is not None:
+            scored = net.scored(valid_rows, np.arange(len(valid_rows)), calibration)
+    if scored is not None:
+        fit_calibration(loss, calibration, scored, **options)
+    elif calibrates or loss.needs_temperature:
+        some = rows if valid_rows is None else valid_rows
+        scored = net.scored(some, np.arange(len(some)), calibration, most=1000 if calibrates else 0)
+        # Nearly all training rows are predicted correctly: smooth more, by a row per class.
+        options |= {"n_uniform": len(calibration.class_counts) - 1, "keeps_temperature": not loss.needs_temperature}
+        fit_calibration(loss, calibration, scored, **options)
 
 
 def _first_order(rows: Samples, settings: TrainingSettings) -> NDArray[np.int64]:
