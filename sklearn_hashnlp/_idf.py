@@ -24,3 +24,8 @@ def smoothed_idf(frequencies: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
         return math.log((1 + n_rows) / (1 + min(frequency, n_rows))) + 1
 
     return map_distinct(idf, frequencies)
+
+
+def mean_idf(weights: NDArray[np.float64]) -> float:
+    """Return the divisor of inverse document frequencies."""
+    return float(weights.mean()) if len(weights) else 1.0

@@ -51,7 +51,7 @@ IDEAS = (
         "a cross-validation of the linear model",
         "file",
         (),
-        (r"(?i)\bfolds?\b|fold_of|left[_-]out|held[_-]out", r"LinearProblem|DualSolver\("),
+        (r"fold_of\W+!=|for fold in|~left_out", r"LinearProblem|DualSolver\("),
     ),
     Idea(
         "a private module of another folder that the command line imports",

@@ -15,12 +15,11 @@ from sklearn.base import RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from sklearn_hashnlp._idf import smoothed_idf
+from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._sklearn import BaseEstimator, Interval, StrOptions, check_fitted, fit_context
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_vectorizer
 from sklearn_hashnlp.classifiers._sample_weights import drop_zero_weights
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import Located, costs_of
-from sklearn_hashnlp.classifiers.hash_embedding._idf import mean_idf
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table

@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._sklearn import MAX_INTEGER
 from sklearn_hashnlp.classifiers._losses import TreeLoss
 from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_embedding_dim
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
+from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.trees._arrays import is_integer
 from sklearn_hashnlp.trees._tree_builders import class_tree
 
 if TYPE_CHECKING:  # torch is imported where a net is made
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
+    from sklearn_hashnlp.nn import HashEmbeddingBag
 
 _MAX_UNHASHED = 2**27  # columns with a row each
+_MAX_FREQUENCY = np.iinfo(np.int32).max
 _POOL_STD = 0.1  # as in the reference implementation
 
 
@@ -72,6 +76,36 @@ def prepare_tables(
     bag.pool.requires_grad_(bool(tables.train_pool))
     if bag.importance is not None:
         bag.importance.requires_grad_(bool(tables.train_importance))
+    return divisor
+
+
+def initialize_importance(
+    bag: HashEmbeddingBag,
+    columns: NDArray[Any],
+    n_rows: int,
+    divisor: float | None = None,
+    frequencies: NDArray[np.int32] | None = None,
+) -> float:
+    """Set importance rows that are still zero to inverse document frequencies; return their divisor.
+
+    The frequencies are added to document frequencies, (num_embeddings,).
+    """
+    import torch
+
+    assert bag.importance is not None
+    rows, counts = count_rows(columns, bag.spec.constants[0], bag.spec.num_embeddings)
+    if frequencies is not None:
+        frequencies[rows] = np.minimum(frequencies[rows] + counts.astype(np.int64), _MAX_FREQUENCY)
+    weights = smoothed_idf(counts, n_rows)
+    table = bag.importance.detach()
+    indices = torch.from_numpy(rows).to(table.device)
+    if divisor is None:
+        divisor = mean_idf(weights)
+    else:
+        untouched = ~table[indices].any(dim=1)
+        indices, weights = indices[untouched], weights[untouched.cpu().numpy()]
+    initial = torch.from_numpy((weights / divisor).astype(np.float32))
+    table[indices] = initial.unsqueeze(1).to(table.device, table.dtype)
     return divisor
 
 

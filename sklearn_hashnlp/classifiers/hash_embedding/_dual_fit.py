@@ -16,13 +16,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._idf import smoothed_idf
+from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order, run_beside
 from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced, fit_calibration
 from sklearn_hashnlp.classifiers._losses import Loss, LossName
 from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
-from sklearn_hashnlp.classifiers.hash_embedding._idf import mean_idf
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, spec_of
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
