@@ -29,7 +29,7 @@ _TABLES = (POOL, IMPORTANCE)
 _TREE, _EXTRA = "tree.", "._extra_state"
 _NUMBERS = f"bag{_EXTRA}"
 _FREQUENCIES = "document_frequencies"
-_STATISTICS: Final = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalization
+STATISTICS: Final = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalization
 _SPEC = ("num_embeddings", "num_buckets", "embedding_dim", "num_hashes", "variant", "aggregation", "append_weight")
 
 
@@ -110,7 +110,7 @@ class HashEmbeddingModel:
     @property
     def n_parameters(self) -> int:
         """The number of all trained numbers."""
-        return sum(array.size for name, array in self.weights.items() if not name.endswith(_STATISTICS))
+        return sum(array.size for name, array in self.weights.items() if not name.endswith(STATISTICS))
 
     @property
     def has_training_state(self) -> bool:
@@ -171,7 +171,7 @@ class HashEmbeddingModel:
 
     @property
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {name: array.shape for name, array in self.weights.items() if not name.endswith(_STATISTICS)}
+        return {name: array.shape for name, array in self.weights.items() if not name.endswith(STATISTICS)}
 
 
 def spec_of(architecture: Mapping[str, Any]) -> TableSpec:
@@ -193,8 +193,8 @@ def _shapes_of(
     width, layer = spec.output_dim, 0
     for size in architecture["hidden_sizes"]:
         shapes |= {f"head.{layer}.weight": (size, width), f"head.{layer}.bias": (size,)}
-        shapes |= {f"head.{layer + 1}.{name}": (size,) for name in ("weight", "bias", *_STATISTICS[:2])}
-        shapes[f"head.{layer + 1}.{_STATISTICS[2]}"] = ()
+        shapes |= {f"head.{layer + 1}.{name}": (size,) for name in ("weight", "bias", *STATISTICS[:2])}
+        shapes[f"head.{layer + 1}.{STATISTICS[2]}"] = ()
         width, layer = size, layer + 3
     n_scores = architecture["num_classes"] if tree is None else tree.n_scores
     return shapes | {f"head.{layer}.weight": (n_scores, width), f"head.{layer}.bias": (n_scores,)}
@@ -211,7 +211,7 @@ def _restored(
         unpack_table(name, arrays, table)
         return table
     check_shape(name, arrays[name], shape)
-    dtype = np.dtype(np.int64 if name.endswith(_STATISTICS[2]) else np.float32)
+    dtype = np.dtype(np.int64 if name.endswith(STATISTICS[2]) else np.float32)
     if arrays[name].dtype.kind != dtype.kind:
         raise ValueError(f"The array {name!r} is of {arrays[name].dtype}, and the model has {dtype}.")
     return np.array(arrays[name], dtype=dtype)

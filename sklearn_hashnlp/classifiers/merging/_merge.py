@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
-from sklearn_hashnlp.classifiers.merging._merge_weights import merge_nets
-from sklearn_hashnlp.optim import RowwiseAdagrad
+from sklearn_hashnlp.classifiers.merging._merge_weights import merge_models
 from sklearn_hashnlp.persistence._values import short
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -121,7 +120,11 @@ def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None)
     # A large encoder is shared, as by clones, and callbacks, which may hold files.
     shared = [getattr(models[0], "pretrained", None), classifiers[0].callbacks]
     result = deepcopy(models[0], {id(value): value for value in shared})
-    merge_nets(_classifier_of(result), classifiers, factors)
+    merged, parts = _classifier_of(result), [classifier._model for classifier in classifiers]
+    divisors = [classifier._idf_divisor or 1.0 for classifier in classifiers]
+    merged._idf_divisor = merge_models(merged._model, parts, factors, divisors) or merged._idf_divisor
+    history = [entry for classifier in classifiers for entry in classifier.history_]
+    merged._keep_model(merged._model, [entry | {"epoch": epoch} for epoch, entry in enumerate(history, start=1)])
     return result
 
 
@@ -203,7 +206,7 @@ def _different_classifiers(
         a, b = getattr(one, name, None), getattr(two, name, None)
         if not _are_same(a, b):
             yield name, a, b
-    mine, others = one.net_.architecture(), two.net_.architecture()
+    mine, others = one._model.architecture, two._model.architecture
     for name in sorted(mine):
         if mine[name] != others[name]:
             label = "the seed of the hash functions, which random_state draws," if name == "hash_seed" else name
@@ -211,7 +214,7 @@ def _different_classifiers(
     a, b = (f"{model._loss.name}, {_kind_of_labels(model)}" for model in (one, two))
     if a != b:
         yield "the loss", a, b
-    a, b = (model.net_.get_params_for("module").get("tree") for model in (one, two))
+    a, b = (model._model.tree for model in (one, two))
     if not _are_same(a, b):
         yield "the tree of classes, which fit builds by the frequencies of the labels and partial_fit does not,", a, b
 
@@ -239,18 +242,18 @@ def _plain(value: Any) -> Any:
 
 def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
     """Check that a model has the accumulated squares of all of its training."""
-    net = classifier.net_
+    optimizer = classifier._model.optimizer
     if classifier.solver_ == "dual":
         raise ValueError(
             f"merge_classifiers cannot merge model {index}: it was trained by dual coordinate descent, "
             "without accumulated squares of gradients. Train on all of these rows together, or set solver='sgd'."
         )
-    if not net.has_training_state:
+    if optimizer is None or not classifier._model.has_training_state:
         raise ValueError(
             f"merge_classifiers cannot merge model {index}: it was loaded without its training state. Save it by "
             "save_model(model, folder, training_state=True), or merge before saving."
         )
-    if not isinstance(net.optimizer_, RowwiseAdagrad):
+    if optimizer.optimizer != "adagrad":
         raise ValueError(
             f"merge_classifiers cannot merge model {index}: it was trained with optimizer={classifier.optimizer!r}, "
             "which does not accumulate squares of gradients. Train with optimizer='adagrad'."
@@ -258,7 +261,7 @@ def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
     if (
         classifier._tables().importance_init == "idf"
         and classifier.variant != "standard"
-        and net.document_frequencies is None
+        and classifier._model.frequencies is None
     ):
         raise ValueError(
             f"merge_classifiers cannot merge model {index}: it has no document frequencies, since part of its training "

@@ -3,65 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp.classifiers._calibration import Calibration
-from sklearn_hashnlp.training._estimator import HistoryTable
-from sklearn_hashnlp.training._loop import EpochHistory
-from sklearn_hashnlp.training._torch_scope import plain_torch
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers.hash_embedding._model import IMPORTANCE, POOL, STATISTICS, HashEmbeddingModel
 
 _BLOCK = 2**16  # rows
 _MAX_FREQUENCY = np.iinfo(np.int32).max
 
 
-def merge_nets(
-    result: HashEmbeddingClassifier, models: Sequence[HashEmbeddingClassifier], factors: NDArray[np.float64]
-) -> None:
-    """Write the mean of some models into a copy of the first one."""
-    n_rows = factors * np.array([model._calibration.n_rows for model in models], dtype=np.float64)
-    with plain_torch():
-        idf_scales = _merge_document_frequencies(result, models, factors, n_rows)
-        modules = [model.net_.module_ for model in models]
-        merged = result.net_.module_
-        row_wise = {f"bag.{name}" for name, _ in merged.bag.named_parameters()}
-        for name, parameter in merged.named_parameters():
-            sources = [_Source.of(model, name) for model in models]
-            sums = _merge_sums(result.net_.optimizer_, parameter, sources, factors)
-            if name not in row_wise and (sums is None or sums.shape == parameter.shape):
-                values = [source.values for source in sources]
-                _write(parameter, np.average(_stacked(values), axis=0, weights=n_rows))
-                continue
-            is_importance = name == "bag.importance"
-            scales = idf_scales if is_importance else None
-            if scales is None:  # else they hold inverse document frequencies
-                _check_untrained(name, sources)
-            table = _array(parameter)
-            _merge_rows(table, sources, factors, scales)
-            _write_back(parameter, table)
-        _merge_normalization(merged, modules, factors, n_rows / n_rows.sum())
-    parts = [model._calibration for model in models]
-    calibration = Calibration(
+def merge_models(
+    result: HashEmbeddingModel,
+    models: Sequence[HashEmbeddingModel],
+    factors: NDArray[np.float64],
+    divisors: list[float],
+) -> float | None:
+    """Write the mean of some models into a copy of the first one, and return the merged divisor of idf.
+
+    ``divisors`` divide the models' inverse document frequencies.
+    """
+    n_rows = factors * np.array([model.calibration.n_rows for model in models], dtype=np.float64)
+    idf_scales = _merge_document_frequencies(result, models, factors, n_rows, divisors)
+    assert result.optimizer is not None
+    for name, merged in result.weights.items():
+        if name.endswith(STATISTICS):
+            continue
+        sources = [_Source.of(model, name) for model in models]
+        sums = _merge_sums(result.optimizer.parameters.setdefault(name, {}), sources, factors)
+        if name not in (POOL, IMPORTANCE) and (sums is None or sums.shape == merged.shape):
+            merged[...] = np.average(_stacked([source.values for source in sources]), axis=0, weights=n_rows)
+            continue
+        scales = idf_scales if name == IMPORTANCE else None
+        if scales is None:  # else they hold inverse document frequencies
+            _check_untrained(name, sources)
+        _merge_rows(merged, sources, factors, scales)
+    _merge_normalization(result, models, factors, n_rows / n_rows.sum())
+    parts = [model.calibration for model in models]
+    result.calibration = Calibration(
         np.sum([factor * one.class_counts for factor, one in zip(factors, parts, strict=True)], axis=0),
         max(1, round(float(n_rows.sum()))),
         _mean([one.half for one in parts], n_rows),
         *_common_of_all(parts),
     )
-    temperatures = [float(model._loss.inverse_temperature) for model in models]
+    temperatures = [float(model.loss.inverse_temperature) for model in models]
     if len(set(temperatures)) > 1:
-        result.net_.criterion_.inverse_temperature = float(np.exp(np.average(np.log(temperatures), weights=n_rows)))
-    result._model = result.net_.to_model(calibration)
-    history = [entry for model in models for entry in model.history_]
-    result.history_ = HistoryTable(entry | {"epoch": epoch} for epoch, entry in enumerate(history, start=1))
-    result.net_.history = EpochHistory({"batches": []} | entry for entry in result.history_)
+        result.loss.inverse_temperature = float(np.exp(np.average(np.log(temperatures), weights=n_rows)))
+    return None if idf_scales is None else idf_scales.divisor
 
 
 def _mean(numbers: list[float], weights: NDArray[np.float64]) -> float:
@@ -86,11 +77,10 @@ class _Source:
         self.sums = sums  # None if it was never trained
 
     @classmethod
-    def of(cls, model: HashEmbeddingClassifier, name: str) -> _Source:
-        """Read a parameter; on a CPU without copying it."""
-        parameter = model.net_.module_.get_parameter(name)
-        state = model.net_.optimizer_.state.get(parameter, {})
-        return cls(_array(parameter), _array(state["sum"]) if "sum" in state else None)
+    def of(cls, model: HashEmbeddingModel, name: str) -> _Source:
+        """Return a parameter by its name in the network."""
+        assert model.optimizer is not None
+        return cls(model.weights[name], model.optimizer.parameters.get(name, {}).get("sum"))
 
     def squares(self, rows: slice) -> NDArray[np.float64]:  # (n,)
         """Return the accumulated squares of some rows, each the mean over its columns."""
@@ -116,7 +106,7 @@ class IdfScales:
     """Factors of importance weights from a model's inverse document frequencies to the merged ones."""
 
     def __init__(self, parts: Sequence[Frequencies], merged: Frequencies) -> None:
-        self._parts, self._merged = parts, merged
+        self._parts, self._merged, self.divisor = parts, merged, merged.divisor
 
     def frequencies(self, model: int, rows: slice) -> NDArray[np.int32]:
         """Return the document frequencies of some rows in the training rows of a model."""
@@ -128,14 +118,15 @@ class IdfScales:
 
 
 def _merge_document_frequencies(
-    result: HashEmbeddingClassifier,
-    models: Sequence[HashEmbeddingClassifier],
+    result: HashEmbeddingModel,
+    models: Sequence[HashEmbeddingModel],
     factors: NDArray[np.float64],
     n_rows: NDArray[np.float64],
+    divisors: list[float],
 ) -> IdfScales | None:
-    """Add the document frequencies, and set the divisor of their inverses; None if there are none."""
-    parts = [part for part in (model.net_.document_frequencies for model in models) if part is not None]
-    if result._tables().importance_init != "idf" or len(parts) < len(models):
+    """Add the document frequencies; None if there are none."""
+    parts = [model.frequencies for model in models if model.frequencies is not None]
+    if len(parts) < len(models):
         return None
     merged = np.zeros(len(parts[0]), dtype=np.int32)
     for start in range(0, len(merged), _BLOCK):
@@ -144,14 +135,14 @@ def _merge_document_frequencies(
         occurs = np.flatnonzero(total)
         merged[start + occurs] = np.minimum(np.maximum(np.rint(total[occurs]), 1), _MAX_FREQUENCY)
     known = [
-        Frequencies(part, model._calibration.n_rows, model._idf_divisor or 1.0)
-        for part, model in zip(parts, models, strict=True)
+        Frequencies(part, model.calibration.n_rows, divisor)
+        for part, model, divisor in zip(parts, models, divisors, strict=True)
     ]
     # The divisor of a stream comes from its first batch: its ratio to the mean of all rows is kept.
     shares = [divisor / _mean_idf(part, n_seen) for part, n_seen, divisor in known]
     n_merged = round(float(n_rows.sum()))
     divisor = _mean_idf(merged, n_merged) * float(np.average(shares, weights=n_rows))
-    result.net_.document_frequencies, result._idf_divisor = merged, divisor
+    result.frequencies = merged
     return IdfScales(known, Frequencies(merged, n_merged, divisor))
 
 
@@ -161,8 +152,8 @@ def _mean_idf(frequencies: NDArray[np.int32], n_rows: int) -> float:
 
 
 def _merge_sums(
-    optimizer: torch.optim.Optimizer, parameter: Tensor, sources: Sequence[_Source], factors: NDArray[np.float64]
-) -> Tensor | None:
+    state: dict[str, Any], sources: Sequence[_Source], factors: NDArray[np.float64]
+) -> NDArray[np.float32] | None:
     """Add the accumulated squares, and return them; None if no model has trained the parameter."""
     pairs = zip(sources, factors, strict=True)
     trained = [(source.sums, factor) for source, factor in pairs if source.sums is not None]
@@ -173,18 +164,13 @@ def _merge_sums(
         raise ValueError(
             "merge_classifiers needs models that were all trained by callbacks that read gradients, or none of them."
         )
-    total: Tensor | None = optimizer.state[parameter].get("sum")
-    if total is None:  # the first model has not trained it
-        total = torch.zeros(shapes.pop(), dtype=parameter.dtype, device=parameter.device)
-        optimizer.state[parameter]["sum"] = total
-    merged = _array(total)
+    merged: NDArray[np.float32] = state.setdefault("sum", np.zeros(shapes.pop(), dtype=np.float32))
     for start in range(0, len(merged), _BLOCK):
         rows = slice(start, start + _BLOCK)
         block = np.sum([factor * sums[rows].astype(np.float64) for sums, factor in trained], axis=0)
         changed = np.flatnonzero((block != merged[rows]).reshape(len(block), -1).any(axis=1))
         merged[start + changed] = block[changed]
-    _write_back(total, merged)
-    return total
+    return merged
 
 
 def _check_untrained(name: str, sources: Sequence[_Source]) -> None:
@@ -228,38 +214,21 @@ def _merge_rows(
 
 
 def _merge_normalization(
-    merged: nn.Module, modules: Sequence[nn.Module], factors: NDArray[np.float64], shares: NDArray[np.float64]
+    result: HashEmbeddingModel,
+    models: Sequence[HashEmbeddingModel],
+    factors: NDArray[np.float64],
+    shares: NDArray[np.float64],
 ) -> None:
     """Merge the running statistics of batch normalization into the statistics of all rows."""
-    for name, layer in merged.named_modules():
-        if not isinstance(layer, nn.BatchNorm1d):
-            continue
-        layers: list[Any] = [module.get_submodule(name) for module in modules]
-        means, variances = (
-            _stacked([_array(getattr(part, key)) for part in layers]) for key in ("running_mean", "running_var")
-        )
-        mean = np.average(means, axis=0, weights=shares)
-        _write(layer.running_mean, mean)
-        _write(layer.running_var, np.average(variances + (means - mean) ** 2, axis=0, weights=shares))
-        n_batches = sum(factor * int(part.num_batches_tracked) for factor, part in zip(factors, layers, strict=True))
-        _write(layer.num_batches_tracked, np.array(round(n_batches)))
+    mean, variance, n_batches = STATISTICS
+    for layer in [name.removesuffix(mean) for name in result.weights if name.endswith(mean)]:
+        means, variances = (_stacked([model.weights[layer + key] for model in models]) for key in (mean, variance))
+        merged = np.average(means, axis=0, weights=shares)
+        result.weights[layer + mean][:] = merged
+        result.weights[layer + variance][:] = np.average(variances + (means - merged) ** 2, axis=0, weights=shares)
+        counts = [factor * int(model.weights[layer + n_batches]) for factor, model in zip(factors, models, strict=True)]
+        result.weights[layer + n_batches][...] = round(sum(counts))
 
 
 def _stacked(arrays: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
     return np.stack(arrays).astype(np.float64)
-
-
-def _array(tensor: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.detach().cpu().numpy()
-    return array
-
-
-def _write_back(tensor: Tensor, array: NDArray[Any]) -> None:
-    """Copy an array of :func:`_array` back to a tensor on another device; on a CPU they share their memory."""
-    if tensor.device.type != "cpu":
-        _write(tensor, array)
-
-
-def _write(tensor: Any, values: NDArray[Any]) -> None:
-    with torch.no_grad():
-        tensor.copy_(torch.from_numpy(values).reshape(tensor.shape))
