@@ -130,7 +130,8 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
           number of classes, hidden layers, an ``embedding`` with ``importance_init="zeros"`` or a frozen table;
           ``device="cuda"``, ``warm_start``, ``early_stopping``, ``ngram_dropout``; a ``schedule``, ``optimizer``,
           ``learning_rate``, ``max_epochs`` or ``batch_size`` other than the default; or callbacks other than skorch's
-          ``PrintLog`` and ``ProgressBar``, which the dual solver ignores with a warning. In a search over one of them
+          ``PrintLog`` and ``ProgressBar``, which the dual solver ignores with a warning, and those with an attribute
+          ``shows_progress`` that is true, which it ignores without one. In a search over one of them
           set ``"sgd"`` for all points. ``partial_fit`` uses ``"sgd"``.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
