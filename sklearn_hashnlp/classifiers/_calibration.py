@@ -31,6 +31,7 @@ _MAX_SCORES = 2**22
 _FITTED_SCORES = 2**17  # a fit to more takes longer, and is hardly another
 _WEIGHT_OF_CROPS = 1 / 9  # of all crops together, relative to whole rows; chosen on validation rows
 _IMAGINED_ROWS, _BELOW_MEDIAN = 40, 1.5  # that say the logarithm of h, relative to that of the median length
+_STEP = 0.7  # of the logarithms: a factor of two
 _SIGNIFICANT = 1.64  # standard deviations
 _LIMIT = np.log(1e3)  # of the logarithms of a, and of h relative to the median length
 
@@ -208,28 +209,46 @@ def fit_calibration(
         start = np.log([earlier.inverse_temperature, max(earlier.half / median, np.exp(-_LIMIT))])
         limit = share * limit
     if keeps_temperature:
-        start[0], limit[0] = np.log(loss.inverse_temperature), 0.0
+        start[0] = np.log(loss.inverse_temperature)
     imagined = 0.0 if n_earlier or not finds_half else _IMAGINED_ROWS / (2 * max(1, int((~scored.is_crop).sum())))
 
     def cross_entropy(point: NDArray[np.float64]) -> float:
         values = logits(numbers_at(point))
-        penalty = imagined * float(point[-1] + _BELOW_MEDIAN) ** 2
+        penalty = imagined * float(point[1] + _BELOW_MEDIAN) ** 2
         if loss.multilabel:
             return penalty + float((weights * (np.logaddexp(0, values) - targets * values)).sum())
         largest = values.max(axis=1, keepdims=True)
         normalizers = largest + np.log(np.exp(values - largest).sum(axis=1, keepdims=True))
         return penalty + float((weights * (normalizers - (targets * values).sum(axis=1, keepdims=True))).sum())
 
-    n_numbers, largest_half = (2 if finds_half else 1), _LIMIT
-    bounds = np.clip(np.stack([start - limit, start + limit], axis=1), -_LIMIT, _LIMIT)[:n_numbers]
-    while True:
-        bounds[-1, 1] = min(bounds[-1, 1], largest_half)
-        first = np.clip(start[:n_numbers], *bounds.T)
-        point = minimize(cross_entropy, first, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-7}).x
-        if not finds_half or point[1] <= bounds[1, 0] or not _costs_labels(loss, scored, logits(numbers_at(point))):
-            break
-        largest_half = max(point[1] - np.log(2) / 2, bounds[1, 0])
+    lowest, highest = (np.clip(start + sign * limit, -_LIMIT, _LIMIT) for sign in (-1, 1))
+    free = np.array([not keeps_temperature, finds_half])
+
+    def minimum() -> NDArray[np.float64]:
+        """Return the best point within the bounds; by an optimizer without BLAS, whose threads would go on waiting."""
+        first = np.clip(start, lowest, highest)
+        simplex = np.array([first, *(first + np.diag(np.where(first < highest - _STEP, _STEP, -_STEP))[free])])
+        bounds = np.stack([lowest, highest], axis=1)[free]
+        options = {"initial_simplex": np.clip(simplex, lowest, highest)[:, free], "xatol": 1e-2, "fatol": 1e-6}
+
+        def value(some: NDArray[np.float64]) -> float:
+            return cross_entropy(_filled(first, free, some))
+
+        best = minimize(value, first[free], method="Nelder-Mead", bounds=bounds, options=options)
+        return _filled(first, free, best.x)
+
+    point = minimum()
+    while finds_half and point[1] > lowest[1] and _costs_labels(loss, scored, logits(numbers_at(point))):
+        highest[1] = max(point[1] - _STEP / 2, lowest[1])
+        point = minimum()
     loss.inverse_temperature, calibration.half = numbers_at(point)
+
+
+def _filled(point: NDArray[np.float64], free: NDArray[np.bool_], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a point with other values of its free coordinates."""
+    filled = point.copy()
+    filled[free] = values
+    return filled
 
 
 def _costs_labels(loss: Loss, scored: Scored, logits: NDArray[np.float64]) -> bool:

@@ -58,10 +58,7 @@ def choose_weight(
         rows = LinearRows(offsets, indices.astype(np.int32), weighted, labels - 1 if n_classes == 2 else labels)
         problems.append(LinearProblem(rows, np.ones(len(labels), np.float32), columns, n_classes))
     fold_of = np.random.default_rng(0).permutation(len(labels)) % _FOLDS
-    options: dict[str, Any] = {"seed": 0, "n_epochs": _EPOCHS, "n_threads": n_threads}
-    n_correct = []
-    for problem in problems:
-        (margins,), odds, _ = cross_validate(problem, fold_of, (_STRENGTH,), **options)
-        n_correct.append(int(((margins + _SHARE * odds).argmax(axis=1) == labels).sum()))
-    default, smaller = n_correct
+    options: dict[str, Any] = {"seed": 0, "n_epochs": _EPOCHS, "n_threads": n_threads, "share": _SHARE}
+    left_out = cross_validate(problems, fold_of, (_STRENGTH,), **options)
+    default, smaller = (int((one.margins[0].argmax(axis=1) == labels).sum()) for one in left_out)
     return SMALLER_WEIGHT if smaller - default > _NOISE * np.sqrt(len(labels)) else DEFAULT_WEIGHT

@@ -216,8 +216,9 @@ def choose_settings(problem: LinearProblem, seed: int, crop: Crop | None = None)
     rows = np.random.default_rng(seed).permutation(n_rows)[:_MAX_FOLD_ROWS]
     fold_of, (both, index) = np.arange(len(rows)) % _FOLDS, _with_crops(problem, rows, crop)
     options: dict[str, Any] = {"seed": seed, "n_epochs": n_epochs, "n_threads": _THREADS, "n_trained": len(rows)}
-    left_out = cross_validate(both, fold_of[index], strengths, **options)
+    (left_out,) = cross_validate([both], fold_of[index], strengths, **options)
     margins, odds = dict(zip(strengths, left_out.margins, strict=True)), left_out.odds
+    assert odds is not None
     targets, costs = problem.targets()[rows], problem.costs[rows].astype(np.float64)
 
     def quality(one: Settings) -> tuple[float, float, float]:

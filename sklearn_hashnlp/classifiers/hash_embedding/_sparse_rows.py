@@ -12,7 +12,7 @@ from sklearn_hashnlp.kernels._rows import select_rows
 from sklearn_hashnlp.training._validation_split import Samples
 
 LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
-_ROWS_WITH_COMMON = 10_000  # rows that are compared for columns that all have
+_ROWS_WITH_COMMON = 1000  # rows that are compared for columns that all have
 MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and more; kernels read 32 bits
 
 

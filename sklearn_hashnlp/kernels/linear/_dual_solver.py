@@ -183,12 +183,12 @@ class LeftOutScores(NamedTuple):
     """Scores of rows by models that were trained on the other folds."""
 
     margins: list[NDArray[np.float64]]  # (n_rows, n_classes) for each C: of the support vector machine
-    odds: NDArray[np.float64]  # (n_rows, n_classes): sums of the log-odds of naive Bayes
+    odds: NDArray[np.float64] | None  # (n_rows, n_classes): sums of the log-odds of naive Bayes
     sizes: NDArray[np.float64] | None  # (n_rows,): of the columns that were trained
 
 
 def cross_validate(
-    problem: LinearProblem,
+    problems: Sequence[LinearProblem],
     fold_of: NDArray[np.int64],  # (n_rows,)
     strengths: Sequence[float],
     *,
@@ -196,24 +196,35 @@ def cross_validate(
     n_epochs: int,
     n_threads: int,
     n_trained: int | None = None,
-) -> LeftOutScores:
-    """Score each fold of the rows by models that were trained on the others, with each value of C.
+    share: float | None = None,
+) -> list[LeftOutScores]:
+    """Score each fold of the rows of problems by models that were trained on the others, with each value of C.
 
-    Only the first ``n_trained`` rows are trained on; None is all.
+    Only the first ``n_trained`` rows are trained on; None is all. ``share`` of the log-odds is added to the weights;
+    with None they are scored by themselves.
     """
-    parts, is_trained = [], np.arange(len(fold_of)) < (len(fold_of) if n_trained is None else n_trained)
-    for fold in range(int(fold_of.max()) + 1):
+    is_trained = np.arange(len(fold_of)) < (len(fold_of) if n_trained is None else n_trained)
+    folds = range(int(fold_of.max()) + 1)
+
+    def score(task: tuple[LinearProblem, int]) -> LeftOutScores:
+        problem, fold = task
         train = problem.take(np.flatnonzero((fold_of != fold) & is_trained))
-        parts.append((train, problem.take(np.flatnonzero(fold_of == fold)).known_from(train)))
+        valid = problem.take(np.flatnonzero(fold_of == fold)).known_from(train)
+        odds, solutions = train.log_odds(), [minimized(train, strength, seed, n_epochs) for strength in strengths]
+        if share is not None:
+            margins = [valid.scores(weights + np.float32(share) * odds, bias) for weights, bias in solutions]
+            return LeftOutScores(margins, None, valid.sizes)
+        return LeftOutScores([valid.scores(*one) for one in solutions], valid.scores(odds), valid.sizes)
 
-    def score(task: tuple[tuple[LinearProblem, LinearProblem], float]) -> NDArray[np.float64]:
-        (train, valid), strength = task
-        return valid.scores(*minimized(train, strength, seed, n_epochs))
-
-    margins = list(map_in_order(score, product(parts, strengths), n_threads))
+    scored = list(map_in_order(score, product(problems, folds), n_threads))
     in_order = np.argsort(fold_of, kind="stable").argsort()
-    n_strengths = len(strengths)
-    by_strength = [np.concatenate(margins[one::n_strengths])[in_order] for one in range(n_strengths)]
-    odds = np.concatenate([valid.scores(train.log_odds()) for train, valid in parts])
-    sizes = [valid.sizes for _, valid in parts if valid.sizes is not None]
-    return LeftOutScores(by_strength, odds[in_order], np.concatenate(sizes)[in_order] if sizes else None)
+
+    def joined(values: list[Any]) -> Any:
+        return None if values[0] is None else np.concatenate(values)[in_order]
+
+    results = []
+    for start in range(0, len(scored), len(folds)):
+        parts = scored[start : start + len(folds)]
+        margins = [joined([part.margins[one] for part in parts]) for one in range(len(strengths))]
+        results.append(LeftOutScores(margins, *(joined([part[i] for part in parts]) for i in (1, 2))))
+    return results
