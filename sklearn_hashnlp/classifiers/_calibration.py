@@ -31,7 +31,7 @@ _MAX_SCORES = 2**22
 _FITTED_SCORES = 2**17  # a fit to more takes longer, and is hardly another
 _WEIGHT_OF_CROPS = 1 / 9  # of all crops together, relative to whole rows; chosen on validation rows
 _IMAGINED_ROWS, _BELOW_MEDIAN = 40, 1.5  # that say the logarithm of h, relative to that of the median length
-_STEP = 0.7  # of the logarithms: a factor of two
+_STEP = 0.1  # first of the optimizer, relative to the limit: a factor of two
 _SIGNIFICANT = 1.64  # standard deviations
 _LIMIT = np.log(1e3)  # of the logarithms of a, and of h relative to the median length
 
@@ -221,34 +221,38 @@ def fit_calibration(
         normalizers = largest + np.log(np.exp(values - largest).sum(axis=1, keepdims=True))
         return penalty + float((weights * (normalizers - (targets * values).sum(axis=1, keepdims=True))).sum())
 
+    free = np.flatnonzero([not keeps_temperature, finds_half])
     lowest, highest = (np.clip(start + sign * limit, -_LIMIT, _LIMIT) for sign in (-1, 1))
-    free = np.array([not keeps_temperature, finds_half])
 
     def minimum() -> NDArray[np.float64]:
         """Return the best point within the bounds; by an optimizer without BLAS, whose threads would go on waiting."""
-        first = np.clip(start, lowest, highest)
-        simplex = np.array([first, *(first + np.diag(np.where(first < highest - _STEP, _STEP, -_STEP))[free])])
-        bounds = np.stack([lowest, highest], axis=1)[free]
-        options = {"initial_simplex": np.clip(simplex, lowest, highest)[:, free], "xatol": 1e-2, "fatol": 1e-6}
+        point, unit = np.clip(start, lowest, highest), limit[free]
+        corners = [-_STEP if point[i] + _STEP * limit[i] > highest[i] else _STEP for i in free]
 
-        def value(some: NDArray[np.float64]) -> float:
-            return cross_entropy(_filled(first, free, some))
+        def value(steps: NDArray[np.float64]) -> float:
+            moved = point.copy()
+            moved[free] += steps * unit
+            return cross_entropy(moved)
 
-        best = minimize(value, first[free], method="Nelder-Mead", bounds=bounds, options=options)
-        return _filled(first, free, best.x)
+        best = minimize(
+            value,
+            np.zeros(len(free)),
+            method="Nelder-Mead",
+            bounds=list(zip((lowest - point)[free] / unit, (highest - point)[free] / unit, strict=True)),
+            options={
+                "initial_simplex": np.vstack([np.zeros(len(free)), np.diag(corners)]),
+                "xatol": 1e-3,
+                "fatol": 1e-6,
+            },
+        )
+        point[free] += best.x * unit
+        return point
 
     point = minimum()
     while finds_half and point[1] > lowest[1] and _costs_labels(loss, scored, logits(numbers_at(point))):
-        highest[1] = max(point[1] - _STEP / 2, lowest[1])
+        highest[1] = max(point[1] - _STEP * limit[1] / 2, lowest[1])
         point = minimum()
     loss.inverse_temperature, calibration.half = numbers_at(point)
-
-
-def _filled(point: NDArray[np.float64], free: NDArray[np.bool_], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a point with other values of its free coordinates."""
-    filled = point.copy()
-    filled[free] = values
-    return filled
 
 
 def _costs_labels(loss: Loss, scored: Scored, logits: NDArray[np.float64]) -> bool:
