@@ -226,7 +226,8 @@ def fit_calibration(
 
     def minimum() -> NDArray[np.float64]:
         """Return the best point within the bounds; by an optimizer without BLAS, whose threads would go on waiting."""
-        point, unit = np.clip(start, lowest, highest), limit[free]
+        point: NDArray[np.float64] = np.clip(start, lowest, highest)
+        unit = limit[free]
         corners = [-_STEP if point[i] + _STEP * limit[i] > highest[i] else _STEP for i in free]
 
         def value(steps: NDArray[np.float64]) -> float:

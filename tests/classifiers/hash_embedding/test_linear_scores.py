@@ -12,8 +12,9 @@ from scipy.sparse import csc_array, csr_array, csr_matrix
 from sklearn_hashnlp import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding import _linear_scores
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import plain_rows
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import plain_rows, score_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
+from tests.classifiers.hash_embedding.raw_scores import raw_scores
 
 N_COLUMNS = 500
 
@@ -34,7 +35,8 @@ def trained(**parameters: Any) -> HashEmbeddingClassifier:
 def by_torch(model: HashEmbeddingClassifier, X: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
     with monkeypatch.context() as patch:
         patch.setattr(HashEmbeddingNetwork, "linear_model", lambda _: None)
-        return model._scores(X), model.predict(X)
+        scores = model.net_.score_rows(model._rows(X))
+        return scores, model.classes_[scores.argmax(axis=1)]
 
 
 @pytest.mark.parametrize(
@@ -53,8 +55,8 @@ def test_the_bits_of_torch(options, monkeypatch):
     assert model.net_.module_.linear_model() is not None
     X = rows(80, seed=1)
     scores, labels = by_torch(model, X, monkeypatch)
-    assert np.array_equal(model._scores(X), scores)
-    assert np.array_equal(model.predict(X), labels)
+    assert np.array_equal(raw_scores(model, X), scores)
+    assert np.array_equal(model.classes_[score_rows(model._model.linear, model._rows(X)).labels], labels)
     assert np.array_equal(model.net_.score_rows(model._rows(X)), scores)
 
 
@@ -74,10 +76,10 @@ def test_other_nets_are_left_to_torch():
 
 def test_weights_that_change_are_seen():
     model = trained()
-    before = model.decision_function(rows())
+    before = raw_scores(model, rows())
     with torch.no_grad():
         model.net_.module_.head[0].bias += 1
-    assert model.decision_function(rows()) == pytest.approx(before + 1, abs=1e-5)
+    assert raw_scores(model, rows()) == pytest.approx(before + 1, abs=1e-5)
 
 
 def test_any_number_of_threads(monkeypatch):

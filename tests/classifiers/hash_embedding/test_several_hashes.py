@@ -10,6 +10,7 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import make_loss
 from sklearn_hashnlp.classifiers.hash_embedding import _dual_fit
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
@@ -60,7 +61,8 @@ def model_of(n_classes: int = N_CLASSES, **form: Any) -> LinearModel:
 def solved(n_classes: int, **form: Any) -> Any:
     spec = spec_of(ARCHITECTURE | {"append_weight": False} | form)
     options: dict[str, Any] = {"importance_init": "idf", "learning_rate": 0.2, "rows_per_step": 32, "seed": 0}
-    return solve_dual(spec, counts(n_classes), n_classes, interrupt=current_interrupt(), **options)
+    rows = counts(n_classes)
+    return solve_dual(spec, rows, n_classes, Calibration.of(rows, n_classes), interrupt=current_interrupt(), **options)
 
 
 def outputs(net: Any, rows: SparseRows) -> torch.Tensor:
@@ -140,7 +142,8 @@ def test_without_collisions_the_log_odds_of_other_solvers_are_those_of_one_hash(
         model.weight[:] = np.random.default_rng(2).normal(size=model.weight.shape)
         assert model.importance is not None
         model.importance[:] = 1.0
-        LabelSums.of(model, model.importance, rows).add_log_odds(model)
+        used, change = LabelSums.of(model, model.importance, rows).log_odds(model, "softmax")
+        model.pool[used] += change
         scores.append(score_rows(model, rows).scores)
     tolerance = k * N_COLUMNS * EPS * abs(scores[0]).max()
     np.testing.assert_allclose(scores[1], scores[0], atol=tolerance, rtol=0)
@@ -195,7 +198,8 @@ def test_without_collisions_a_small_step_from_the_solution_is_that_of_one_hash(
         form = {"append_weight": False, "aggregation": aggregation, "normalize": norm, "num_hashes": n_hashes}
         options: dict[str, Any] = {"importance_init": "idf", "learning_rate": 0.2, "rows_per_step": 32, "seed": 0}
         architecture, loss = ARCHITECTURE | form | NO_COLLISIONS, make_loss("hinge")
-        net = net_of_model(fit_dual(architecture, rows, loss, calibrate=False, **options)[0], [])
+        calibration = Calibration.of(rows, N_CLASSES)
+        net = net_of_model(fit_dual(architecture, rows, loss, calibration, calibrate=False, **options)[0], [])
         before, others = net.score_rows(rows), torch.from_numpy((rows.targets + 1) % N_CLASSES)
         (small * loss(outputs(net, rows), others).mean()).backward()
         net.optimizer_.step()
