@@ -9,7 +9,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import Interval, fit_context
 from sklearn_hashnlp.text._character_weight import (
@@ -138,9 +137,10 @@ class AutoNgramVectorizer(TextVectorizer):
         -------
         self : AutoNgramVectorizer
         """
-        texts = list(as_documents(X, caller=type(self).__name__))
-        check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        strings = plain_texts(texts, caller=type(self).__name__, decode=("utf-8", "ignore"))
+        caller = type(self).__name__
+        texts = list(as_documents(X, caller=caller))
+        check_ngram_range(self.ngram_range, caller=caller)
+        strings = plain_texts(texts, caller=caller, decode=("utf-8", "ignore"))
         n_characters = sum(map(len, texts))
         n_sampled = min(_SAMPLE, _SAMPLE_CHARACTERS * len(texts) // max(1, n_characters))
         step = max(1, len(texts) // max(1, n_sampled))
@@ -153,20 +153,17 @@ class AutoNgramVectorizer(TextVectorizer):
         labels = encode_labels(y, len(texts)) if is_small and len(texts) >= MIN_TEXTS else None
         if labels is not None:
             n_sampled = max(MIN_TEXTS, min(MAX_TEXTS, MAX_CHARACTERS * len(texts) // max(1, n_characters)))
-            self.character_weight_ = self._choose_weight(texts, labels, n_sampled)
+            chosen = np.random.default_rng(0).permutation(len(texts))[:n_sampled]
+            words, characters = self._specs()
+            specs = [words, replace(characters, weight=1.0)]
+            try:
+                counts = count_ngrams([texts[i] for i in chosen], specs, self.n_jobs, caller=caller)
+            except ValueError:
+                count_ngrams(texts, specs, self.n_jobs, caller=caller)  # raises the error with the position of the text
+                raise
+            n_threads = 1 if self.n_jobs in (None, 1) else 2
+            self.character_weight_ = choose_weight(counts, words.n_features, labels[chosen], n_threads)
         return self
-
-    def _choose_weight(self, texts: list[Any], labels: NDArray[np.int64], n_sampled: int) -> float:
-        chosen = np.random.default_rng(0).permutation(len(texts))[:n_sampled]
-        words, characters = self._specs()
-        specs = [words, replace(characters, weight=1.0)]
-        caller = type(self).__name__
-        try:
-            counts = count_ngrams([texts[i] for i in chosen], specs, self.n_jobs, caller=caller)
-        except ValueError:
-            count_ngrams(texts, specs, self.n_jobs, caller=caller)  # raises the error with the position of the text
-            raise
-        return choose_weight(counts, words.n_features, labels[chosen], 1 if self.n_jobs in (None, 1) else 2)
 
     def _specs(self) -> list[NgramSpec]:
         ngram_range = check_ngram_range(self.ngram_range, caller=type(self).__name__)

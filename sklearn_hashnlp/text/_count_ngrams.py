@@ -115,8 +115,9 @@ def count_text(text: str, specs: Sequence[NgramSpec]) -> tuple[NDArray[np.int32]
         begin, end = spec.around
         document = f"{begin}{text}{end}\n"
         is_ascii = document.isascii()
+        preprocess = None if is_ascii else _preprocessor(spec)
         try:
-            encoded = bytearray((document if is_ascii else _preprocessed(document, spec)).encode())
+            encoded = bytearray((document if preprocess is None else preprocess(document)).encode())
         except UnicodeEncodeError:
             return None
         buffer = np.frombuffer(encoded, dtype=np.uint8)
@@ -146,11 +147,6 @@ def _count_hashes(hashes: Ragged, spec: NgramSpec, allocate: Allocate | None = N
 _DTYPES: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
 _MAX_COLUMNS = 2**31 - 1  # of indices of 32 bits
 _IS_ASCII = {True: np.ones(1, dtype=np.bool_), False: np.zeros(1, dtype=np.bool_)}
-
-
-def _preprocessed(document: str, spec: NgramSpec) -> str:
-    plain = not spec.lowercase and spec.strip_accents is None
-    return document if plain else str(_preprocessor(spec)(document))
 
 
 @lru_cache(maxsize=16)
@@ -245,9 +241,6 @@ def hashed_counts(
 ) -> Any:
     """Read, pack, hash and count documents in chunks, on ``n_jobs`` threads."""
     n_characters = WORD_CHUNK if spec.analyzer == "word" else CHARACTER_CHUNK
-    plain = not spec.lowercase and spec.strip_accents is None
-    preprocess = None if plain else _preprocessor(spec)
-    dtype = _DTYPES[spec.dtype]
 
     def make_rows(first: int, chunk: list[Any], allocate: Allocate | None) -> Iterator[Rows]:
         strings = plain_texts(chunk, first=first, caller=caller, decode=spec.decode)
@@ -255,7 +248,7 @@ def hashed_counts(
             strings,
             around=spec.around,
             lowercase=spec.lowercase,
-            preprocess=preprocess,
+            preprocess=_preprocessor(spec),
             check_surrogates=lambda index, text: _check_surrogates(spec, text, first + index, caller),
             max_characters=2 * n_characters,
         ):
@@ -266,14 +259,15 @@ def hashed_counts(
         make_rows,
         n_documents=len(documents) if isinstance(documents, Sequence) else None,
         n_features=spec.n_features,
-        dtype=dtype,
+        dtype=_DTYPES[spec.dtype],
         n_jobs=n_jobs,
     )
 
 
 @lru_cache(maxsize=16)
-def _preprocessor(spec: NgramSpec) -> Any:
-    return as_scikit_learn(spec).build_preprocessor()
+def _preprocessor(spec: NgramSpec) -> Callable[[str], str] | None:
+    is_plain = not spec.lowercase and spec.strip_accents is None
+    return None if is_plain else as_scikit_learn(spec).build_preprocessor()
 
 
 def _check_surrogates(spec: NgramSpec, text: str, position: int, caller: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sklearn_hashnlp._hash_specification import splitmix64
 from sklearn_hashnlp._sklearn import Interval, validate_parameter_constraints
-from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._ragged import of_lengths
 from sklearn_hashnlp.kernels.strings._typos import DELETION, INSERTION, SWAP, distort_characters
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, in_chunks, plain_texts
 
@@ -83,14 +83,9 @@ def distort_texts(
     distorted_texts: list[str] = []
     for first, chunk in in_chunks(as_documents(texts, caller=caller), n_characters=CHARACTER_CHUNK):
         plain = plain_texts(chunk, first=first, caller=caller)
-        distorted = distort_characters(_code_points(plain), rate=float(rate), kinds=kinds, key=np.uint64(key))
+        encoded = bytearray("".join(plain).encode(_CODE_POINTS, _SURROGATES))
+        characters = of_lengths(np.frombuffer(encoded, dtype=np.uint32), [*map(len, plain)])
+        distorted = distort_characters(characters, rate=float(rate), kinds=kinds, key=np.uint64(key))
         joined = distorted.values.tobytes().decode(_CODE_POINTS, _SURROGATES)
         distorted_texts += [joined[start:stop] for start, stop in pairwise(distorted.offsets.tolist())]
     return distorted_texts
-
-
-def _code_points(texts: list[str]) -> Ragged:
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in texts], out=offsets[1:])
-    values = np.frombuffer(bytearray("".join(texts).encode(_CODE_POINTS, _SURROGATES)), dtype=np.uint32)
-    return Ragged(values, offsets)

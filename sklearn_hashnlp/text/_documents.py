@@ -46,8 +46,11 @@ def check_column(X: Any, *, caller: str) -> None:
 def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
     """Return the documents of a list, tuple, generator, array, column or one-column data frame as an iterable."""
     check_column(X, caller=caller)
-    if len(getattr(X, "shape", ())) == 2:
-        X = _only_column(X)
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        X = X[:, 0]
+    elif len(getattr(X, "shape", ())) == 2:
+        # An attribute of a pandas frame may be one of its columns, an attribute of its type is not.
+        X = X.column(0) if hasattr(type(X), "column") else X[X.columns[0]]
     return cast(Iterable[Any], as_plain_list(X))
 
 
@@ -58,14 +61,6 @@ def as_plain_list(column: Any) -> Any:
         if hasattr(type(column), to_list):
             return getattr(column, to_list)()
     return column
-
-
-def _only_column(X: Any) -> Any:
-    """Return the single column of a numpy array, an Arrow table, or a data frame of pandas or polars."""
-    if isinstance(X, np.ndarray):
-        return X[:, 0]
-    # An attribute of a pandas frame may be one of its columns, an attribute of its type is not.
-    return X.column(0) if hasattr(type(X), "column") else X[X.columns[0]]
 
 
 def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[int, list[Any]]]:

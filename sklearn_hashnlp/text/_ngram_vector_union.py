@@ -94,7 +94,15 @@ class NgramVectorUnion(TextVectorizer):
 
     def _fitted_counts(self, texts: list[Any], y: Any, *, fit_vectorizer: bool = True) -> csr_matrix:
         """Fit a clone of the vectorizer, measure the lengths of the rows, and return the n-grams."""
-        _check_is_fitted(self.encoder, caller=type(self).__name__)
+        try:
+            check_is_fitted(self.encoder)
+        except NotFittedError as error:
+            encoder = self.encoder.estimator if isinstance(self.encoder, FrozenEstimator) else self.encoder
+            raise ValueError(
+                f"{type(self).__name__} needs a fitted model that turns texts into vectors, and this "
+                f"{type(encoder).__name__} is not fitted. Fit it on other texts, without labels, or load one. Clones "
+                "are not fitted either, as in a parameter grid: wrap it in sklearn.frozen.FrozenEstimator there."
+            ) from error
         vectorizer = clone(self.vectorizer)
         counts = csr_matrix((vectorizer.fit(texts, y) if fit_vectorizer else vectorizer).transform(texts))
         slots = counts.indices % _N_SLOTS
@@ -128,18 +136,6 @@ class NgramVectorUnion(TextVectorizer):
         if not hasattr(values["vectorizer"], "transform"):
             raise ValueError("The vectorizer of an NgramVectorUnion must be a transformer.")
         self.vectorizer_, self.norm_ratio_ = values["vectorizer"], float(values["norm_ratio"])
-
-
-def _check_is_fitted(encoder: Any, *, caller: str) -> None:
-    try:
-        check_is_fitted(encoder)
-    except NotFittedError as error:
-        name = type(encoder.estimator if isinstance(encoder, FrozenEstimator) else encoder).__name__
-        raise ValueError(
-            f"{caller} needs a fitted model that turns texts into vectors, and this {name} is not fitted. Fit it on "
-            "other texts, without labels, or load one. Clones are not fitted either, as in a parameter grid: wrap it "
-            "in sklearn.frozen.FrozenEstimator there."
-        ) from error
 
 
 def _lengths(rows: csr_matrix) -> NDArray[np.float64]:

@@ -199,7 +199,10 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         return validate_data(self, X, accept_sparse="csr")
 
     def _project(self, X: Any) -> NDArray[Any]:
-        rows = _canonical(X)
+        rows = X
+        if issparse(X) and not X.has_canonical_format:  # with sorted, unique columns
+            rows = X.copy()
+            rows.sum_duplicates()
         self._check_sizes(rows.data if issparse(rows) else rows)
         form = _FORMS[self.output]
         out = np.empty((rows.shape[0], self._n_features_out), dtype=form.dtype)
@@ -217,7 +220,17 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
 
             map_blocks(project, len(out), effective_n_jobs(self.n_jobs), max_rows=_block_rows(rows))
         else:
-            module = self._torch_module(device)
+            from sklearn_hashnlp.nn import SGNNProjection  # only for other devices, as it imports torch
+
+            module = SGNNProjection(
+                int(self.n_projections),
+                int(self.n_bits),
+                output=self.output,
+                density=float(self.density),
+                hyperplanes=self.hyperplanes,
+                seed=int(self.random_state),
+                device=device,
+            )
 
             def project_on_device(block: slice) -> None:
                 indptr, indices, data = _block(rows, block)
@@ -225,19 +238,6 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
 
             map_blocks(project_on_device, len(out), 1, max_rows=_block_rows(rows))
         return out
-
-    def _torch_module(self, device: str) -> Any:
-        from sklearn_hashnlp.nn import SGNNProjection  # only for other devices, as it imports torch
-
-        return SGNNProjection(
-            int(self.n_projections),
-            int(self.n_bits),
-            output=self.output,
-            density=float(self.density),
-            hyperplanes=self.hyperplanes,
-            seed=int(self.random_state),
-            device=device,
-        )
 
     @property
     def _n_features_out(self) -> int:
@@ -287,15 +287,6 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         tags.requires_fit = False
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _canonical(X: Any) -> Any:
-    """Return CSR rows with sorted, unique columns; dense arrays are unchanged."""
-    if not issparse(X) or X.has_canonical_format:
-        return X
-    X = X.copy()
-    X.sum_duplicates()
-    return X
 
 
 def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64]]:

@@ -79,16 +79,13 @@ class SGNNWordProjector(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTr
         self._validate_params()
         self._check()
         documents = list(as_documents(X, caller=type(self).__name__))
-        means = np.empty((len(documents), self._n_features_out), dtype=np.float32)
+        means = np.zeros((len(documents), self._n_features_out), dtype=np.float32)
         for first, chunk in in_chunks(documents, n_characters=_CHARACTERS):
-            means[first : first + len(chunk)] = self._means(first, chunk)
+            words, rows = encode_words(chunk, first=first, featurizer=self.featurizer, caller=type(self).__name__)
+            if words:
+                table = with_array_output(self.projector).transform(self.featurizer.transform(words))
+                means[first : first + len(chunk)] = mean_rows(table, rows)
         return means
-
-    def _means(self, first: int, chunk: list[Any]) -> NDArray[np.float32]:
-        words, rows = encode_words(chunk, first=first, featurizer=self.featurizer, caller=type(self).__name__)
-        if not words:
-            return np.zeros((len(chunk), self._n_features_out), dtype=np.float32)
-        return mean_rows(with_array_output(self.projector).transform(self.featurizer.transform(words)), rows)
 
     @property
     def _n_features_out(self) -> int:

@@ -80,7 +80,8 @@ def _hashing_spec(cls: Any, *values: Any) -> NgramSpec:
     for parameter in ("preprocessor", "tokenizer"):
         if getattr(vectorizer, parameter) is not None and (is_word or parameter == "preprocessor"):
             raise ValueError(f"A {name} with a {parameter} has no n-gram specification: it is code.")
-    if (method := _overridden_method(cls)) is not None:
+    methods = (name for name in _OVERRIDABLE if getattr(cls, name) is not getattr(HashingVectorizer, name))
+    if (method := next(methods, None)) is not None:
         raise ValueError(f"A {name} with its own {method} has no n-gram specification.")
     stop_words = HashingVectorizer(stop_words=vectorizer.stop_words).get_stop_words() if is_word else None
     low, high = (int(n) if isinstance(n, Integral) else n for n in vectorizer.ngram_range)
@@ -101,13 +102,6 @@ def _hashing_spec(cls: Any, *values: Any) -> NgramSpec:
         )
     except (TypeError, ValueError) as error:
         raise ValueError(f"A {name} has no n-gram specification: {error}") from error
-
-
-@lru_cache(maxsize=16)
-def _overridden_method(cls: Any) -> str | None:
-    """Return the first method of the analyzer that a class overrides."""
-    methods = (name for name in _OVERRIDABLE if getattr(cls, name) is not getattr(HashingVectorizer, name))
-    return next(methods, None)
 
 
 def as_scikit_learn(spec: NgramSpec) -> HashingVectorizer:

@@ -136,7 +136,7 @@ def _ends_sentence(line: str, start: int, candidate: re.Match[str], has_case: bo
     is_frequent_first = word.capitalize() in _FREQUENT_FIRST and after not in {".", "-", "‐", "–"}
     if not space:  # a decimal point, a URL, or a missing space
         return is_frequent_first and first.isupper() and before[-2:].isalpha()
-    if has_case and _is_lowercase(word):
+    if has_case and word[:1] != word[:1].title() and not word[1:2].isupper():  # not "iPhone", nor a script without case
         return False
     if opening.endswith(("(", "[")) and first.isdigit() and (after != ")" or len(word) > 2):
         return False  # a year or a reference, but not the "(2)" of a list
@@ -161,11 +161,6 @@ def _is_initials(token: str) -> bool:
     if len(parts) == 1:
         return len(token) == 1 and (token.isupper() or "a" <= token <= "z")
     return all(len(part) <= 2 and part.isalpha() for part in parts)
-
-
-def _is_lowercase(word: str) -> bool:
-    """Return whether a word is lowercase; not for "iPhone" and scripts without case."""
-    return word[:1] != word[:1].title() and not word[1:2].isupper()
 
 
 def _split_long(sentence: str, max_words: int) -> Iterator[str]:

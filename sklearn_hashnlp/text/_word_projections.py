@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged, of_lengths
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_encodable, plain_texts
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
@@ -109,16 +109,14 @@ def encode_words(
     # A new word gets the next id.
     vocabulary: defaultdict[str, int] = defaultdict()
     vocabulary.default_factory = vocabulary.__len__
-    offsets = np.zeros(len(documents) + 1, dtype=np.int64)
     rows = []
     for index, text in enumerate(plain_texts(documents, first=first, caller=caller)):
         words = split(text)
         if not text.isascii():
             check_encodable(words, position=first + index, caller=caller)
         rows.append([vocabulary[word] for word in words])
-        offsets[index + 1] = offsets[index] + len(words)
-    values = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(offsets[-1]))
-    return list(vocabulary), Ragged(values, offsets)
+    values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+    return list(vocabulary), of_lengths(values, [*map(len, rows)])
 
 
 def _splitter(featurizer: CharNgramFeaturizer, caller: str) -> Callable[[str], list[str]]:
