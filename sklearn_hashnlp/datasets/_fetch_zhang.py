@@ -55,7 +55,9 @@ def read_part(folder: str | os.PathLike[str], part: str) -> tuple[list[str], NDA
 def find_text_set(name: str, folder: str | os.PathLike[str] = "") -> Path:
     """Return the folder of a set on the disk, without a download."""
     homes = [data_home(folder)] if folder else [data_home(), data_home(DEFAULT_DATA_HOME)]
-    candidates = list(dict.fromkeys(home / folder_name for home in homes for folder_name in _folder_names(name)))
+    archive = ZHANG_SETS[name].archive if name in ZHANG_SETS else name
+    names = [f"{archive}_csv", archive, name, name.replace("-", "_")] if name in ZHANG_SETS else [name]
+    candidates = list(dict.fromkeys(home / folder_name for home in homes for folder_name in names))
     for candidate in candidates:
         if has_both_parts(candidate):
             return candidate
@@ -70,13 +72,6 @@ def find_text_set(name: str, folder: str | os.PathLike[str] = "") -> Path:
 def has_both_parts(folder: Path) -> bool:
     """Return whether a folder has ``train.csv`` and ``test.csv``."""
     return all((folder / f"{part}.csv").is_file() for part in PARTS)
-
-
-def _folder_names(name: str) -> list[str]:
-    if name not in ZHANG_SETS:
-        return [name]
-    archive = ZHANG_SETS[name].archive
-    return list(dict.fromkeys([f"{archive}_csv", archive, name, name.replace("-", "_")]))
 
 
 _Subset: TypeAlias = Literal["train", "test", "all"]

@@ -61,24 +61,21 @@ def unpack_text_set(archive: Path, folder: Path) -> None:
         try:
             with tarfile.open(archive) as tar:
                 for member in tar:
-                    _extract(tar, member, new, archive)
+                    path = PurePosixPath(member.name)
+                    if path.is_absolute() or ".." in path.parts:
+                        raise ValueError(
+                            f"{archive} is refused: its member {member.name!r} points outside the folder. Delete it."
+                        )
+                    source = tar.extractfile(member) if path.name in _EXTRACTED and member.isreg() else None
+                    if source is not None:
+                        with source, (new / path.name).open("wb") as target:
+                            shutil.copyfileobj(source, target, 1 << 20)
         except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{archive} is damaged, or not a tar archive ({error}). Delete it.") from error
         missing = [name for name in _REQUIRED if not (new / name).is_file()]
         if missing:
             raise ValueError(f"{archive} does not contain {' and '.join(missing)}. It is another archive: delete it.")
         new.rename(folder)
-
-
-def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, archive: Path) -> None:
-    path = PurePosixPath(member.name)
-    if path.is_absolute() or ".." in path.parts:
-        raise ValueError(f"{archive} is refused: its member {member.name!r} points outside the folder. Delete it.")
-    if path.name in _EXTRACTED and member.isreg():
-        source = tar.extractfile(member)
-        assert source is not None  # a regular file has content
-        with source, (folder / path.name).open("wb") as target:
-            shutil.copyfileobj(source, target, 1 << 20)
 
 
 _TIMEOUT_SECONDS = 60.0

@@ -232,7 +232,11 @@ class RowReader:
                 if len(fields) != len(self.header):
                     names = ", ".join(self.header)
                     if row_format.escapechar:
-                        hint = _join_hint(row_format.escapechar) if any("\n" in field for field in fields) else ""
+                        hint = (
+                            f" The escapechar {row_format.escapechar!r} at the end of an unquoted field may have "
+                            "joined two rows: write it twice there, or leave escapechar (--escapechar) out if nothing "
+                            "is escaped in this file."
+                        ) * any("\n" in field for field in fields)
                     else:
                         hint = _escape_hint(any(field.endswith("\\") for field in [last, *fields]))
                     raise self._error(start, f"expected {len(self.header)} fields ({names}), got {len(fields)}.{hint}")
@@ -502,13 +506,6 @@ def _escape_hint(escapes: bool) -> str:
     if not escapes:
         return ""
     return " If a backslash escapes characters in this file, pass escapechar='\\\\' (--escapechar '\\')."
-
-
-def _join_hint(escapechar: str) -> str:
-    return (
-        f" The escapechar {escapechar!r} at the end of an unquoted field may have joined two rows: write it "
-        "twice there, or leave escapechar (--escapechar) out if nothing is escaped in this file."
-    )
 
 
 def _describe_csv_error(error: csv.Error, *, escapes: bool) -> str:

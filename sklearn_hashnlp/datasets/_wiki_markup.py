@@ -74,7 +74,9 @@ def plain_paragraphs(wikitext: str, hidden: Set[str]) -> list[str]:
         if line.strip() and _NUL not in line and not line.lstrip().startswith(_TABLE_FRAGMENTS):
             block.append(line)
         else:
-            paragraphs.append(_clean(" ".join(block)))
+            text = _LEFTOVER_MARKUP.sub(" ", _BOLD_OR_ITALIC.sub("", " ".join(block)))
+            text = _EMPTY_BRACKETS.sub("", " ".join(text.split()))
+            paragraphs.append(_STRAY_PUNCTUATION.sub("", " ".join(text.split())))
             block = []
     return [paragraph for paragraph in paragraphs if _ANY_WORD.search(paragraph)]
 
@@ -118,8 +120,3 @@ def _link_text(link: Any, hidden: Set[str]) -> str:
             return ""
     text = "".join(_visible(link.title if link.text is None else link.text, hidden))
     return text.lstrip(":") if link.text is None else text
-
-
-def _clean(paragraph: str) -> str:
-    text = " ".join(_LEFTOVER_MARKUP.sub(" ", _BOLD_OR_ITALIC.sub("", paragraph)).split())
-    return _STRAY_PUNCTUATION.sub("", " ".join(_EMPTY_BRACKETS.sub("", text).split()))

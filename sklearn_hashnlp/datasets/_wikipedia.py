@@ -119,18 +119,14 @@ def _articles(path: Path) -> Iterator[tuple[str, str, frozenset[str]]]:
                 hidden = hidden | {element.text.lower()}
             elif event == "end" and name == "page":
                 wikitext = element.findtext("{*}revision/{*}text", "")
-                if _is_article(element, wikitext):
+                if (
+                    element.findtext("{*}ns", "0") == "0"
+                    and element.find("{*}redirect") is None
+                    and element.findtext("{*}revision/{*}model", "wikitext") == "wikitext"
+                    and not _REDIRECT.match(wikitext)
+                ):
                     yield element.findtext("{*}title", ""), wikitext, hidden
                 root.clear()  # otherwise the tree grows to the size of the dump
-
-
-def _is_article(page: ET.Element, wikitext: str) -> bool:
-    return (
-        page.findtext("{*}ns", "0") == "0"
-        and page.find("{*}redirect") is None
-        and page.findtext("{*}revision/{*}model", "wikitext") == "wikitext"
-        and not _REDIRECT.match(wikitext)
-    )
 
 
 def _events(stream: IO[bytes], path: Path) -> Iterator[tuple[str, ET.Element]]:

@@ -287,18 +287,17 @@ def write_fasttext(content: FastTextFile, path: str | os.PathLike[str]) -> None:
         if quantized is None:
             _write_dense(file, content.inputs)
         else:
-            _write_quantized(file, *quantized)
+            codes, centroids = quantized
+            widths = [part.shape[1] for part in centroids]
+            file.write(
+                struct.pack(f"<?{QUANTIZED}", True, False, len(codes), sum(widths), codes.size) + codes.tobytes()
+            )
+            file.write(struct.pack(f"<{CENTROIDS}", sum(widths), len(widths), widths[0], widths[-1]))
+            for part in centroids:
+                file.write(part.astype("<f4").tobytes())
         _write_dense(file, content.output)
 
 
 def _write_dense(file: BinaryIO, matrix: NDArray[np.float32]) -> None:
     file.write(struct.pack(f"<?{DENSE}", False, *matrix.shape))
     file.write(np.ascontiguousarray(matrix, dtype="<f4").data)
-
-
-def _write_quantized(file: BinaryIO, codes: NDArray[np.uint8], centroids: list[NDArray[np.float32]]) -> None:
-    widths = [part.shape[1] for part in centroids]
-    file.write(struct.pack(f"<?{QUANTIZED}", True, False, len(codes), sum(widths), codes.size) + codes.tobytes())
-    file.write(struct.pack(f"<{CENTROIDS}", sum(widths), len(widths), widths[0], widths[-1]))
-    for part in centroids:
-        file.write(part.astype("<f4").tobytes())

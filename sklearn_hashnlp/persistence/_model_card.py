@@ -7,7 +7,7 @@ import re
 import string
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +33,22 @@ _FIGURES = ("objective", "duality_gap", "train_loss", "valid_loss", "valid_acc",
 
 def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, sections: Sections | None) -> str:
     """Return the card, which has no dates and paths, so that it is reproducible."""
-    estimator = _final_estimator(model)
+    estimator = getattr(model, "pipeline_", model)
+    estimator = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     classes = [str(label) for label in np.asarray(getattr(estimator, "classes_", [])).ravel().tolist()]
     given = dict(sections or {})
+    kind = escape(type(model).__name__)
+    inside = "" if estimator is model else f" with {escape(type(estimator).__name__)}"
+    labels = f" of {len(classes):,} labels" if classes else ""
     parts = [
-        f"{MARK}\n# {escape(type(model).__name__)}\n\n{_summary(model, estimator, classes)}",
+        f"{MARK}\n# {kind}\n\nA model{labels} of the class {kind}{inside}, saved by sklearn-hashnlp.",
         _usage(model),
         *(_section(title, rows) for title, rows in given.items()),
     ]
     if classes and "Labels" not in given:
-        parts.append(f"## Labels\n\n{_listing(classes)}")
+        more = f", ... and {len(classes) - _MAX_ROWS:,} more" if len(classes) > _MAX_ROWS else ""
+        names = ", ".join(escape(name) or "(empty)" for name in classes[:_MAX_ROWS])
+        parts.append(f"## Labels\n\n{names}{more}")
     history = getattr(estimator, "history_", None)
     if history:
         figures = {name: history[-1][name] for name in _FIGURES if name in history[-1]}
@@ -50,8 +56,17 @@ def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, s
         parts.append(_section(title, figures))
     with config_context(print_changed_only=True):
         parts.append(f"## Parameters\n\n{_code(repr(model), 'python')}")
-    parts.append(_section("Size", _size(estimator, arrays, precision)))
-    parts.append(_section("Versions", _versions()))
+    n_parameters = getattr(estimator, "n_parameters_", None)
+    size = {} if n_parameters is None else {"parameters": int(n_parameters)}
+    size["bytes of weights on disk"] = sum(array.nbytes for array in arrays.values())
+    parts.append(_section("Size", size | {"precision of tables": precision}))
+    versions = {
+        "sklearn-hashnlp": sys.modules[__name__.partition(".")[0]].__version__,  # an import would be circular
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "Python": platform.python_version(),
+    }
+    parts.append(_section("Versions", versions))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -98,12 +113,6 @@ def _visible(text: str) -> str:
     )
 
 
-def _summary(model: Any, estimator: Any, classes: Sequence[str]) -> str:
-    inside = "" if estimator is model else f" with {escape(type(estimator).__name__)}"
-    labels = f" of {len(classes):,} labels" if classes else ""
-    return f"A model{labels} of the class {escape(type(model).__name__)}{inside}, saved by sklearn-hashnlp."
-
-
 def _usage(model: Any) -> str:
     """Return the section on how to load and call the model."""
     calls = {
@@ -127,37 +136,8 @@ def _section(title: str, rows: Mapping[str, Any]) -> str:
     return f"## {escape(title)}\n\n| | |\n|---|---|\n{table}{more}"
 
 
-def _listing(names: Sequence[str]) -> str:
-    more = f", ... and {len(names) - _MAX_ROWS:,} more" if len(names) > _MAX_ROWS else ""
-    return ", ".join(escape(name) or "(empty)" for name in names[:_MAX_ROWS]) + more
-
-
-def _size(estimator: Any, arrays: Mapping[str, NDArray[Any]], precision: str) -> dict[str, Any]:
-    n_parameters = getattr(estimator, "n_parameters_", None)
-    known = {} if n_parameters is None else {"parameters": int(n_parameters)}
-    return known | {
-        "bytes of weights on disk": sum(array.nbytes for array in arrays.values()),
-        "precision of tables": precision,
-    }
-
-
-def _versions() -> dict[str, str]:
-    package = sys.modules[__name__.partition(".")[0]]  # an import would be circular
-    return {
-        "sklearn-hashnlp": package.__version__,
-        "scikit-learn": sklearn.__version__,
-        "numpy": np.__version__,
-        "Python": platform.python_version(),
-    }
-
-
 def _code(text: str, language: str) -> str:
     """Return a fenced block, with a fence that does not occur in the text."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
-
-
-def _final_estimator(model: Any) -> Any:
-    model = getattr(model, "pipeline_", model)
-    return model.steps[-1][1] if hasattr(model, "steps") else model

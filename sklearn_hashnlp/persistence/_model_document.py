@@ -216,7 +216,10 @@ def _describe_state(
 
 def _store(key: str, array: Any, where: str, precision: str, arrays: Arrays) -> Any:
     """Add an array to the arrays of the model, and return its names for :func:`_fetch`."""
-    array = _storable(array, where)
+    array = np.asarray(array)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"A model folder cannot hold {where}: it is an array of {array.dtype}, not of numbers.")
+    array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
     if key not in _MAY_BE_NAN and not is_finite(array):
         raise ValueError(f"A model folder cannot hold {where}: it has infinite values or NaN.")
     if precision == "float32" or not key.endswith(TABLE_VALUES) or array.dtype != np.float32:
@@ -325,13 +328,6 @@ def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:
 
 def _has_training_state(estimator: Any) -> bool:
     return hasattr(type(estimator), "_get_training_state")
-
-
-def _storable(array: Any, where: str) -> NDArray[Any]:
-    array = np.asarray(array)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"A model folder cannot hold {where}: it is an array of {array.dtype}, not of numbers.")
-    return np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
 
 
 def _class_named(name: str) -> Any:

@@ -20,6 +20,8 @@ def quantize(matrix: NDArray[np.float32]) -> tuple[NDArray[np.uint8], list[NDArr
     Rows that were never trained are zero in the columns that are not constant: the first centroid is their value. The
     others are those of k-means of the other rows.
     """
+    from scipy.cluster.vq import vq
+
     varies = matrix.min(axis=0, initial=np.inf) != matrix.max(axis=0, initial=-np.inf)
     trained = np.flatnonzero(matrix[:, varies].any(axis=1)) if varies.any() else np.arange(len(matrix))
     untrained = np.where(varies | (len(matrix) == 0), 0, matrix[:1].sum(axis=0))
@@ -33,7 +35,7 @@ def quantize(matrix: NDArray[np.float32]) -> tuple[NDArray[np.uint8], list[NDArr
         part = np.ascontiguousarray(matrix[:, columns])
         centroids.append(_centroids(part[sample], untrained[columns]))
         for first in range(0, len(part), _BLOCK):
-            codes[first : first + _BLOCK, index] = _nearest(part[first : first + _BLOCK], centroids[-1])
+            codes[first : first + _BLOCK, index] = vq(part[first : first + _BLOCK], centroids[-1])[0]
     return codes, centroids
 
 
@@ -49,9 +51,3 @@ def _centroids(points: NDArray[np.float32], first: NDArray[np.float32]) -> NDArr
             distinct = kmeans2(points, initial, iter=_ITERATIONS, minit="matrix")[0]
     found[1 : 1 + len(distinct)] = distinct
     return found
-
-
-def _nearest(part: NDArray[np.float32], centroids: NDArray[np.float32]) -> NDArray[np.int32]:
-    from scipy.cluster.vq import vq
-
-    return np.asarray(vq(part, centroids)[0])

@@ -20,7 +20,10 @@ def check_parameters(name: str, values: dict[str, Any]) -> None:
     if name in _STEPS and _STEPS[name] in values:
         _check_steps(name, values[_STEPS[name]])
     if name == "FeatureUnion":
-        _check_weights(values.get("transformer_weights"))
+        weights = values.get("transformer_weights")
+        is_dict = isinstance(weights, dict)
+        if weights is not None and not (is_dict and all(type(weight) in (int, float) for weight in weights.values())):
+            raise ValueError(f"'transformer_weights' must be a dict of numbers, got {weights!r:.60}.")
         n_jobs = values.get("n_jobs")
         if n_jobs is not None and not (isinstance(n_jobs, int) and abs(n_jobs) <= _MAX_JOBS):
             raise ValueError(f"'n_jobs' must be an integer up to {_MAX_JOBS} or None, got {n_jobs!r:.60}.")
@@ -42,13 +45,6 @@ def _check_steps(name: str, steps: Any) -> None:
             raise ValueError(f"{step[0]!r} of {_STEPS[name]!r} must be a transformer, got {type(part).__name__}.")
 
 
-def _check_weights(weights: Any) -> None:
-    if weights is None:
-        return
-    if not isinstance(weights, dict) or not all(_is_number(weight) for weight in weights.values()):
-        raise ValueError(f"'transformer_weights' must be a dict of numbers, got {weights!r:.60}.")
-
-
 def _check_vectorizer(values: dict[str, Any]) -> None:
     ngram_range = values.get("ngram_range", (1, 1))
     if not isinstance(ngram_range, list | tuple) or [type(n) for n in ngram_range] != [int, int]:
@@ -60,10 +56,6 @@ def _check_vectorizer(values: dict[str, Any]) -> None:
     stop_words = values.get("stop_words")
     if isinstance(stop_words, list) and not all(isinstance(word, str) for word in stop_words):
         raise ValueError("'stop_words' must be a list of strings.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 SKLEARN_CLASSES: dict[str, str] = {
@@ -101,8 +93,6 @@ _ATTRIBUTES: dict[str, dict[str, str]] = {
 _OF_COLUMN_TRANSFORMER = ("transformers_", "sparse_output_", "_columns", "_transformer_to_input_indices", "_remainder")
 _OF_CALIBRATORS = {"sigmoid": ("a_", "b_"), "temperature": ("beta_",)}
 
-State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
-
 
 def has_state(estimator: Any) -> bool:
     """Return whether an estimator is a supported one of scikit-learn with learned state."""
@@ -110,7 +100,7 @@ def has_state(estimator: Any) -> bool:
     return name in _ATTRIBUTES or name in ("CalibratedClassifierCV", "ColumnTransformer", "OneHotEncoder")
 
 
-def get_state(estimator: Any) -> State:
+def get_state(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the learned attributes of a fitted estimator."""
     name = type(estimator).__name__
     values: dict[str, Any] = {}
@@ -131,7 +121,13 @@ def get_state(estimator: Any) -> State:
         values |= {attribute: getattr(estimator, attribute) for attribute in _OF_COLUMN_TRANSFORMER}
         values["output_indices_"] = {key: (part.start, part.stop) for key, part in estimator.output_indices_.items()}
     if name == "OneHotEncoder":
-        values |= _values_of_encoder(estimator)
+        if estimator._infrequent_enabled:
+            raise TypeError(
+                "A model folder cannot hold a OneHotEncoder that groups infrequent categories. Set min_frequency=None "
+                "and max_categories=None, or use joblib.dump(model, path) instead."
+            )
+        values["categories_"] = [{"dtype": part.dtype.str, "values": part.tolist()} for part in estimator.categories_]
+        values["drop_idx_"] = None if estimator.drop_idx_ is None else estimator.drop_idx_.tolist()
     return values, arrays
 
 
@@ -144,7 +140,10 @@ def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[
     ):  # meta-estimators over strings do not have it
         estimator.n_features_in_ = _integer(values.pop("n_features_in_"), "n_features_in_")
     if "feature_names_in_" in values:
-        estimator.feature_names_in_ = np.array(_strings(values.pop("feature_names_in_")), dtype=object)
+        names = values.pop("feature_names_in_")
+        if not isinstance(names, list) or not all(isinstance(value, str) for value in names):
+            raise TypeError("feature_names_in_ must be a list of strings")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
         if len(estimator.feature_names_in_) != estimator.n_features_in_:
             raise ValueError("feature_names_in_ must have a name for each feature")
     if "classes_" in values:
@@ -244,19 +243,6 @@ def _set_transformers(estimator: Any, values: dict[str, Any]) -> None:
     }
 
 
-def _values_of_encoder(encoder: Any) -> dict[str, Any]:
-    """Return the categories of each column, and the dropped ones."""
-    if encoder._infrequent_enabled:
-        raise TypeError(
-            "A model folder cannot hold a OneHotEncoder that groups infrequent categories. Set min_frequency=None and "
-            "max_categories=None, or use joblib.dump(model, path) instead."
-        )
-    return {
-        "categories_": [{"dtype": part.dtype.str, "values": part.tolist()} for part in encoder.categories_],
-        "drop_idx_": None if encoder.drop_idx_ is None else encoder.drop_idx_.tolist(),
-    }
-
-
 def _set_encoder(encoder: Any, values: dict[str, Any]) -> None:
     encoder.categories_ = [_categories(packed["values"], packed["dtype"]) for packed in values.pop("categories_")]
     dropped = values.pop("drop_idx_")
@@ -293,9 +279,3 @@ def _integer(value: Any, name: str) -> int:
     if type(value) is not int or value < 0:
         raise TypeError(f"{name} must be an integer of at least 0, got {value!r}")
     return value
-
-
-def _strings(values: Any) -> list[str]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError("feature_names_in_ must be a list of strings")
-    return values

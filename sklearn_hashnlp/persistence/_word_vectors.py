@@ -252,7 +252,9 @@ def _binary_rows(file: IO[bytes], path: Path, n_words: int, n_columns: int) -> I
             raise ValueError(f"got {len(content) - first} of {size} bytes")
         row = np.frombuffer(content, "<f4", n_columns, first) if size else np.empty(0, dtype=np.float32)
         if not by_lines:
-            _refuse_shifted(word, row)
+            sizes = np.abs(row[np.isfinite(row) & (row != 0)])
+            if ((sizes > _LARGEST) | (sizes < _SMALLEST)).any():  # of wrong bytes
+                raise ValueError(f"the word {word!r:.60} has a space, or its vector is damaged")
         yield word, row
         start = first + size + by_lines
     if content[start:].strip():
@@ -289,13 +291,6 @@ def _ends_before_newline(content: bytes, start: int, size: int, *, is_last: bool
             return
         if content[after : after + 1] == b"\n" or (is_last and after == len(content)):
             yield end
-
-
-def _refuse_shifted(word: bytes, row: NDArray[np.float32]) -> None:
-    """Raise an error for a vector that starts at a wrong byte: the word before it has a space."""
-    sizes = np.abs(row[np.isfinite(row) & (row != 0)])
-    if ((sizes > _LARGEST) | (sizes < _SMALLEST)).any():
-        raise ValueError(f"the word {word!r:.60} has a space, or its vector is damaged")
 
 
 def _decode(code: bytes, decoding: Decoding, where: str) -> str:
