@@ -64,7 +64,9 @@ def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) 
     if isinstance(classifier, ConstantPredictor):
         return Contributions(np.zeros((row.nnz, 1)), classifier.decision_function(row).astype(np.float64), "linear")
     check_explainable(classifier)
-    return _of_linear_model(classifier, row, outputs)
+    weights = weights_of_linear_model(classifier, row.indices)
+    bias = np.broadcast_to(np.asarray(classifier.intercept_, dtype=np.float64), weights.shape[1:])
+    return Contributions(row.data[:, np.newaxis] * weights[:, outputs], bias[outputs].copy(), "linear")
 
 
 def _with_prior(
@@ -117,12 +119,6 @@ def _why_not(classifier: Any) -> str:
         "explain needs a HashEmbeddingClassifier, a TextClassifier, or a linear classifier of scikit-learn with coef_, "
         f"intercept_ and decision_function, at the end of a pipeline of texts; got a {name}."
     )
-
-
-def _of_linear_model(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
-    weights = weights_of_linear_model(classifier, row.indices)
-    bias = np.broadcast_to(np.asarray(classifier.intercept_, dtype=np.float64), weights.shape[1:])
-    return Contributions(row.data[:, np.newaxis] * weights[:, outputs], bias[outputs].copy(), "linear")
 
 
 def weights_of_linear_model(classifier: Any, columns: Any) -> NDArray[np.float64]:

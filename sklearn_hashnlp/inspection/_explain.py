@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -17,7 +17,7 @@ from sklearn_hashnlp._sklearn import check_fitted
 from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier, TextRegressor
 from sklearn_hashnlp.inspection._contributions import Contributions, NumberOfRow, check_explainable, contributions
 from sklearn_hashnlp.inspection._explanation import MAX_SHOWN_LABELS, Explanation, shortened
-from sklearn_hashnlp.inspection._text_columns import Feature, Row, text_features
+from sklearn_hashnlp.inspection._text_columns import Feature, text_features
 from sklearn_hashnlp.text._specs_of import refuse_columns
 
 _MAX_DIFFERENCE = 1e-4  # between a score and the sum of its contributions, relative to scores above 1
@@ -118,7 +118,8 @@ def explain_by_steps(
     scores = np.atleast_1d(np.asarray(classifier.decision_function(row), dtype=np.float64)[0])
     predicted = _predicted(model, classes, text)
     if only_shown and labels is None:
-        outputs = _shown_outputs(scores, classes, predicted)
+        best = np.argsort(-scores, kind="stable")[:MAX_SHOWN_LABELS]
+        outputs = best if len(scores) == 1 else np.union1d(best, np.flatnonzero(np.isin(classes, predicted)))
     else:
         outputs = _outputs(labels, classes, len(scores))
     parts = contributions(classifier, row, outputs)
@@ -192,16 +193,7 @@ def _outputs(labels: Iterable[Any] | None, classes: NDArray[Any], n_scores: int)
     return np.array([known.index(label) for label in chosen], dtype=np.int64)
 
 
-def _shown_outputs(scores: NDArray[np.float64], classes: NDArray[Any], predicted: Any) -> NDArray[np.int64]:
-    """Return the indices of the scores that are shown by default."""
-    best = np.argsort(-scores, kind="stable")[:MAX_SHOWN_LABELS]
-    if len(scores) == 1:
-        return best
-    is_predicted = np.isin(classes, predicted)
-    return np.union1d(best, np.flatnonzero(is_predicted))
-
-
-def _of_features(features: list[Feature], row: Row, parts: Contributions, vectors: range) -> NDArray[np.float64]:
+def _of_features(features: list[Feature], row: csr_matrix, parts: Contributions, vectors: range) -> NDArray[np.float64]:
     """Divide the contributions of columns among their features."""
     of_column = dict(zip(row.indices.tolist(), parts.of_columns, strict=True))
     result = np.zeros((len(features), len(parts.bias)))

@@ -114,7 +114,7 @@ def _ngram_table(view: LabelView) -> Table:
 
 _N_LEVELS = 12  # number of levels of each color
 _MAX_OPACITY = 0.6  # keeps black and white text readable
-_FOR, _AGAINST = "30, 120, 220", "235, 120, 20"  # blue and orange are distinct for people with color blindness
+_BLUE, _ORANGE = "30, 120, 220", "235, 120, 20"  # distinct for people with color blindness
 
 # Text and background have the colors of the page, which may be light or dark.
 _STYLE = f"""\
@@ -131,8 +131,8 @@ _STYLE = f"""\
 .hashnlp-explanation .number {{ font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }}
 .hashnlp-explanation .ngram {{ font-family: monospace; overflow-wrap: anywhere; white-space: pre-wrap; }}
 .hashnlp-explanation .bar {{ display: inline-block; height: 0.8em; border-radius: 2px; }}
-.hashnlp-explanation .for {{ background: rgba({_FOR}, 0.8); }}
-.hashnlp-explanation .against {{ background: rgba({_AGAINST}, 0.8); }}
+.hashnlp-explanation .for {{ background: rgba({_BLUE}, 0.8); }}
+.hashnlp-explanation .against {{ background: rgba({_ORANGE}, 0.8); }}
 .hashnlp-explanation .note {{ opacity: 0.75; }}
 </style>"""
 _MAX_BAR = 8.0  # em
@@ -160,9 +160,10 @@ def _colored_html(view: LabelView) -> str:
     parts = []
     for level, run in groupby(range(len(view.text)), key=levels.__getitem__):
         indices = list(run)
-        part = _escaped_text(view.text[indices[0] : indices[-1] + 1])
+        characters = view.text[indices[0] : indices[-1] + 1]
+        part = "".join(character if character in "\n\t" else _escaped(character) for character in characters)
         if level:
-            color = _FOR if level > 0 else _AGAINST
+            color = _BLUE if level > 0 else _ORANGE
             opacity = _MAX_OPACITY * abs(level) / _N_LEVELS
             total = float(view.weights[indices].sum())
             part = f'<span style="background: rgba({color}, {opacity:.2f})" title="{total:+z.3f}">{part}</span>'
@@ -191,8 +192,3 @@ def _row(value: float, ngram: str | None, note: str, bar: str = "") -> str:
 def _escaped(text: str) -> str:
     """Escape a short text for HTML, with visible control characters."""
     return escape(visible(text))
-
-
-def _escaped_text(text: str) -> str:
-    """Escape a part of the text for HTML, and keep its line breaks."""
-    return "".join(character if character in "\n\t" else _escaped(character) for character in text)

@@ -42,8 +42,7 @@ class FastTextPart(NamedTuple):
 
     def columns_of(self, ngrams: Sequence[str]) -> NDArray[np.int64]:
         """Return the column of each n-gram, -1 if it has none."""
-        find = {"words": self._column_of_word, "word n-grams": self._column_of_words, "characters": self._column_of}
-        return np.array([find[self.kind](ngram) for ngram in ngrams], dtype=np.int64)
+        return np.array([self._column_of(ngram) for ngram in ngrams], dtype=np.int64)
 
     @property
     def _dictionary(self) -> Any:
@@ -81,22 +80,17 @@ class FastTextPart(NamedTuple):
                 if stop - first >= self._dictionary.min_n and (first, stop) not in alone:
                     yield marked[first:stop], (max(begin + first - 1, begin), min(begin + stop - 1, end))
 
-    def _column_of_word(self, word: str) -> int:
-        entry = self._entry(word)
-        return entry if entry < self._dictionary.n_words else -1
-
-    def _column_of_words(self, ngram: str) -> int:
-        first, *others = (_signed(_fnv1a(word.encode())) for word in ngram.split(" "))
-        state = first % _SIZE_OF_HASHES
-        for other in others:
-            state = (state * _NGRAM_FACTOR + other) % _SIZE_OF_HASHES
-        return self._column_of_bucket(state % self._dictionary.bucket)
-
-    def _column_of(self, characters: str) -> int:
-        return self._column_of_bucket(_fnv1a(characters.encode()) % self._dictionary.bucket)
-
-    def _column_of_bucket(self, bucket: int) -> int:
-        pruned = self._dictionary.pruned
+    def _column_of(self, ngram: str) -> int:
+        if self.kind == "words":
+            entry = self._entry(ngram)
+            return entry if entry < self._dictionary.n_words else -1
+        state = _fnv1a(ngram.encode())
+        if self.kind == "word n-grams":
+            first, *others = (_signed(_fnv1a(word.encode())) for word in ngram.split(" "))
+            state = first % _SIZE_OF_HASHES
+            for other in others:
+                state = (state * _NGRAM_FACTOR + other) % _SIZE_OF_HASHES
+        bucket, pruned = state % self._dictionary.bucket, self._dictionary.pruned
         if pruned is None:
             return int(self._dictionary.n_words + bucket)
         kept = np.flatnonzero(pruned[:, 0] == bucket)

@@ -64,15 +64,9 @@ def columns_of(vectorizer: Any, ngrams: Sequence[str]) -> tuple[NDArray[np.int64
 def _ngrams_of_spec(spec: NgramSpec, text: str) -> Iterator[tuple[str, Span | None]]:
     begin, end = spec.around
     for ngram, span in _analyze(spec, preprocessed(f"{begin}{text}{end}", spec), frozenset(spec.stop_words)):
-        yield ngram, _clipped(span, len(begin), len(text))
-
-
-def _clipped(span: Span | None, n_before: int, length: int) -> Span | None:
-    """Return the part of a span within the text; None if it is empty."""
-    if span is None:
-        return None
-    begin, end = max(span[0] - n_before, 0), min(span[1] - n_before, length)
-    return (begin, end) if begin < end else None
+        if span is not None:  # the part within the text, if there is one
+            span = max(span[0] - len(begin), 0), min(span[1] - len(begin), len(text))
+        yield ngram, span if span is not None and span[0] < span[1] else None
 
 
 def _ngrams_of_scikit_learn(vectorizer: Any, text: str) -> Iterator[tuple[str, Span | None]]:

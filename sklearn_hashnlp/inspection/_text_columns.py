@@ -36,9 +36,6 @@ class Feature(NamedTuple):
     spans: list[Span | None]  # one per occurrence; None if it is unknown
 
 
-Row: TypeAlias = csr_matrix
-
-
 # An offset of columns, new indices of some columns, or the scale of each column.
 Move: TypeAlias = int | Mapping[int, int] | NDArray[np.float64]
 
@@ -148,7 +145,7 @@ class TextColumns(NamedTuple):
         ]
 
 
-def text_features(transformer: Any, text: str) -> tuple[list[Feature], Row, range]:
+def text_features(transformer: Any, text: str) -> tuple[list[Feature], csr_matrix, range]:
     """Return the features of a text, its row, and the columns of a pretrained model's vector."""
     columns = TextColumns.of(transformer)
     rows = transformer.transform([text])

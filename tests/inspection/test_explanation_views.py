@@ -116,6 +116,11 @@ def test_terminal() -> None:
     assert not set(shown) & {"\x00", "\x1b", "\u202e"}
 
 
+def test_small_weights_have_a_color_on_a_terminal_too() -> None:
+    _, text, _ = make().to_rich().renderables  # type: ignore[union-attr]  # of a group
+    assert {str(span.style) for span in text.spans if span.style} == {"white on color(25)", "black on color(223)"}
+
+
 def test_print_and_repr() -> None:
     assert str(make()).splitlines() == [
         "   +1.2000  fine  (words)",
