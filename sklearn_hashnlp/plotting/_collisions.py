@@ -111,7 +111,17 @@ class CollisionDisplay(Display):
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> CollisionDisplay:
         """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the line for ``ax.plot``."""
-        self._check()
+        if self.intervals is not None and self.counted is None:
+            raise ValueError("CollisionDisplay needs counts for its intervals: pass counted as well.")
+        points = (len(self.n_words),)
+        shapes = {"expected": points, "counted": points, "intervals": (*points, 2), "bound": points}
+        for name, shape in shapes.items():
+            values = getattr(self, name)
+            if values is not None and values.shape != shape:
+                raise ValueError(
+                    f"CollisionDisplay needs {name} of shape {shape}, because n_words has {len(self.n_words)} values; "
+                    f"got shape {values.shape}."
+                )
         ax = self._take_axes(ax)
         self.points_ = self.bound_ = None
         ax.set_xscale("log")
@@ -133,16 +143,3 @@ class CollisionDisplay(Display):
         if self.name is not None:
             ax.legend(frameon=False, fontsize="small")
         return self
-
-    def _check(self) -> None:
-        if self.intervals is not None and self.counted is None:
-            raise ValueError("CollisionDisplay needs counts for its intervals: pass counted as well.")
-        points = (len(self.n_words),)
-        shapes = {"expected": points, "counted": points, "intervals": (*points, 2), "bound": points}
-        for name, shape in shapes.items():
-            values = getattr(self, name)
-            if values is not None and values.shape != shape:
-                raise ValueError(
-                    f"CollisionDisplay needs {name} of shape {shape}, because n_words has {len(self.n_words)} values; "
-                    f"got shape {values.shape}."
-                )

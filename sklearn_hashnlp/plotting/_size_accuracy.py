@@ -118,7 +118,15 @@ class SizeAccuracyDisplay(Display):
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> SizeAccuracyDisplay:
         """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the front for ``ax.plot``."""
-        self._check()
+        if self.sizes.ndim != 1 or self.sizes.shape != self.scores.shape or not len(self.sizes):
+            raise ValueError(
+                f"SizeAccuracyDisplay needs a score for each size, and at least one, got sizes of shape "
+                f"{self.sizes.shape} and scores of shape {self.scores.shape}."
+            )
+        if not (self.sizes > 0).all():
+            raise ValueError(f"SizeAccuracyDisplay needs sizes above 0, got {self.sizes.min()}.")
+        if not np.isfinite(self.scores).all():
+            raise ValueError("SizeAccuracyDisplay needs finite scores, got NaN or infinity.")
         from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, PercentFormatter
 
         ax, in_bytes = self._take_axes(ax), EngFormatter("B")
@@ -145,14 +153,3 @@ class SizeAccuracyDisplay(Display):
         ax.grid(alpha=0.3)
         ax.legend(frameon=False)
         return self
-
-    def _check(self) -> None:
-        if self.sizes.ndim != 1 or self.sizes.shape != self.scores.shape or not len(self.sizes):
-            raise ValueError(
-                f"SizeAccuracyDisplay needs a score for each size, and at least one, got sizes of shape "
-                f"{self.sizes.shape} and scores of shape {self.scores.shape}."
-            )
-        if not (self.sizes > 0).all():
-            raise ValueError(f"SizeAccuracyDisplay needs sizes above 0, got {self.sizes.min()}.")
-        if not np.isfinite(self.scores).all():
-            raise ValueError("SizeAccuracyDisplay needs finite scores, got NaN or infinity.")

@@ -84,7 +84,8 @@ class TrainingHistoryDisplay(Display):
         lines += self._draw(ax, "valid_loss", "validation loss", color=_VALID_COLOR, **style)
         ax.set_xlabel("epoch")
         ax.set_ylabel("loss")
-        ax.set_ylim(0, _HEADROOM * self._max_loss())
+        losses = [float(epoch[key]) for epoch in self.history for key in ("train_loss", "valid_loss") if key in epoch]
+        ax.set_ylim(0, _HEADROOM * max((loss for loss in losses if 0 < loss < math.inf), default=1.0))
         ax.set_xlim(0.5, len(self.history) + 0.5)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.grid(axis="y", alpha=0.3)
@@ -100,10 +101,6 @@ class TrainingHistoryDisplay(Display):
         # Inside the axes, so that it is not cut off, and above all curves.
         ax.legend(handles=lines, loc="upper center", ncols=2, frameon=False, fontsize="small", columnspacing=1)
         return self
-
-    def _max_loss(self) -> float:
-        losses = [epoch[key] for epoch in self.history for key in ("train_loss", "valid_loss") if key in epoch]
-        return max((float(loss) for loss in losses if 0 < loss < math.inf), default=1.0)
 
     def _draw(self, ax: Axes, key: str, label: str, **style: Any) -> list[Any]:
         points = [(number, epoch[key]) for number, epoch in enumerate(self.history, start=1) if key in epoch]

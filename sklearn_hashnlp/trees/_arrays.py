@@ -153,14 +153,6 @@ def edge_parents(offsets: Ints) -> Ints:
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
-def node_parents(children: Ints, offsets: Ints) -> Ints:
-    """Return the parent of each inner node, -1 for the root."""
-    parents = np.full(len(offsets) - 1, -1, dtype=np.int64)
-    inner = children >= 0
-    parents[children[inner]] = edge_parents(offsets)[inner]
-    return parents
-
-
 def sum_to_root(parents: Ints, values: Ints) -> Ints:
     """Return for each inner node the sum of a value over the node and its ancestors."""
     n_nodes = len(parents)
@@ -180,14 +172,14 @@ def ranges(starts: Ints, sizes: Ints) -> Ints:
 
 def _preorder_numbers(children: Ints, offsets: Ints) -> Ints:
     """Return the pre-order number of each inner node: a node before its children, the first child first."""
-    parents = node_parents(children, offsets)
+    parents, of_edges, inner = np.full(len(offsets) - 1, -1, dtype=np.int64), edge_parents(offsets), children >= 0
+    parents[children[inner]] = of_edges[inner]
     sizes = _subtree_sizes(parents)
-    inner = children >= 0
     edge_sizes = np.zeros_like(children)
     edge_sizes[inner] = sizes[children[inner]]
     before = np.cumsum(edge_sizes) - edge_sizes
     steps = np.zeros_like(parents)
-    steps[children[inner]] = (1 + before - before[offsets[edge_parents(offsets)]])[inner]
+    steps[children[inner]] = (1 + before - before[offsets[of_edges]])[inner]
     return sum_to_root(parents, steps)
 
 

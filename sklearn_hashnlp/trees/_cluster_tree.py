@@ -101,7 +101,7 @@ def cluster_tree(
     if n_classes == 1:
         return SoftmaxTree([], [0])
     positive = positive_counts(weights)
-    by_counts = balance == "counts" or (balance == "auto" and levels[0].arity == 2)
+    by_counts = balance == "counts" or (balance == "auto" and levels[0][0] == 2)
     shares = np.maximum(positive / positive.sum(), _MIN_SHARE).astype(np.float32)
     price = _PRICE / float(np.sqrt(n_classes)) if balance == "cost" else None
     clusters = _Clusters(rows, shares, positive if by_counts else np.ones(n_classes), slack, price)
@@ -109,16 +109,8 @@ def cluster_tree(
     return _grow(clusters, order, levels, generator)
 
 
-@dataclass(frozen=True)
-class _Level:
-    """The settings of a level."""
-
-    arity: int  # maximum number of clusters
-    leaf_size: int  # maximum number of classes of a cluster that is not split
-
-
-def _levels(arity: object, leaf_size: object, n_classes: int) -> list[_Level]:
-    """Check the parameters and return the levels from the root down; the last applies to all deeper ones."""
+def _levels(arity: object, leaf_size: object, n_classes: int) -> list[tuple[int, int]]:
+    """Return the most clusters of each level, the last for all deeper ones, and the most classes of an unsplit one."""
     if leaf_size is not None and (not is_integer(leaf_size) or leaf_size < 1):
         raise ValueError(f"cluster_tree: leaf_size must be an integer of at least 1, got {leaf_size!r}.")
     below_last = n_classes if leaf_size is None else int(leaf_size)
@@ -130,8 +122,8 @@ def _levels(arity: object, leaf_size: object, n_classes: int) -> list[_Level]:
         arities = [check_arity(arity, "cluster_tree")]
         below_last = arities[0] if leaf_size is None else below_last
     # A node with parts of one class each is not split.
-    levels = [_Level(parts, parts if depth == 0 else max(parts, leaf_size or 1)) for depth, parts in enumerate(arities)]
-    return [*levels, _Level(arities[-1], below_last)]
+    levels = [(parts, parts if depth == 0 else max(parts, leaf_size or 1)) for depth, parts in enumerate(arities)]
+    return [*levels, (arities[-1], below_last)]
 
 
 @dataclass(frozen=True)
@@ -191,7 +183,9 @@ class _Clusters:
         return start + np.cumsum(sizes) - sizes, sizes
 
 
-def _grow(clusters: _Clusters, order: Ints, levels: list[_Level], generator: np.random.Generator) -> SoftmaxTree:
+def _grow(
+    clusters: _Clusters, order: Ints, levels: list[tuple[int, int]], generator: np.random.Generator
+) -> SoftmaxTree:
     """Split clusters level by level; clusters of a node are neighbors in `order`, initially sorted by frequency."""
     parents: list[Ints] = []
     positions: list[Ints] = []
@@ -200,8 +194,8 @@ def _grow(clusters: _Clusters, order: Ints, levels: list[_Level], generator: np.
     nodes, starts, sizes, n_nodes, depth = np.array([0]), np.array([0]), np.array([len(order)]), 1, 0
 
     while True:
-        level = levels[min(depth, len(levels) - 1)]
-        flat = sizes <= level.leaf_size
+        arity, leaf_size = levels[min(depth, len(levels) - 1)]
+        flat = sizes <= leaf_size
         leaves = ranges(starts[flat], sizes[flat])
         parents.append(np.repeat(nodes[flat], sizes[flat]))
         positions.append(leaves)
@@ -209,8 +203,8 @@ def _grow(clusters: _Clusters, order: Ints, levels: list[_Level], generator: np.
         nodes, starts, sizes = nodes[~flat], starts[~flat], sizes[~flat]
         if not len(nodes):
             break
-        starts, sizes, owners = clusters.split(order, starts, sizes, np.minimum(level.arity, sizes), generator)
-        if depth < len(levels) - 1 and level.arity > 2:
+        starts, sizes, owners = clusters.split(order, starts, sizes, np.minimum(arity, sizes), generator)
+        if depth < len(levels) - 1 and arity > 2:
             starts, sizes, owners = _improve(clusters, order, starts, sizes, owners)
         inner = sizes > 1
         parents.append(nodes[owners])

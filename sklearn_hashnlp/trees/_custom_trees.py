@@ -161,7 +161,12 @@ def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
         wanted = np.arange(len(edges)) - np.repeat(np.cumsum(arity) - arity, arity)
         if (edge_branches != wanted).any():
             edge = int(np.argmax(edge_branches != wanted))
-            _refuse_gap(starts, branches, int(alive[np.argmax(of_class == edge)]), level, int(wanted[edge]))
+            owner = int(alive[np.argmax(of_class == edge)])
+            path = branches[starts[owner] : starts[owner] + level].tolist()
+            raise ValueError(
+                f"tree_from_paths: the branches of an inner node must count up from 0, but the node at "
+                f"{_format(path)}, on the path of class {owner}, has no branch {int(wanted[edge])}."
+            )
         ends = lengths[alive] == level + 1
         n_here = np.bincount(of_class, minlength=len(edges))
         is_leaf = np.zeros(len(edges), dtype=bool)
@@ -188,14 +193,6 @@ def _refuse_prefix(starts: Ints, lengths: Ints, branches: Ints, alive: Ints, nod
                 f"tree_from_paths: no path may be another's or its prefix, got {_format(path)} of class {first}, which "
                 f"is the path of class {int(others[0])} or its prefix."
             )
-
-
-def _refuse_gap(starts: Ints, branches: Ints, owner: int, level: int, branch: int) -> None:
-    path = branches[starts[owner] : starts[owner] + level].tolist()
-    raise ValueError(
-        f"tree_from_paths: the branches of an inner node must count up from 0, but the node at {_format(path)}, on the "
-        f"path of class {owner}, has no branch {branch}."
-    )
 
 
 def _format(path: list[int]) -> str:

@@ -244,7 +244,28 @@ class SoftmaxTree:
             raise ValueError(
                 f"SoftmaxTree.draw: names must have one name for each of {self.n_classes} classes, got {len(names)}."
             )
-        return _draw(self, names, max_lines)
+
+        def name(child: int) -> str:
+            if child >= 0:
+                return f"node {child}"
+            return f"class {~child}" if names is None else str(names[~child])
+
+        lines: list[str] = []
+        n_lines = self.n_nodes + self.n_classes
+        limit = n_lines if max_lines is None else max_lines
+        # A stack of lines to write: the bars before each, its corner, and the child.
+        waiting = [("", "", 0 if self.n_nodes else ~0)]
+        while waiting and len(lines) < limit:
+            bars, corner, child = waiting.pop()
+            lines.append(f"{bars}{corner}{name(child)}")
+            if child >= 0:
+                bars += {"": "", "├── ": "│   ", "└── ": "    "}[corner]
+                below = self.children[self.offsets[child] : self.offsets[child + 1]].tolist()
+                waiting.append((bars, "└── ", below[-1]))
+                waiting.extend((bars, "├── ", other) for other in below[-2::-1])
+        if len(lines) < n_lines:
+            lines.append(f"... and {n_lines - len(lines):,} more lines")
+        return "\n".join(lines)
 
     def to_nested(self, node: int = 0) -> Any:
         """Return nested lists of classes below an inner node, as for :func:`tree_from_nested`.
@@ -327,29 +348,3 @@ class SoftmaxTree:
 def _read_only(array: Ints) -> Ints:
     array.setflags(write=False)
     return array
-
-
-def _draw(tree: SoftmaxTree, names: Sequence[str] | None, max_lines: int | None) -> str:
-    """Draw a tree as :meth:`SoftmaxTree.draw` does."""
-
-    def name(child: int) -> str:
-        if child >= 0:
-            return f"node {child}"
-        return f"class {~child}" if names is None else str(names[~child])
-
-    lines: list[str] = []
-    n_lines = tree.n_nodes + tree.n_classes
-    limit = n_lines if max_lines is None else max_lines
-    # A stack of lines to write: the bars before each, its corner, and the child.
-    waiting = [("", "", 0 if tree.n_nodes else ~0)]
-    while waiting and len(lines) < limit:
-        bars, corner, child = waiting.pop()
-        lines.append(f"{bars}{corner}{name(child)}")
-        if child >= 0:
-            bars += {"": "", "├── ": "│   ", "└── ": "    "}[corner]
-            below = tree.children[tree.offsets[child] : tree.offsets[child + 1]].tolist()
-            waiting.append((bars, "└── ", below[-1]))
-            waiting.extend((bars, "├── ", other) for other in below[-2::-1])
-    if len(lines) < n_lines:
-        lines.append(f"... and {n_lines - len(lines):,} more lines")
-    return "\n".join(lines)
