@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
 from sklearn_hashnlp.classifiers._class_shares import count_classes, prior_scores
-from sklearn_hashnlp.classifiers._losses import Loss
+from sklearn_hashnlp.classifiers._losses import Calibrate, Loss
 from sklearn_hashnlp.training._optimizer_state import Packed
 from sklearn_hashnlp.training._validation_split import Samples
 
@@ -47,9 +47,12 @@ class Calibration:
     common_values: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
 
     @classmethod
-    def of(cls, rows: Samples, n_classes: int, earlier: Calibration | None = None) -> Self:
-        """Describe rows together with earlier ones."""
-        new = cls(count_classes(rows, n_classes), len(rows), 0.0, *rows.common_columns())
+    def of(
+        cls, rows: Samples, n_classes: int, earlier: Calibration | None = None, calibrate: Calibrate = "auto"
+    ) -> Self:
+        """Describe rows together with earlier ones; for a temperature alone all rows keep their scores."""
+        common = () if calibrate == "temperature" else rows.common_columns()
+        new = cls(count_classes(rows, n_classes), len(rows), 0.0, *common)
         if earlier is None:
             return new
         both, at, others = np.intersect1d(new.common_columns, earlier.common_columns, return_indices=True)

@@ -17,10 +17,17 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_cont
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._class_shares import class_shares, count_classes
 from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, TreeLoss, make_loss, takes_soft_labels
+from sklearn_hashnlp.classifiers._losses import (
+    Calibrate,
+    Loss,
+    LossChoice,
+    LossName,
+    TreeLoss,
+    make_loss,
+    takes_soft_labels,
+)
 from sklearn_hashnlp.classifiers._net_classifier import (
     CLASSIFIER_TRAINING,
-    Calibrate,
     ClassWeight,
     Monitor,
 )
@@ -141,14 +148,15 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that are not in
         the dict. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
         ``partial_fit``. Must be None with an indicator matrix.
-    calibrate : {"auto"} or False, default="auto"
+    calibrate : {"auto", "temperature"} or False, default="auto"
         Whether ``fit`` calibrates the probabilities, by temperature scaling [4]_: the logits are divided by
         ``temperature_``; and by moving the scores of short rows towards those of the class shares. ``"auto"`` fits
         the temperature and the length of a row that says half on left-out rows and crops of them: those of the
         cross-validation, the validation set of ``early_stopping`` or, from 200 rows on, the last rows of the first
         epoch (a quarter, at most 1,000) before the net is trained on them, with scores times the growth of the scores
-        of other rows. False: the temperature is 1, or with ``loss="hinge"`` fitted on training rows, where the model
-        is over-confident, and only rows without known columns have the class shares; as with ``loss="hsigmoid"``.
+        of other rows. ``"temperature"`` fits the temperature only, which changes no label. False: the temperature is
+        1, or with ``loss="hinge"`` fitted on training rows, where the model is over-confident. With both, and with
+        ``loss="hsigmoid"``, only rows without known columns have the class shares.
         ``partial_fit`` and ``warm_start`` update both numbers.
     optimizer : {"adagrad", "adam"}, default="adagrad"
         Row-wise AdaGrad; or Adam, which selects ``"sgd"``, and needs a smaller ``learning_rate`` (0.001 in [2]_).
@@ -497,7 +505,7 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         warn_of_printers(self.callbacks, caller=type(self).__name__)
         begin_without_epochs(self)
         start, n_classes = clock(), len(labels.classes)
-        calibration = Calibration.of(rows, n_classes)
+        calibration = Calibration.of(rows, n_classes, calibrate=self.calibrate)
         architecture = bag_architecture(self, n_classes, seeds.hash)
         architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
         model, solution = fit_dual(
@@ -509,7 +517,7 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
             learning_rate=self.learning_rate,
             rows_per_step=resolve_batch_size(self.batch_size, len(rows)),
             seed=seeds.of_order(0),
-            calibrate=self.calibrate == "auto",
+            calibrate=self.calibrate,
         )
         minimum = solution.minimum
         if self.verbose:

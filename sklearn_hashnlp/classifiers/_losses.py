@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.nn import HierarchicalSoftmax
 
 LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid", "soft_softmax", "fasttext_ova"]
+Calibrate: TypeAlias = Literal["auto", "temperature", False]
 LossChoice: TypeAlias = Literal["auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"]
 
 _TABLE_LIMIT, _TABLE_STEPS = 8, 32  # of fastText's table of the sigmoid: the largest score, and its steps of 1/32

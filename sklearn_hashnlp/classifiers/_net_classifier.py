@@ -14,7 +14,7 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions,
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, takes_several_labels
+from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.training._check_unchanged import check_unchanged, train_anew
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import (
@@ -29,7 +29,6 @@ from sklearn_hashnlp.training._validation_split import Samples
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._net import ClassifierNet
 
-Calibrate: TypeAlias = Literal["auto", False]
 ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
 Monitor: TypeAlias = Literal["valid_acc", "valid_loss"]
 
@@ -47,7 +46,7 @@ _PARAMETERS = {  # of a net's hyper-parameters that have another name in the est
 CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
     "hidden_layer_sizes": [tuple, list],
     "class_weight": [dict, StrOptions({"balanced"}), None],
-    "calibrate": [StrOptions({"auto"}), Options(bool, {False})],
+    "calibrate": [StrOptions({"auto", "temperature"}), Options(bool, {False})],
     "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
     "schedule": [Schedule, StrOptions({"auto"}), None],
     "early_stopping": [EarlyStopping, literal_options(Monitor), Options(bool, {False})],

@@ -15,8 +15,8 @@ from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal_options
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._losses import Loss, LossName
-from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
+from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._trainable_classifier import TrainableClassifier
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset, DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.training._estimator import atomic_fit
@@ -60,9 +60,9 @@ class SGNNClassifier(TrainableClassifier):
         classification.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, 1 for labels that are not in the dict; see :class:`HashEmbeddingClassifier`.
-    calibrate : {"auto"} or False, default="auto"
+    calibrate : {"auto", "temperature"} or False, default="auto"
         Whether ``fit`` calibrates the probabilities, by temperature scaling [2]_: the logits are divided by
-        ``temperature_``, which changes no predicted label. ``"auto"`` fits the temperature as in
+        ``temperature_``, which changes no predicted label. ``"auto"`` and ``"temperature"`` fit the temperature as in
         :class:`HashEmbeddingClassifier`. False: the temperature is 1. ``partial_fit`` and ``warm_start`` update it.
     optimizer : {"adam", "adagrad"}, default="adam"
         Adam or AdaGrad.

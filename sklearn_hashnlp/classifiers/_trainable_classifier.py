@@ -154,14 +154,15 @@ class TrainableClassifier(NetClassifier):
         continues = settings.continues
         rows, valid_rows = net.get_dataset(rows), None if valid_rows is None else net.get_dataset(valid_rows)
         earlier, known = (self._calibration, self._loss.inverse_temperature) if continues else (None, 1.0)
-        calibration = Calibration.of(rows, len(labels.classes), earlier)
+        calibration = Calibration.of(rows, len(labels.classes), earlier, self.calibrate)
         if continues:
             rows.row_weights = weights_of_batch(rows, calibration.class_counts)
         elif settings.partial:
             net.rows_per_step = min(settings.batch_size, len(rows))
-        calibrates, unseen = self.calibrate == "auto" and LOSSES[loss].has_temperature, None
-        if calibrates and valid_rows is None:
-            unseen = (ProgressiveScores if continues else OutOfBatchScores).of(rows, settings, calibration)
+        calibrate, unseen = self.calibrate if LOSSES[loss].has_temperature else False, None
+        if calibrate and valid_rows is None:
+            kind = ProgressiveScores if continues else OutOfBatchScores
+            unseen = kind.of(rows, settings, calibration, crops=calibrate == "auto")
         criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
 
         def keep(model: Self) -> Self:
@@ -185,5 +186,5 @@ class TrainableClassifier(NetClassifier):
                 )
             net.rows_per_step = net.rows_per_step or settings.batch_size
             net.check_scores(rows)
-            calibrate_net(net, calibration, rows, valid_rows, unseen, calibrates=calibrates, earlier=earlier)
+            calibrate_net(net, calibration, rows, valid_rows, unseen, calibrate=calibrate, earlier=earlier)
         return keep(self)

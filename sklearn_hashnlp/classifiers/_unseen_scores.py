@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers._calibration import MAX_ROWS, Calibration, Numbers, Scored, fit_calibration
-from sklearn_hashnlp.classifiers._losses import Loss
+from sklearn_hashnlp.classifiers._losses import Calibrate, Loss
 from sklearn_hashnlp.classifiers._net import ClassifierNet
 from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._validation_split import Samples
@@ -24,15 +24,18 @@ _TINY = np.finfo(np.float64).tiny
 class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
     """Scores of rows before the net is trained on them."""
 
-    def __init__(self, rows: Samples, settings: TrainingSettings, calibration: Calibration) -> None:
+    def __init__(
+        self, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, crops: bool = True
+    ) -> None:
         self.rows, self.calibration, self.order = rows, calibration, _first_order(rows, settings)
+        self.crops = crops
         self.n_seen = 0
         self.parts: list[Scored] = []
 
     @classmethod
-    def of(cls, rows: Samples, settings: TrainingSettings, calibration: Calibration) -> Self | None:
+    def of(cls, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, crops: bool) -> Self | None:
         """Return the callback; None if it would be of no use."""
-        return cls(rows, settings, calibration)
+        return cls(rows, settings, calibration, crops=crops)
 
     def scored(self, net: ClassifierNet) -> Scored | None:
         """Return the scores, as large as of the trained net, if there are some; the data are released."""
@@ -45,9 +48,10 @@ class OutOfBatchScores(UnseenScores):
     """Scores of the last rows of the first epoch before the net is trained on them, scaled by the growth of others."""
 
     @classmethod
-    def of(cls, rows: Samples, settings: TrainingSettings, calibration: Calibration) -> Self | None:
+    def of(cls, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, crops: bool) -> Self | None:
         """Return the callback; None if rows are few, or not shuffled and perhaps sorted by class."""
-        return cls(rows, settings, calibration) if settings.schedule.shuffle and len(rows) >= _MIN_ROWS else None
+        is_useful = settings.schedule.shuffle and len(rows) >= _MIN_ROWS
+        return super().of(rows, settings, calibration, crops=crops) if is_useful else None
 
     def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
         """Score the rows when all others have been trained on."""
@@ -55,7 +59,9 @@ class OutOfBatchScores(UnseenScores):
             return
         n_out_of_batch = min(int(_SHARE * len(self.rows)), _MAX_OUT_OF_BATCH)
         if max(1, len(self.rows) - n_out_of_batch) <= self.n_seen < len(self.rows):
-            self.parts.append(net.scored(self.rows, self.order[self.n_seen :], self.calibration, unseen=True))
+            most = 1000 if self.crops else 0
+            rows = self.order[self.n_seen :]
+            self.parts.append(net.scored(self.rows, rows, self.calibration, unseen=True, most=most))
             self.seen = self.rows.select(self.order[: min(self.n_seen, _N_TO_COMPARE)])
             self.seen_scores = net.score_rows(self.seen)
         self.n_seen += len(batch[0])
@@ -78,7 +84,7 @@ class ProgressiveScores(UnseenScores):
         """Score the batch, in the first epoch."""
         if training and self.n_seen < min(len(self.rows), MAX_ROWS):
             part = self.order[self.n_seen : self.n_seen + len(batch[0])]
-            most = len(part) // _ROWS_OF_A_CROP
+            most = len(part) // _ROWS_OF_A_CROP if self.crops else 0
             self.parts.append(net.scored(self.rows, part, self.calibration, unseen=True, most=most))
             self.n_seen += len(part)
 
@@ -90,7 +96,7 @@ def calibrate_net(
     valid_rows: Samples | None,
     unseen: UnseenScores | None,
     *,
-    calibrates: bool,
+    calibrate: Calibrate,
     earlier: Calibration | None,  # of a training that was continued
 ) -> None:
     """Fit the probabilities of a trained net, on rows that it was not trained on if there are any."""
@@ -98,15 +104,16 @@ def calibrate_net(
     if earlier is not None:
         options["earlier"] = Numbers(loss.inverse_temperature, earlier.half)
         options["n_earlier"] = min(earlier.n_rows, MAX_ROWS)
-    if calibrates:
+    most = 1000 if calibrate == "auto" else 0
+    if calibrate:
         scored = None if unseen is None else unseen.scored(net)
         if valid_rows is not None:
-            scored = net.scored(valid_rows, np.arange(len(valid_rows)), calibration)
+            scored = net.scored(valid_rows, np.arange(len(valid_rows)), calibration, most=most)
     if scored is not None:
         fit_calibration(loss, calibration, scored, **options)
-    elif calibrates or loss.needs_temperature:
+    elif calibrate or loss.needs_temperature:
         some = rows if valid_rows is None else valid_rows
-        scored = net.scored(some, np.arange(len(some)), calibration, most=1000 if calibrates else 0)
+        scored = net.scored(some, np.arange(len(some)), calibration, most=most)
         # Nearly all training rows are predicted correctly: smooth more, by a row per class.
         options |= {"n_uniform": len(calibration.class_counts) - 1, "keeps_temperature": not loss.needs_temperature}
         fit_calibration(loss, calibration, scored, **options)

@@ -115,6 +115,7 @@ def make_fasttext_classifier(
         loss="hinge" if is_dual else loss,
         solver=solver if is_dual else "sgd",
         class_weight=class_weight,
+        calibrate="temperature",  # a file has no place for lengths
         learning_rate=0.2 if is_dual else SGD_LEARNING_RATE,
         random_state=random_state,
     )

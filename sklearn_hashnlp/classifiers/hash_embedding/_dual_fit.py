@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order, run_beside
 from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced, fit_calibration
-from sklearn_hashnlp.classifiers._losses import Loss, LossName
+from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
 from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
@@ -313,6 +313,7 @@ def solve_dual(
     n_classes: int,
     calibration: Calibration,
     *,
+    crops: bool = True,  # whether crops of left-out rows are scored, too
     importance_init: ImportanceInit,
     learning_rate: float,
     rows_per_step: int,
@@ -334,7 +335,7 @@ def solve_dual(
         own = problem_of(model, crops, Located.of(model, crops), drops_new=divisor is not None)
         return own.in_columns_of(problem), sources
 
-    minimum = minimize(problem, seed, interrupt, crop)
+    minimum = minimize(problem, seed, interrupt, crop if crops else None)
     # Each class is a column of the pool, below a multiple of the identity matrix.
     for first in range(0, spec.vector_dim, spec.embedding_dim):  # a part for each hash where they are concatenated
         model.weight[:, first : first + n_classes] = problem.scale * np.eye(n_classes, dtype=np.float32)
@@ -394,7 +395,7 @@ def fit_dual(
     learning_rate: float,
     rows_per_step: int,
     seed: int,
-    calibrate: bool,
+    calibrate: Calibrate,
 ) -> tuple[HashEmbeddingModel, DualSolution]:
     """Fit a linear model, check its scores, and fit its probabilities."""
     n_classes = architecture["num_classes"]
@@ -403,6 +404,7 @@ def fit_dual(
         rows,
         n_classes,
         calibration,
+        crops=calibrate == "auto",
         importance_init=importance_init,
         learning_rate=learning_rate,
         rows_per_step=rows_per_step,
@@ -425,7 +427,7 @@ def fit_dual(
         fit_calibration(loss, calibration, scored)
         return model, solution
     some = evenly_spaced(np.arange(len(rows)), n_classes)
-    crops, _ = crops_of(rows, some, calibration.common_columns, seed, most=1000 if calibrate else 0)
+    crops, _ = crops_of(rows, some, calibration.common_columns, seed, most=1000 if calibrate == "auto" else 0)
     both = rows.select(some).joined(crops)
     result = score_rows(linear._replace(base=model.base), both)
     # Nearly all training rows are predicted correctly: smooth more, by a row per class.
