@@ -89,11 +89,11 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         rows: Samples,
         some: NDArray[np.int64],
         calibration: Calibration,
+        cropped: NDArray[np.int64],
         *,
         unseen: bool = False,
-        most: int = 1000,
     ) -> Scored:
-        """Score some of the rows and crops of at most ``most``; ``unseen`` takes untrained columns as unknown."""
+        """Score ``some`` rows, and crops of ``cropped`` ones; ``unseen`` takes untrained columns as unknown."""
         part = rows.select(evenly_spaced(some, self.architecture()["num_classes"]))
         return Scored.of(part, self.score_rows(part))
 

@@ -59,9 +59,9 @@ class OutOfBatchScores(UnseenScores):
             return
         n_out_of_batch = min(int(_SHARE * len(self.rows)), _MAX_OUT_OF_BATCH)
         if max(1, len(self.rows) - n_out_of_batch) <= self.n_seen < len(self.rows):
-            most = 1000 if self.crops else 0
             rows = self.order[self.n_seen :]
-            self.parts.append(net.scored(self.rows, rows, self.calibration, unseen=True, most=most))
+            cropped = rows if self.crops else rows[:0]
+            self.parts.append(net.scored(self.rows, rows, self.calibration, cropped, unseen=True))
             self.seen = self.rows.select(self.order[: min(self.n_seen, _N_TO_COMPARE)])
             self.seen_scores = net.score_rows(self.seen)
         self.n_seen += len(batch[0])
@@ -84,8 +84,9 @@ class ProgressiveScores(UnseenScores):
         """Score the batch, in the first epoch."""
         if training and self.n_seen < min(len(self.rows), MAX_ROWS):
             part = self.order[self.n_seen : self.n_seen + len(batch[0])]
-            most = len(part) // _ROWS_OF_A_CROP if self.crops else 0
-            self.parts.append(net.scored(self.rows, part, self.calibration, unseen=True, most=most))
+            n_cropped = len(self.rows) // _ROWS_OF_A_CROP if self.crops and self.n_seen == 0 else 0
+            cropped = self.order[:n_cropped]
+            self.parts.append(net.scored(self.rows, part, self.calibration, cropped, unseen=True))
             self.n_seen += len(part)
 
 
@@ -104,16 +105,17 @@ def calibrate_net(
     if earlier is not None:
         options["earlier"] = Numbers(loss.inverse_temperature, earlier.half)
         options["n_earlier"] = min(earlier.n_rows, MAX_ROWS)
-    most = 1000 if calibrate == "auto" else 0
     if calibrate:
         scored = None if unseen is None else unseen.scored(net)
         if valid_rows is not None:
-            scored = net.scored(valid_rows, np.arange(len(valid_rows)), calibration, most=most)
+            some = np.arange(len(valid_rows))
+            scored = net.scored(valid_rows, some, calibration, some if calibrate == "auto" else some[:0])
     if scored is not None:
         fit_calibration(loss, calibration, scored, **options)
     elif calibrate or loss.needs_temperature:
-        some = rows if valid_rows is None else valid_rows
-        scored = net.scored(some, np.arange(len(some)), calibration, most=most)
+        rows = rows if valid_rows is None else valid_rows
+        some = np.arange(len(rows))
+        scored = net.scored(rows, some, calibration, some if calibrate == "auto" else some[:0])
         # Nearly all training rows are predicted correctly: smooth more, by a row per class.
         options |= {"n_uniform": len(calibration.class_counts) - 1, "keeps_temperature": not loss.needs_temperature}
         fit_calibration(loss, calibration, scored, **options)

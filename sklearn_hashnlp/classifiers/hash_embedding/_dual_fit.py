@@ -427,7 +427,8 @@ def fit_dual(
         fit_calibration(loss, calibration, scored)
         return model, solution
     some = evenly_spaced(np.arange(len(rows)), n_classes)
-    crops, _ = crops_of(rows, some, calibration.common_columns, seed, most=1000 if calibrate == "auto" else 0)
+    cropped = some if calibrate == "auto" else some[:0]
+    crops, _ = crops_of(rows, cropped, calibration.common_columns, seed)
     both = rows.select(some).joined(crops)
     result = score_rows(linear._replace(base=model.base), both)
     # Nearly all training rows are predicted correctly: smooth more, by a row per class.

@@ -108,14 +108,14 @@ class SparseNet(ClassifierNet):
         rows: Samples,
         some: NDArray[np.int64],
         calibration: Calibration,
+        cropped: NDArray[np.int64],
         *,
         unseen: bool = False,
-        most: int = 1000,
     ) -> Scored:
-        """Score some of the rows and crops of at most ``most``; ``unseen`` takes untrained columns as unknown."""
+        """Score ``some`` rows, and crops of ``cropped`` ones; ``unseen`` takes untrained columns as unknown."""
         assert isinstance(rows, SparseRows)
         some = evenly_spaced(some, self.architecture()["num_classes"])
-        crops, _ = crops_of(rows, some, calibration.common_columns, len(self.history), most)
+        crops, _ = crops_of(rows, cropped, calibration.common_columns, len(self.history))
         both = rows.select(some).joined(crops)
         with self._unknown_if_untrained(both) if unseen else nullcontext():
             return Scored.of(both, self.score_rows(both), self.to_model(calibration).lengths(both), len(crops))
