@@ -18,11 +18,12 @@ from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import _check_method_params as index_rows_of_parameters
 from sklearn.utils.validation import check_is_fitted
 
-try:
-    from sklearn.utils._sparse import _align_api_if_sparse
+try:  # converts a sparse result to the interface, matrix or array, that sklearn.set_config chooses
+    from sklearn.utils._sparse import _align_api_if_sparse as in_configured_sparse_interface
 except ImportError:  # before scikit-learn 1.9 results were always sparse matrices
 
-    def _align_api_if_sparse(X: Any) -> Any:
+    def in_configured_sparse_interface(X: Any) -> Any:
+        """Return a sparse result as it is."""
         return X
 
 
@@ -64,30 +65,16 @@ if TYPE_CHECKING:  # scikit-learn has no types: these are what its users see of 
 else:
     ArrayTransformerMixin, BaseEstimator, Pipeline = base.TransformerMixin, base.BaseEstimator, pipeline.Pipeline
 
-__all__ = [
-    "MAX_INTEGER",
-    "MAX_REAL",
-    "ArrayTransformerMixin",
-    "BaseEstimator",
+__all__ = [  # of scikit-learn's names
     "CallbackSupportMixin",
     "ConstantPredictor",
     "HasMethods",
     "Interval",
     "Options",
-    "Pipeline",
     "StrOptions",
-    "TextInputMixin",
-    "available_if",
-    "check_fitted",
-    "configuration",
-    "configure",
-    "fit_context",
     "in_configured_sparse_interface",
     "index_rows",
     "index_rows_of_parameters",
-    "level_of_user",
-    "literal_options",
-    "name_estimators",
     "validate_parameter_constraints",
 ]
 
@@ -140,11 +127,6 @@ def name_estimators(estimators: Sequence[Any]) -> list[tuple[str, Any]]:
     """Return estimators with the names of their classes in lowercase, as ``make_pipeline`` gives them."""
     named: list[tuple[str, Any]] = _name_estimators(estimators)
     return named
-
-
-def in_configured_sparse_interface(X: Any) -> Any:
-    """Convert a sparse result to the interface, matrix or array, that ``sklearn.set_config`` chooses."""
-    return _align_api_if_sparse(X)
 
 
 def configuration(estimator: Any) -> dict[str, Any]:

@@ -54,10 +54,6 @@ def _method_of_classifier(name: str) -> Any:
     return available_if(has_method)(method)
 
 
-def _has_partial_fit(self: Any) -> bool:
-    return hasattr(_last_step(self.estimator), "partial_fit")
-
-
 def _last_step(estimator: Any) -> Any:
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
@@ -181,7 +177,7 @@ class AugmentedTextClassifier(TextInputMixin, MetaEstimatorMixin, ClassifierMixi
             estimator.fit(texts, y, **fit_params)
         return self
 
-    @available_if(_has_partial_fit)
+    @available_if(lambda self: hasattr(_last_step(self.estimator), "partial_fit"))
     @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None, **partial_fit_params: Any) -> Self:
         """Train on more texts and distorted copies of them; the errors differ between calls.

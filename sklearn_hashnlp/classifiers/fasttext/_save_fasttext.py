@@ -19,8 +19,6 @@ from sklearn_hashnlp.persistence._fasttext_file import FastTextFile, write_fastt
 from sklearn_hashnlp.text._fasttext_dictionary import LABEL_PREFIX, FastTextDictionary
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 
-_MAKE = "Train a pipeline of make_fasttext_classifier, whose parameters are fastText's."
-
 
 def save_fasttext(model: Pipeline, path: str | os.PathLike[str]) -> None:
     """Write a pipeline as a ``.bin`` or ``.ftz`` file that fastText reads.
@@ -95,7 +93,8 @@ def fasttext_file(model: Pipeline) -> FastTextFile:
         found = " and ".join(type(step).__name__ for step in steps) or type(model).__name__
         raise TypeError(
             "save_fasttext takes a pipeline of a FastTextVectorizer and a HashEmbeddingClassifier, as "
-            f"make_fasttext_classifier and load_fasttext return, got {found}. {_MAKE}"
+            f"make_fasttext_classifier and load_fasttext return, got {found}. Train a pipeline of "
+            "make_fasttext_classifier, whose parameters are fastText's."
         )
     vectorizer, classifier = steps
     check_is_fitted(model)

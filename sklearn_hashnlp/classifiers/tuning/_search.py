@@ -9,7 +9,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -205,7 +205,10 @@ def open_journal(path: str | os.PathLike[str] | None, search: Any) -> Iterator[o
         if content and not content.startswith(b'{"op_code"'):
             raise ValueError(f"{path} is not a journal of optuna. Choose another file.")
         for number, line in enumerate(content.split(b"\n")[:-1], 1):
-            if not _is_entry(line):
+            is_entry = False
+            with suppress(ValueError):
+                is_entry = isinstance(json.loads(line), dict)
+            if not is_entry:
                 raise ValueError(
                     f"{path} is damaged at line {number}: delete the lines from there on, or choose another file."
                 )
@@ -219,13 +222,6 @@ def open_journal(path: str | os.PathLike[str] | None, search: Any) -> Iterator[o
                 "Choose another file, or install the version that wrote it."
             ) from error
         yield study
-
-
-def _is_entry(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False
 
 
 def make_study(**options: Any) -> optuna.Study:
