@@ -17,7 +17,7 @@ from sklearn_hashnlp.training._validation_split import Samples
 _MIN_ROWS = 200  # with fewer a temperature from out-of-batch scores is too uncertain
 _SHARE, _MAX_OUT_OF_BATCH = 0.25, 1000
 _N_TO_COMPARE = 250
-_ROWS_OF_A_CROP = 8  # when training continues, since each is scored anew in every call
+_ROWS_OF_A_CROP = 16  # when training continues
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -84,10 +84,17 @@ class ProgressiveScores(UnseenScores):
         """Score the batch, in the first epoch."""
         if training and self.n_seen < min(len(self.rows), MAX_ROWS):
             part = self.order[self.n_seen : self.n_seen + len(batch[0])]
-            n_cropped = len(self.rows) // _ROWS_OF_A_CROP if self.crops and self.n_seen == 0 else 0
-            cropped = self.order[:n_cropped]
-            self.parts.append(net.scored(self.rows, part, self.calibration, cropped, unseen=True))
+            self.parts.append(net.scored(self.rows, part, self.calibration, self._cropped(net), unseen=True))
             self.n_seen += len(part)
+
+    def _cropped(self, net: ClassifierNet) -> NDArray[np.int64]:
+        """Return the rows to crop: some of many, or all rows of one in some calls, since each crop takes time."""
+        n_rows = len(self.rows)
+        if not self.crops or self.n_seen:
+            return self.order[:0]
+        if n_rows >= _MIN_ROWS:
+            return self.order[: n_rows // _ROWS_OF_A_CROP]
+        return self.order if len(net.history) % _ROWS_OF_A_CROP == 0 else self.order[:0]
 
 
 def calibrate_net(
