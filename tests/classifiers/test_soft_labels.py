@@ -10,13 +10,13 @@ import pytest
 import torch
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn_hashnlp.classifiers._temperature import fit_inverse_temperature
 from torch.nn import functional
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import AugmentedTextClassifier, export_predictor
-from sklearn_hashnlp.classifiers._calibration import _are_informative
+from sklearn_hashnlp.classifiers._calibration import Scored
 from sklearn_hashnlp.classifiers._losses import SoftLabelLoss
+from sklearn_hashnlp.classifiers._unseen_scores import _are_informative
 from sklearn_hashnlp.inspection import explain
 from sklearn_hashnlp.training import EarlyStopping
 from tests.trainings import assert_near, assert_same_bits
@@ -83,8 +83,9 @@ def test_scores_of_unseen_rows_are_informative_if_they_agree_with_the_labels() -
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(300, 3))
     agree = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    assert _are_informative(SoftLabelLoss(), scores, agree)
-    assert not _are_informative(SoftLabelLoss(), -scores, agree)
+    scored = Scored(agree, np.ones(300), scores, np.full(300, np.inf), np.zeros(300, dtype=bool))
+    assert _are_informative(SoftLabelLoss(), scored)
+    assert not _are_informative(SoftLabelLoss(), scored._replace(scores=-scores))
 
 
 def test_classes_are_not_repeated_with_the_texts() -> None:
@@ -114,10 +115,6 @@ def test_certain_labels_are_labels() -> None:
     soft = classifier(**options).fit(TEXTS, certain, classes=sorted(CLASSES))
     hard = classifier(**options, loss="softmax").fit(TEXTS, labels)
     assert_near(soft.predict_proba(TEXTS[:5]), hard.predict_proba(TEXTS[:5]), atol=1e-3)
-    scores, indices = np.random.default_rng(0).normal(size=(50, 2)), SOFT.argmax(axis=1)[:50]
-    assert fit_inverse_temperature(scores, np.eye(2)[indices], None, n_uniform=1) == pytest.approx(
-        fit_inverse_temperature(scores, indices, None, n_uniform=1)
-    )
 
 
 def test_training_continues(model: TextClassifier, tmp_path: Any) -> None:
