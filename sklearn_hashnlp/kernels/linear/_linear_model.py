@@ -68,6 +68,7 @@ class LinearModel(NamedTuple):
 _INDEX = np.uint64  # a signed index costs a test for negative ones
 _AHEAD = 32  # values between the prefetch of a row and its use
 _LARGEST = np.float64(np.finfo(np.float32).max)
+_ROUNDING = 1e-9  # relative, of the lengths of what all training rows have
 _BLOCK_VALUES = 4096  # of the documents that are computed together: their values stay in the first caches
 
 
@@ -320,14 +321,15 @@ def _length(start: Number, stop: Number, n_hashes: Number, model: BagScorer, bag
     """Compute the length of a document."""
     pool, slots, weights, total = model.pool, bags.slots, bags.weights, 0.0
     n_columns = min(_INDEX(pool.shape[1]), _INDEX(4))  # a trained row has no zeros there
+    append_weight = model.layout.append_weight and model.layout.variant != STANDARD
     for at in range(_INDEX(start) * _INDEX(n_hashes), _INDEX(stop) * _INDEX(n_hashes)):
         # Unknown values may share a row of the importance table with known ones, but hardly one of the pool as well.
-        is_known: Number = model.layout.append_weight != 0
+        is_known: Number = append_weight
         for column in range(n_columns):
             is_known |= pool[_INDEX(slots[at]), column] != 0
         total += np.float64(weights[at]) * np.float64(weights[at]) if is_known else 0.0
     total = total / n_hashes - model.base
-    return np.sqrt(total) if total > 0 else 0.0
+    return np.sqrt(total) if total > _ROUNDING * model.base else 0.0
 
 
 @inlined

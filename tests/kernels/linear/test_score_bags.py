@@ -14,10 +14,12 @@ from ..embeddings.test_hash_ids import VARIANTS, constants_of
 N_ROWS, N_SLOTS = 50, 13
 
 
-def make_model(layout, *, n_hashes=2, width=6, n_classes=3):
+def make_model(layout, *, n_hashes=2, width=6, n_classes=3, half=-1.0, base=0.0):
     rng = np.random.default_rng(0)
     standard = layout.variant == STANDARD
     pool = rng.normal(size=(N_ROWS if standard else N_SLOTS, width)).astype(np.float32)
+    pool[::4] = 0  # as those that were never trained
+    pool[1::4, : min(width, 4) - 1] = 0
     importance = None if standard else rng.normal(size=(N_ROWS, n_hashes)).astype(np.float32)
     if importance is not None:
         importance[::3] = 0  # as those of ids that no training row had
@@ -26,7 +28,7 @@ def make_model(layout, *, n_hashes=2, width=6, n_classes=3):
     output_dim += n_hashes if layout.append_weight and not standard else 0
     weight, bias = rng.normal(size=(output_dim, n_classes)), rng.normal(size=n_classes)
     constants = np.array(constants_of(n_hashes), dtype=np.uint64)
-    return BagScorer(pool, importance, constants, layout, weight, bias)
+    return BagScorer(pool, importance, constants, layout, weight, bias, rng.normal(size=n_classes), half, base)
 
 
 def make_rows(n_rows=40, longest=30):
@@ -41,12 +43,17 @@ def make_rows(n_rows=40, longest=30):
 
 def score(model, indices, indptr, counts, blocks=None):
     n_rows = len(indptr) - 1
-    scores, labels = np.full((n_rows, len(model.bias)), np.nan), np.full(n_rows, -1)
-    finite = [
-        score_bags(model, indices, indptr, counts, block, scores, labels) for block in blocks or [slice(0, n_rows)]
-    ]
+    scores, labels, lengths = np.full((n_rows, len(model.bias)), np.nan), np.full(n_rows, -1), np.full(n_rows, np.nan)
+    blocks = blocks or [slice(0, n_rows)]
+    finite = [score_bags(model, indices, indptr, counts, block, scores, labels, lengths) for block in blocks]
     assert np.array_equal(labels, scores.argmax(axis=1))
-    return scores, all(finite)
+    assert all(finite)
+    return scores, lengths
+
+
+def located(model, indices, variant):
+    n_rows = len(model.pool if model.importance is None else model.importance)
+    return locate_ids(indices.astype(np.int64), model.constants, n_rows, len(model.pool), variant)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -58,29 +65,62 @@ def score(model, indices, indptr, counts, blocks=None):
 def test_scores_have_the_bits_of_the_training_kernels(variant, norm, concat, append_weight, n_hashes, width):
     model = make_model(BagLayout(variant, concat, append_weight, norm), n_hashes=n_hashes, width=width)
     indices, indptr, counts = make_rows()
-    n_rows = len(model.pool if model.importance is None else model.importance)
-    located = locate_ids(indices.astype(np.int64), model.constants, n_rows, len(model.pool), variant)
-    arguments = (*located, indptr.astype(np.int64), counts, model.pool, model.importance, model.layout)
+    rows_and_slots = located(model, indices, variant)
+    arguments = (*rows_and_slots, indptr.astype(np.int64), counts, model.pool, model.importance, model.layout)
     documents = embed_bags(*arguments).documents
     expected = (documents.astype(np.float64) @ model.weight + model.bias).astype(np.float32)
-    scores, finite = score(model, indices, indptr, counts)
-    assert finite
+    scores, _ = score(model, indices, indptr, counts)
     assert np.array_equal(scores, expected)
     exact = plain.embed_bags(*arguments) @ model.weight + model.bias
     assert scores == pytest.approx(exact, abs=1e-4)
 
 
-def test_blocks_wide_indices_and_scores_left_out_change_nothing():
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(("append_weight", "n_hashes", "width"), [(False, 2, 6), (False, 3, 2), (True, 2, 6)])
+@pytest.mark.parametrize("base", [0.0, 1.5])
+def test_lengths_and_the_move_towards_the_class_shares(variant, append_weight, n_hashes, width, base):
+    layout = BagLayout(variant, False, append_weight, 2)
+    indices, indptr, counts = make_rows(longest=6)
+    raw = make_model(layout, n_hashes=n_hashes, width=width)
+    rows_and_slots = located(raw, indices, variant)
+    squares = plain.squared_lengths(*rows_and_slots, indptr, counts, raw.pool, raw.importance, layout)
+    expected = np.sqrt(np.maximum(squares - base, 0))
+    assert len(expected) > np.count_nonzero(expected == 0) > 3
+    own, _ = score(raw, indices, indptr, counts)
+    for half in (-1.0, 0.0, 1.7, 1e9):
+        model = raw._replace(half=half, base=base)
+        scores, lengths = score(model, indices, indptr, counts)
+        assert lengths == pytest.approx(expected, rel=1e-6, abs=1e-6)
+        for moved, before, e in zip(scores, own, expected, strict=True):
+            g = 1.0 if half < 0 else 0.0 if e == 0 else e**3 / (e**3 + half**3)
+            assert moved == pytest.approx(g * before + (1 - g) * model.prior, abs=1e-5)
+            if g in (0, 1):
+                assert np.array_equal(moved, before if g else model.prior)
+
+
+@pytest.mark.parametrize("factor", [1 - 1e-12, 1, 1 + 1e-12])
+def test_rows_of_what_all_rows_have_are_of_length_zero_whatever_the_rounding(factor):
     model = make_model(BagLayout(0, False, True, 2))
+    indices, indptr, counts = make_rows()
+    _, lengths = score(model, indices, indptr, counts)
+    for row, length in enumerate(lengths):
+        same = score(model._replace(base=factor * length**2), indices, indptr, counts)[1]
+        assert same[row] == 0
+
+
+def test_blocks_wide_indices_and_scores_left_out_change_nothing():
+    model = make_model(BagLayout(0, False, True, 2), half=9.0, base=1.0)
     indices, indptr, counts = make_rows(300, 60)  # more values than are computed together
-    scores, _ = score(model, indices, indptr, counts)
+    scores, lengths = score(model, indices, indptr, counts)
     blocks = [slice(start, min(start + 37, 300)) for start in range(0, 300, 37)]
-    assert np.array_equal(score(model, indices, indptr, counts, blocks)[0], scores)
     wide = (indices.astype(np.int64), indptr.astype(np.int64))
-    assert np.array_equal(score(model, *wide, counts)[0], scores)
-    labels = np.empty(300, dtype=np.int64)
-    assert score_bags(model, indices, indptr, counts, slice(0, 300), np.empty((0, 3)), labels)  # of no scores
+    for again in (score(model, indices, indptr, counts, blocks), score(model, *wide, counts)):
+        assert np.array_equal(again[0], scores)
+        assert np.array_equal(again[1], lengths)
+    labels, measured = np.empty(300, dtype=np.int64), np.empty(300)
+    assert score_bags(model, indices, indptr, counts, slice(0, 300), np.empty((0, 3)), labels, measured)  # of no scores
     assert np.array_equal(labels, scores.argmax(axis=1))
+    assert np.array_equal(measured, lengths)
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, 1e39])
@@ -88,7 +128,7 @@ def test_scores_that_are_not_finite_are_reported(value):
     model = make_model(BagLayout(0, False, True, 2))
     model.bias[1] = value
     labels = np.empty(40, dtype=np.int64)
-    assert not score_bags(model, *make_rows(), slice(0, 40), np.empty((0, 3)), labels)
+    assert not score_bags(model, *make_rows(), slice(0, 40), np.empty((0, 3)), labels, np.empty(40))
 
 
 def inspect(indices, indptr, data, n_columns=10):
