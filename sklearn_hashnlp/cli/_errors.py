@@ -48,7 +48,7 @@ _FASTTEXT_OPTIONS = {
     "-thread": "--n-jobs",
 }
 
-_UsageError: Any = typer.BadParameter.__base__  # of click, or of the copy of click in newer versions of typer
+_UsageError: Any = typer.BadParameter.__base__  # of the copy of click in typer
 
 
 class CommandGroup(TyperGroup):
@@ -63,7 +63,10 @@ class CommandGroup(TyperGroup):
             if type(error).__name__ != "NoArgsIsHelpError":  # its help was printed
                 given = [str(argument) for argument in options.get("args") or (args[0] if args else sys.argv[1:])]
                 command = error.ctx.command_path if error.ctx else self._path(given)
-                _fail(f"{_usage_message(error)}{_fasttext_hint(given)} See: {command} --help", USAGE)
+                names = _FASTTEXT_COMMANDS if given and given[0] in _FASTTEXT_COMMANDS else _FASTTEXT_OPTIONS
+                name = next((argument for argument in given if argument in names), None)
+                hint = "" if name is None else f" fastText's {name} is {names[name]} here."
+                _fail(f"{_usage_message(error)}{hint} See: {command} --help", USAGE)
             sys.exit(USAGE)
         except ClosedStreamError as error:
             _fail(one_line(error), FAILURE)
@@ -151,17 +154,10 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _fasttext_hint(arguments: list[str]) -> str:
-    """Return the equivalent of the first fastText command or option among the arguments, as a hint."""
-    names = _FASTTEXT_COMMANDS if arguments[:1] and arguments[0] in _FASTTEXT_COMMANDS else _FASTTEXT_OPTIONS
-    name = next((argument for argument in arguments if argument in names), None)
-    return "" if name is None else f" fastText's {name} is {names[name]} here."
-
-
 def _usage_message(error: Any) -> str:
     """Return the message of a usage error; messages of pydantic are rephrased as the others."""
     parameter = getattr(error, "param", None)
-    validation_errors = getattr(error.__cause__, "errors", None)  # of pydantic, in newer versions of typer
+    validation_errors = getattr(error.__cause__, "errors", None)  # of pydantic
     if parameter is None or validation_errors is None:
         message = " ".join(error.format_message().removeprefix("Invalid value: ").split())
         parameters = [] if error.ctx is None else error.ctx.command.params

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,28 +70,22 @@ def export(
     else:
         quantized = quantize_classifier(pipeline)
         parts, predict = quantized[-1].size_report(), quantized.predict
-    same, total = _compare(screen, pipeline, predict, compare, reading) if compare is not None else (None, None)
 
     report: dict[str, Any] = {"file": str(file), "bytes": size, "parts": [part._asdict() for part in parts]}
+    report |= {"same_labels": None, "n_texts": None}
     lines: list[str] = []
     if parts:
         width = max(len(part.part) for part in parts)
         lines.append(f"{'bytes':{width}} {'before':>10} {'after':>10}")
         lines += [f"{part.part:{width}} {part.before:>10,} {part.after:>10,}" for part in parts]
-    if same is not None and total is not None:
+    if compare is not None:
+        same = total = 0
+        with line_batches(screen, compare, reading.decoding, action="Comparing", unit="text") as batches:
+            for batch in batches:
+                pairs = zip(pipeline.predict(batch).tolist(), predict(batch).tolist(), strict=True)
+                same += sum(before == after for before, after in pairs)
+                total += len(batch)
+        report |= {"same_labels": same, "n_texts": total}
         lines.append(f"Same predicted label for {same:,} of {counted(total, 'text')}")
-    screen.result(report | {"same_labels": same, "n_texts": total}, [*lines, f"Wrote {file}: {size:,} bytes"])
+    screen.result(report, [*lines, f"Wrote {file}: {size:,} bytes"])
     screen.next_step("wherever Python and numpy are installed", 'python {path} "some text"', path=file)
-
-
-def _compare(
-    screen: Screen, pipeline: Any, predict: Callable[[list[str]], Any], texts: Path, reading: LineOptions
-) -> tuple[int, int]:
-    """Return the number of texts with the same predicted label, and the number of texts."""
-    same = total = 0
-    with line_batches(screen, texts, reading.decoding, action="Comparing", unit="text") as batches:
-        for batch in batches:
-            pairs = zip(pipeline.predict(batch).tolist(), predict(batch).tolist(), strict=True)
-            same += sum(before == after for before, after in pairs)
-            total += len(batch)
-    return same, total

@@ -47,58 +47,9 @@ TextFile = Annotated[
     Path | None, typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.")
 ]
 ModelFolder = Annotated[Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.")]
-Format = Annotated[FileFormat | None, typer.Option("--format", help="Format of DATA. Default: from its extension.")]
-FormatOfTexts = Annotated[
-    Literal["lines", FileFormat] | None,
-    typer.Option("--format", help="Format of FILE. Default: from its extension, or lines."),
-]
-TextColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...")
-]
-LabelColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column of the labels. Default: label, class, ...")
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHAR",
-        help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a tab.",
-        callback=_read_delimiter,
-    ),
-]
-LabelPrefix = Annotated[
-    str, typer.Option(metavar="TEXT", help="Prefix of the words that are labels, in fastText's format.")
-]
-LabelSeparator = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT",
-        help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
-    ),
-]
-Escapechar = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHAR",
-        help="Character before a quote, delimiter or line break inside a field of CSV and TSV, such as '\\', as "
-        "Spark and MySQL write it. Default: a quote in a quoted field is written twice.",
-    ),
-]
 Encoding = Annotated[
     str, typer.Option(metavar="NAME", help="Encoding of the files, such as cp1252, which Excel writes, or utf-16.")
 ]
-LineErrors = Annotated[
-    Literal["strict", "replace"],
-    typer.Option(help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD."),
-]
-ReadErrors = Annotated[
-    Errors,
-    typer.Option(
-        help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD; skip excludes rows "
-        "with such bytes, and all others that cannot be read."
-    ),
-]
-Quoted = Annotated[bool, typer.Option("--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model.")]
 ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto uses a GPU if there is one.")]
 Jobs = Annotated[
@@ -122,7 +73,10 @@ class LineOptions(OptionGroup):
     """The options to read lines of files, or of stdin."""
 
     encoding: Encoding = "utf-8"
-    errors: LineErrors = "strict"
+    errors: Annotated[
+        Literal["strict", "replace"],
+        typer.Option(help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD."),
+    ] = "strict"
 
     @property
     def decoding(self) -> Decoding:
@@ -141,14 +95,43 @@ def _read_decoding(encoding: str, errors: str) -> Decoding:
 class TextOptions(OptionGroup):
     """The options to read a file of texts."""
 
-    file_format: FormatOfTexts = None
-    text_column: TextColumn = None
-    delimiter: Delimiter = None
-    quoted: Quoted = True
-    escapechar: Escapechar = None
-    label_prefix: LabelPrefix = "__label__"
+    file_format: Annotated[
+        Literal["lines", FileFormat] | None,
+        typer.Option("--format", help="Format of FILE. Default: from its extension, or lines."),
+    ] = None
+    text_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...")
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHAR",
+            help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a tab.",
+            callback=_read_delimiter,
+        ),
+    ] = None
+    quoted: Annotated[
+        bool, typer.Option("--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")
+    ] = True
+    escapechar: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHAR",
+            help="Character before a quote, delimiter or line break inside a field of CSV and TSV, such as '\\', as "
+            "Spark and MySQL write it. Default: a quote in a quoted field is written twice.",
+        ),
+    ] = None
+    label_prefix: Annotated[
+        str, typer.Option(metavar="TEXT", help="Prefix of the words that are labels, in fastText's format.")
+    ] = "__label__"
     encoding: Encoding = "utf-8"
-    errors: ReadErrors = "strict"
+    errors: Annotated[
+        Errors,
+        typer.Option(
+            help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD; skip excludes "
+            "rows with such bytes, and all others that cannot be read."
+        ),
+    ] = "strict"
 
     @property
     def decoding(self) -> Decoding:
@@ -160,9 +143,19 @@ class TextOptions(OptionGroup):
 class LabelledOptions(TextOptions):
     """The options to read a labeled file."""
 
-    file_format: Format = None  # texts alone have one format more
-    label_column: LabelColumn = None
-    label_separator: LabelSeparator = None
+    file_format: Annotated[  # texts alone have one format more
+        FileFormat | None, typer.Option("--format", help="Format of DATA. Default: from its extension.")
+    ] = None
+    label_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the labels. Default: label, class, ...")
+    ] = None
+    label_separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
+        ),
+    ] = None
 
 
 def check_device(device: Device) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,8 @@ from sklearn_hashnlp.cli._screen import Screen, plain_table
 _LITERALS = ("(", "[", "{", "'", '"')  # first characters of values that must be Python literals
 _OBJECTS = ("callbacks", "pretrained", "scoring", "sentence_splitter")  # which cannot be typed
 _MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")  # of docstrings, such as :class:`~module.Name`
+
+_END = re.compile(r"(?<=[.])(?= [A-Z\"-])|;")  # of a sentence
 
 Bundles = Mapping[str, Any]
 """Estimators by parameter: NAME__FIELD is set in a copy of it if the value of NAME is not an estimator."""
@@ -68,16 +70,8 @@ class Training(OptionGroup):
         check_device(trained.device)
 
 
-class Parameter(NamedTuple):
-    """A parameter that can be set, with the first sentence of its documentation."""
-
-    name: str
-    default: Any
-    description: str
-
-
-def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterator[Parameter]:
-    """Yield the parameters of an estimator and of nested estimators, in the order of the signature."""
+def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Yield the name, value and description of each parameter of an estimator and those inside, as in signatures."""
     if hasattr(estimator, "steps"):
         for name, step in estimator.steps:
             yield from parameters_of(step, {}, f"{prefix}{name}__")
@@ -87,7 +81,7 @@ def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterato
         if name in _OBJECTS:
             continue
         value = getattr(estimator, name)
-        yield Parameter(prefix + name, value, descriptions.get(name, ""))
+        yield prefix + name, value, descriptions.get(name, "")
         fields = _bundle(estimator, name, bundles)
         if fields is not None:
             yield from parameters_of(fields, {}, f"{prefix}{name}__")
@@ -95,7 +89,7 @@ def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterato
 
 def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) -> None:
     """Set parameters from ``NAME=VALUE``; an estimator is set before its own parameters."""
-    names = [parameter.name for parameter in parameters_of(estimator, bundles)]
+    names = [name for name, _, _ in parameters_of(estimator, bundles)]
     values = dict(_read_setting(setting, type(estimator).__name__, names) for setting in settings)
     for name in sorted(values, key=lambda name: name.count("__")):
         owner, *path = estimator, *name.split("__")
@@ -193,9 +187,8 @@ def _descriptions(kind: type) -> dict[str, str]:
             names = line.partition(" : ")[0].split(", ")
         for name in names:
             texts.setdefault(name, []).append(line.strip() if line.startswith(" ") else "")
-    return {name: _first_sentence(" ".join(text)) for name, text in texts.items()}
-
-
-def _first_sentence(text: str) -> str:
-    plain = " ".join(_MARKUP.sub(lambda match: match[1] or "", text).split()).removeprefix("- ")
-    return re.split(r"(?<=[.])(?= [A-Z\"-])|;", plain, maxsplit=1)[0].removesuffix(".")
+    plain = {name: _MARKUP.sub(lambda match: match[1] or "", " ".join(text)) for name, text in texts.items()}
+    return {
+        name: _END.split(" ".join(text.split()).removeprefix("- "), maxsplit=1)[0].removesuffix(".")
+        for name, text in plain.items()
+    }

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Annotated, Any, Final, cast
 
@@ -245,11 +245,17 @@ class PredictionWriter:
         top: dict[str, Any] = {"top": entries} if self._lists else {}
         if self._format == "json":
             return json.dumps(first | top) + "\n"
-        row = _row_of(text, self._names)
+        if isinstance(text.record, dict):
+            row = dict(text.record)
+        else:
+            row = {"text": text.text} if self._names is None else dict(zip(self._names, text.record, strict=True))
         _check_free([*row], "The row", *top)
         row |= {LABEL_COLUMN: first["label"], PROBABILITY_COLUMN: first["probability"]} | top
         line = json.dumps(row, ensure_ascii=False)
-        return (line if _encodable(line) else json.dumps(row)) + "\n"
+        with suppress(UnicodeEncodeError):  # half of a surrogate pair, in a key that is not the text
+            line.encode("utf-8")
+            return line + "\n"
+        return json.dumps(row) + "\n"
 
     def _row(self, fields: list[str]) -> str:
         if self._quoted:
@@ -266,23 +272,9 @@ class _Echo:
         return text
 
 
-def _row_of(text: Text, names: list[str] | None) -> dict[str, Any]:
-    if isinstance(text.record, dict):
-        return dict(text.record)
-    return {"text": text.text} if names is None else dict(zip(names, text.record, strict=True))
-
-
 def _check_free(names: list[str], what: str, *more: str) -> None:
     for name in (LABEL_COLUMN, PROBABILITY_COLUMN, *more):
         if name in names:
             raise ValueError(
                 f"{what} has a column {name!r} already, the name of a column to be added. Rename it first."
             )
-
-
-def _encodable(line: str) -> bool:
-    try:
-        line.encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair, in a key that is not the text
-        return False
-    return True

@@ -241,8 +241,12 @@ def _train_in_memory(
     n_labels, multilabel = count_labels(labels), isinstance(labels, list)
     if options.sgnn and multilabel:
         model[-1].set_params(loss="ova")
-    if options.fasttext and multilabel:
-        _to_several_labels(model[-1])
+    if options.fasttext and multilabel:  # as make_fasttext_classifier(loss="ova")
+        from sklearn_hashnlp.classifiers.fasttext._make_fasttext_classifier import SGD_LEARNING_RATE
+
+        if model[-1].solver == "dual":
+            model[-1].set_params(solver="sgd", learning_rate=SGD_LEARNING_RATE)
+        model[-1].set_params(loss="ova")
 
     from sklearn_hashnlp.cli._validation import ValidationTexts, held_out_figures
 
@@ -263,7 +267,9 @@ def _train_in_memory(
         "seconds": round(clock() - started, 3),
         "history": history,
     }
-    best_epoch = _best_epoch(history) if stopping is None else stopping.best_epoch_
+    accuracies = [epoch["valid_acc"] for epoch in history if "valid_acc" in epoch]  # on texts that fit has held out
+    best_epoch = accuracies.index(max(accuracies)) + 1 if accuracies else None
+    best_epoch = best_epoch if stopping is None else stopping.best_epoch_
     if best_epoch is not None and (stopping is not None or final_estimator(model).early_stopping):
         report |= {"early_stopping": True, "best_epoch": best_epoch}
     if scored is not None:
@@ -272,15 +278,6 @@ def _train_in_memory(
         figures = held_out_figures(true, probabilities, model.classes_, multilabel=scored.multilabel)
         report["validation"] = {"data": source, "n_texts": len(scored.texts)} | figures
     return report
-
-
-def _to_several_labels(classifier: Any) -> None:
-    """Set the parameters of make_fasttext_classifier(loss="ova")."""
-    from sklearn_hashnlp.classifiers.fasttext._make_fasttext_classifier import SGD_LEARNING_RATE
-
-    if classifier.solver == "dual":
-        classifier.set_params(solver="sgd", learning_rate=SGD_LEARNING_RATE)
-    classifier.set_params(loss="ova")
 
 
 def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
@@ -332,12 +329,6 @@ def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
     screen.result(result, [*lines, f"Saved in {model}"], figure)
     purpose = "predict the labels of new texts, one per line"
     screen.next_step(purpose, "{hashnlp} predict --model {path} --proba", path=model)
-
-
-def _best_epoch(history: list[dict[str, Any]]) -> int | None:
-    """Return the epoch with the best accuracy on texts that ``fit`` has held out; None if it has not."""
-    accuracies = [epoch["valid_acc"] for epoch in history if "valid_acc" in epoch]
-    return accuracies.index(max(accuracies)) + 1 if accuracies else None
 
 
 def _split(

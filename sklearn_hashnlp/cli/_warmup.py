@@ -39,8 +39,12 @@ def warmup(
     ] = False,
 ) -> None:
     """Compile; the parameters are the options of the command."""
-    if portable:
-        _compile_for_all_processors()
+    if portable:  # for all processors
+        if "sklearn_hashnlp.kernels" in sys.modules:
+            raise RuntimeError("warmup --portable needs a new process, in which no function was called before.")
+        import numba
+
+        numba.config.CPU_NAME, numba.config.CPU_FEATURES = "generic", ""
     from sklearn_hashnlp.kernels._cache import KernelCache
     from sklearn_hashnlp.kernels._compile import compilations
 
@@ -63,14 +67,6 @@ def warmup(
     compiled = f"Compiled {counted(n_compiled, 'function')} in {seconds:.0f} s"
     kept = f"{counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB, in {folder}"
     screen.result(result | {"n_files": len(sizes), "bytes": sum(sizes)}, [compiled, kept])
-
-
-def _compile_for_all_processors() -> None:
-    if "sklearn_hashnlp.kernels" in sys.modules:
-        raise RuntimeError("warmup --portable needs a new process, in which no function was called before.")
-    import numba
-
-    numba.config.CPU_NAME, numba.config.CPU_FEATURES = "generic", ""
 
 
 def _train_and_ask(screen: Screen) -> None:

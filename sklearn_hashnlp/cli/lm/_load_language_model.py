@@ -113,19 +113,6 @@ def load_language_model(folder: Path) -> BaseLanguageModel:
     return model
 
 
-def load_network(folder: Path, purpose: str) -> NeuralLanguageModel:
-    """Load a neural language model; raise an error for another model, with the ``purpose`` of word vectors."""
-    from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
-
-    model = load_language_model(folder)
-    if not isinstance(model, NeuralLanguageModel):
-        raise ValueError(
-            f"{folder} is a {type(model).__name__}, which has no word vectors; {purpose} needs those of an "
-            "HsigmoidLanguageModel."
-        )
-    return model
-
-
 def predict_words(model: BaseLanguageModel, contexts: Sequence[str | list[str]], search: Search) -> list[str]:
     """Return the predicted word after each context; raise an error for a search that the model does not have."""
     from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel

@@ -37,9 +37,15 @@ def nearest(
     """Find similar words; the parameters are the options of the command."""
     if (word is None) == (analogy is None):
         raise typer.BadParameter("expected either WORD or --analogy A B C.")
-    from sklearn_hashnlp.cli.lm._load_language_model import check_vocabulary, load_network
+    from sklearn_hashnlp.cli.lm._load_language_model import check_vocabulary, load_language_model
+    from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
 
-    language_model = load_network(model, "hashnlp lm nearest")
+    language_model = load_language_model(model)
+    if not isinstance(language_model, NeuralLanguageModel):
+        raise ValueError(
+            f"{model} is a {type(language_model).__name__}, which has no word vectors; hashnlp lm nearest needs those "
+            "of an HsigmoidLanguageModel."
+        )
     if analogy is not None:
         check_vocabulary(language_model, list(analogy))
         similar = language_model.analogy(*analogy, n=top)

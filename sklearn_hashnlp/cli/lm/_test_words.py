@@ -88,8 +88,11 @@ def evaluate(
                     predicted, true = next(predictions), text.words[end]
                     hit = (true if true in language_model.vocabulary_ else unknown) in predicted
                     n_hits, n_words = n_hits + hit, n_words + 1
-                    line_of_word = _output_line(predicted, true, hit, as_list=top is not None, as_json=screen.as_json)
-                    outputs.append(line_of_word)
+                    if screen.as_json:
+                        words = predicted[0] if top is None else list(predicted)
+                        outputs.append(json.dumps({"predicted": words, "true": true, "hit": hit}) + "\n")
+                    else:
+                        outputs.append("\t".join([*predicted, true]) + "\n")
             if not summary:
                 sys.stdout.writelines(outputs)
                 sys.stdout.flush()
@@ -164,10 +167,3 @@ def _parts(contexts: Iterable[list[str]]) -> Iterator[list[list[str]]]:
             part, n_words = [], 0
     if part:
         yield part
-
-
-def _output_line(predicted: Sequence[str], true: str, hit: bool, *, as_list: bool, as_json: bool) -> str:
-    if as_json:
-        words = list(predicted) if as_list else predicted[0]
-        return json.dumps({"predicted": words, "true": true, "hit": hit}) + "\n"
-    return "\t".join([*predicted, true]) + "\n"

@@ -40,7 +40,10 @@ def read_labelled(
     source = str(path) if rows.columns.text is None else f"columns {rows.columns.text}, {rows.columns.label} of {path}"
     n_empty = sum(not text.strip() for text in texts)
     empty = f" ({n_empty:,} empty)" if n_empty else ""
-    screen.note(f"Read {counted(len(texts), 'text')}{empty} with {_describe_labels(labels)} from {source}")
+    sizes = [len(row) for row in label_lists(labels)]
+    each = f", {min(sizes)} to {max(sizes)} each," if isinstance(labels, list) else ""
+    n_labels = counted(len(count_labels(labels)), "label")
+    screen.note(f"Read {counted(len(texts), 'text')}{empty} with {n_labels}{each} from {source}")
     report_skipped(screen, path, skipped, rows)
     return LabelledTexts(texts, labels, lines)
 
@@ -89,14 +92,6 @@ def _noting_lines(rows: Iterable[Row], lines: list[int]) -> Iterator[Row]:
     for row in rows:
         lines.append(row.line)
         yield row
-
-
-def _describe_labels(labels: Any) -> str:
-    n_labels = len(count_labels(labels))
-    if not isinstance(labels, list):
-        return counted(n_labels, "label")
-    sizes = [len(row) for row in labels]
-    return f"{counted(n_labels, 'label')}, {min(sizes)} to {max(sizes)} each,"
 
 
 def label_lists(labels: Any) -> list[list[str]]:

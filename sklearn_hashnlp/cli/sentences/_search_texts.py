@@ -102,7 +102,13 @@ class _Index(NamedTuple):
                 lines += batch
                 if saved is None:
                     parts.append(encoder.transform(batch))
-        vectors = np.concatenate(parts) if saved is None else _read_vectors(saved, len(lines), parts[0].shape[1])
+        vectors = np.concatenate(parts) if saved is None else read_vectors(saved, _SAVED)
+        wanted, shape = (len(lines), parts[0].shape[1]), getattr(vectors, "shape", "another shape")
+        if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or shape != wanted:
+            raise ValueError(
+                f"{saved} has vectors of shape {shape}; expected {wanted} of float32 for these texts and this encoder. "
+                "Compute them again with hashnlp sentences embed."
+            )
         rows = [row for row, line in enumerate(lines) if line.strip()]
         if not rows:
             raise ValueError(f"{file} has no text to search; expected one text per line.")
@@ -124,17 +130,3 @@ class _Index(NamedTuple):
             prefix = f"{one_field(query)}\t" if with_query else ""
             for index, value in zip(row, values, strict=True):
                 yield f"{prefix}{value:.4f}\t{self.numbers[index]}\t{one_field(self.texts[index])}\n"
-
-
-def _read_vectors(path: Path, n_lines: int, n_columns: int) -> NDArray[np.float32]:
-    """Read saved vectors, and check that they are of this file and encoder."""
-    import numpy as np
-
-    vectors = read_vectors(path, _SAVED)
-    if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or vectors.shape != (n_lines, n_columns):
-        shape = getattr(vectors, "shape", "another shape")
-        raise ValueError(
-            f"{path} has vectors of shape {shape}; expected {(n_lines, n_columns)} of float32 for these texts and this "
-            "encoder. Compute them again with hashnlp sentences embed."
-        )
-    return vectors

@@ -96,8 +96,17 @@ def train(
         if vectors is None
         else _read_pairs(screen, data, reading, vectors)
     )
+    from sklearn_hashnlp.cli._progress import Progress
+
     started = clock()
-    _fit(screen, encoder, X, y)
+    with screen.warnings_as_notes(), screen.bar("Training") as update:  # which moves from word pretraining on
+        if y is None:
+            encoder.set_params(callbacks=[Progress(screen.note, update)])
+        try:
+            encoder.fit(X, y)
+        finally:
+            if y is None:
+                encoder.set_params(callbacks=None)  # not saved with the model
     seconds = clock() - started
     save_model(encoder, model)
     report: dict[str, Any] = {"model": str(model)} | n_texts | {"n_parameters": encoder.n_parameters_}
@@ -144,18 +153,3 @@ def _read_pairs(screen: Screen, data: Path, reading: LineOptions, file: Path) ->
         )
     screen.note(f"Read {counted(len(texts), 'text')} from {data}, and vectors of {shape[1]:,} columns")
     return texts, np.asarray(vectors, dtype=np.float32), {"n_texts": len(texts)}
-
-
-def _fit(screen: Screen, encoder: Any, X: Any, y: Any) -> None:
-    """Fit with a progress bar, which moves from word pretraining on."""
-    from sklearn_hashnlp.cli._progress import Progress
-
-    with screen.warnings_as_notes(), screen.bar("Training") as update:
-        if y is not None:
-            encoder.fit(X, y)
-            return
-        encoder.set_params(callbacks=[Progress(screen.note, update)])
-        try:
-            encoder.fit(X)
-        finally:
-            encoder.set_params(callbacks=None)  # not saved with the model
