@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, TableSpec, Variant
 from sklearn_hashnlp.nn._hashing import mix_ids, mix_tensor, slot_tensor
-from sklearn_hashnlp.nn._tensors import lazy_zeros
+from sklearn_hashnlp.nn._tensors import CheckedState, lazy_zeros
 from sklearn_hashnlp.trees._arrays import is_integer
 
 
@@ -41,14 +41,7 @@ def segment_sum(
     return torch.segment_reduce(values, "sum", offsets=offsets, axis=0, unsafe=True, initial=0)
 
 
-def _is_id(value: Any, num_rows: int | None) -> bool:
-    """Return whether a value is an integer and, if ids are rows, a valid row."""
-    if not is_integer(value):
-        return False
-    return bool(-(2**63) <= value < 2**63 if num_rows is None else 0 <= value < num_rows)
-
-
-class HashTables(nn.Module):
+class HashTables(CheckedState):
     """Tables and hash functions of :class:`HashEmbedding` and :class:`HashEmbeddingBag`."""
 
     importance: nn.Parameter | None  # (num_embeddings, num_hashes): p in the paper; None for ``"standard"``
@@ -84,7 +77,8 @@ class HashTables(nn.Module):
             hash_rows=hash_rows,
             seed=seed,
         )
-        if padding_idx is not None and not _is_id(padding_idx, None if hash_rows else num_embeddings):
+        first, end = (-(2**63), 2**63) if hash_rows else (0, num_embeddings)
+        if padding_idx is not None and not (is_integer(padding_idx) and first <= padding_idx < end):
             raise ValueError(
                 f"{type(self).__name__}: padding_idx must be None or an id, an integer of 64 bits, with "
                 f"hash_rows=False from 0 to {num_embeddings - 1}. Got {padding_idx!r}."
@@ -171,12 +165,6 @@ class HashTables(nn.Module):
     def set_extra_state(self, state: Tensor) -> None:
         """Check that a state was saved with the hash functions and the aggregation of this module."""
         self.spec.check_state(state.tolist())
-
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        # torch sets the extra state last, after overwriting the tables.
-        if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
-            self.set_extra_state(state)
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""

@@ -30,7 +30,7 @@ from sklearn_hashnlp.nn._softmax_layers import (
     smoothed_counts,
     unflatten_rows,
 )
-from sklearn_hashnlp.nn._tensors import check_minimum
+from sklearn_hashnlp.nn._tensors import CheckedState, check_minimum
 from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, TreeTensors, all_log_probs, all_scores, path_log_probs
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -41,7 +41,7 @@ _MIN_ROWS = 16  # minimum rows per thread
 _MAX_DIRECT = 2**31 - 1
 
 
-class HierarchicalSoftmax(nn.Module):
+class HierarchicalSoftmax(CheckedState):
     r"""Predict a class by a classifier at each inner node on its path from the root of a tree.
 
     The probability of a class is the product of the probabilities of the branches on its path [1]_. At an inner node
@@ -375,9 +375,6 @@ class HierarchicalSoftmax(nn.Module):
             )
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        # torch sets the extra state last, after overwriting the weights.
-        if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
-            self.set_extra_state(state)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         if self.class_up.device != self.weight.device:  # with assign=True, as into a layer on the meta device
             for name, array in self._upward_arrays().items():

@@ -304,7 +304,22 @@ class NPLM(nn.Module):
         elif init == "uniform":
             for parameter, minimum in ((table, -1), (self.hidden_layer.weight, -1), (self.hidden_layer.bias, 0)):
                 parameter.uniform_(minimum, 1)
-            _draw_output_layer(self.output_layer, hidden_size)
+            # U is uniform between 0 and 1, W around -1, and biases are 1.
+            layer = self.output_layer
+            for name, parameter in layer.named_parameters():
+                if name.endswith("bias"):
+                    parameter.fill_(1)
+                elif parameter.dim() == 2:
+                    parameter[:, :hidden_size].uniform_(0, 1)
+                    parameter[:, hidden_size:].normal_(-1, 1)
+            if isinstance(layer, HierarchicalSoftmax):
+                # A binary node has one row: the difference of the two rows of a softmax over its branches.
+                rows = torch.from_numpy(layer.tree.score_offsets[:-1][layer.tree.arities == 2]).to(layer.weight.device)
+                others = torch.empty_like(layer.weight[rows])
+                others[:, :hidden_size].uniform_(0, 1)
+                others[:, hidden_size:].normal_(-1, 1)
+                layer.weight[rows] -= others
+                layer.bias[rows] = 0
         else:
             table.normal_(0, 0.001)
             self.hidden_layer.weight.normal_(0, 1 / math.sqrt(8 * embedding_dim))
@@ -379,25 +394,6 @@ def _dropouts(dropout: Any) -> tuple[float, float, float]:
         )
     hidden, embedding, word = dropout
     return hidden, embedding, word
-
-
-@torch.no_grad()
-def _draw_output_layer(layer: nn.Module, hidden_size: int) -> None:
-    """Draw U uniformly between 0 and 1 and W around -1, and set biases to 1."""
-    for name, parameter in layer.named_parameters():
-        if name.endswith("bias"):
-            parameter.fill_(1)
-        elif parameter.dim() == 2:
-            parameter[:, :hidden_size].uniform_(0, 1)
-            parameter[:, hidden_size:].normal_(-1, 1)
-    if isinstance(layer, HierarchicalSoftmax):
-        # A binary node has one row: the difference of the two rows of a softmax over its branches.
-        rows = torch.from_numpy(layer.tree.score_offsets[:-1][layer.tree.arities == 2]).to(layer.weight.device)
-        others = torch.empty_like(layer.weight[rows])
-        others[:, :hidden_size].uniform_(0, 1)
-        others[:, hidden_size:].normal_(-1, 1)
-        layer.weight[rows] -= others
-        layer.bias[rows] = 0
 
 
 def _check_name(parameter: str, value: str, names: tuple[str, ...]) -> None:

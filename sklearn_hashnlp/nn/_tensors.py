@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from sklearn_hashnlp._posix import lazy_bytes
 
@@ -39,6 +39,15 @@ def row_gradient(rows: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...
     return torch.sparse_coo_tensor(
         indices.unsqueeze(0), gradients, shape, device="cpu", is_coalesced=True, check_invariants=False
     )
+
+
+class CheckedState(nn.Module):
+    """A module that checks the extra state before its weights are overwritten; torch sets it last."""
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+        if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
+            self.set_extra_state(state)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
 
 def check_minimum(layer: str, minimum: int = 1, /, **sizes: int) -> None:

@@ -17,22 +17,6 @@ from sklearn_hashnlp.nn._tensors import is_traced
 from sklearn_hashnlp.trees import SoftmaxTree
 
 
-class Block(NamedTuple):
-    """Inner nodes of one level with the same number of children."""
-
-    arity: int  # number of children
-    scores: Tensor  # (n_nodes * n_scores,): rows of the weight of each node: one for two children, else one per child
-    nodes: Tensor  # (n_nodes,): indices in the level
-
-
-class Level(NamedTuple):
-    """Inner nodes at one depth."""
-
-    blocks: list[Block]  # sorted by arity
-    inner: Tensor  # indices of the children that are inner nodes: the nodes of the next level
-    leaves: Tensor  # indices of the children that are classes
-
-
 class TreeTensors:
     """A tree from the root down as index tensors, for all classes."""
 
@@ -59,16 +43,6 @@ class TreeTensors:
     def score_nodes(self) -> Tensor:
         """The node of each row of the weight, int64 of shape (n_scores,)."""
         return self._tensor(np.repeat(np.arange(self.tree.n_nodes), np.diff(self.tree.score_offsets)))
-
-    @cached_property
-    def levels(self) -> list[Level]:
-        """All levels, from the root down."""
-        return self._levels_and_order[0]
-
-    @cached_property
-    def class_order(self) -> Tensor:
-        """The index of each class among the concatenated leaves of all levels, int64 of shape (V,)."""
-        return self._levels_and_order[1]
 
     def greedy(
         self,
@@ -97,7 +71,12 @@ class TreeTensors:
             return torch.tensor(array, dtype=torch.int64, device=self.device)
 
     @cached_property
-    def _levels_and_order(self) -> tuple[list[Level], Tensor]:
+    def levels(self) -> tuple[list[tuple[list[tuple[int, Tensor, Tensor]], Tensor, Tensor]], Tensor]:
+        """The levels from the root down, and the index of each class among their concatenated leaves.
+
+        A level is its blocks of nodes with the same number of children (the number, their rows of the weight, and
+        their indices in the level), and the indices of the children that are inner nodes and that are classes.
+        """
         tree = self.tree
         levels, classes = [], []
         nodes = np.arange(min(tree.n_nodes, 1))
@@ -108,11 +87,11 @@ class TreeTensors:
                 own = nodes[indices]
                 n_scores = 1 if arity == 2 else arity
                 scores = tree.score_offsets[own][:, None] + np.arange(n_scores)
-                blocks.append(Block(arity, self._tensor(scores.ravel()), self._tensor(indices)))
+                blocks.append((arity, self._tensor(scores.ravel()), self._tensor(indices)))
                 children.append(tree.children[tree.offsets[own][:, None] + np.arange(arity)].ravel())
             below = np.concatenate(children)
             inner, leaves = np.flatnonzero(below >= 0), np.flatnonzero(below < 0)
-            levels.append(Level(blocks, self._tensor(inner), self._tensor(leaves)))
+            levels.append((blocks, self._tensor(inner), self._tensor(leaves)))
             classes.append(~below[leaves])
             nodes = below[inner]
         order = np.zeros(tree.n_classes, dtype=np.int64)
@@ -293,19 +272,20 @@ def all_log_probs(
     scores = all_scores(scorer, tensors, inputs, features)
     nodes = torch.zeros((len(inputs), 1), dtype=scores.dtype, device=scores.device)
     leaves = []
-    for level in tensors.levels:
+    levels, class_order = tensors.levels
+    for blocks, inner, level_leaves in levels:
         children = []
-        for block in level.blocks:
-            own = scores[:, block.scores]
-            if block.arity == 2:
+        for arity, rows, indices in blocks:
+            own = scores[:, rows]
+            if arity == 2:
                 steps = torch.stack([functional.logsigmoid(-own), functional.logsigmoid(own)], dim=2)
             else:
-                steps = functional.log_softmax(own.view(len(own), len(block.nodes), block.arity), dim=2)
-            children.append((nodes[:, block.nodes].unsqueeze(2) + steps).flatten(1))
+                steps = functional.log_softmax(own.view(len(own), len(indices), arity), dim=2)
+            children.append((nodes[:, indices].unsqueeze(2) + steps).flatten(1))
         below = torch.cat(children, dim=1)
-        leaves.append(below[:, level.leaves])
-        nodes = below[:, level.inner]
-    return torch.cat(leaves, dim=1)[:, tensors.class_order]
+        leaves.append(below[:, level_leaves])
+        nodes = below[:, inner]
+    return torch.cat(leaves, dim=1)[:, class_order]
 
 
 def all_scores(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: Tensor | None) -> Tensor:

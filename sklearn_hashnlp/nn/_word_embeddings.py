@@ -228,7 +228,9 @@ class WordAverages(nn.Module):
             table, rows = embedding.weight, ids
         else:  # each distinct word once
             distinct, rows = torch.unique(ids, return_inverse=True)
-            table = embedding(_first_of_each(words, rows, len(distinct)))
+            chosen = words.new_empty((len(distinct), *words.shape[2:]))
+            chosen[rows] = words
+            table = embedding(chosen)
         rows = rows.masked_fill(is_padding, -1)
         if kernels_apply(table):
             is_sparse = isinstance(embedding, WordTable) and embedding.sparse
@@ -236,13 +238,6 @@ class WordAverages(nn.Module):
         else:
             averages = _average(table, rows, self.weights.to(table.dtype))
         return (averages * _SCALE).flatten(1)
-
-
-def _first_of_each(words: Tensor, indices: Tensor, n_distinct: int) -> Tensor:
-    flat = words.reshape(indices.numel(), -1)
-    chosen = flat.new_empty((n_distinct, flat.shape[1]))
-    chosen[indices.reshape(-1)] = flat
-    return chosen if words.dim() == 3 else chosen.squeeze(1)
 
 
 def _average(table: Tensor, rows: Tensor, weights: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from sklearn_hashnlp.kernels.embeddings._bags import NO_BAG_NORM, BagLayout
 from sklearn_hashnlp.kernels.embeddings._hash_ids import IMPROVED, STANDARD
 from sklearn_hashnlp.kernels.embeddings._ngram_rows import NgramRows, locate_ngrams
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag
-from sklearn_hashnlp.nn._tensors import is_readable, is_traced, kernels_apply, lazy_zeros
+from sklearn_hashnlp.nn._tensors import CheckedState, is_readable, is_traced, kernels_apply, lazy_zeros
 from sklearn_hashnlp.nn.ngrams._scheme import NgramScheme, Scheme
 from sklearn_hashnlp.nn.ngrams._table_file import TableFile, named, write_table
 from sklearn_hashnlp.trees._arrays import is_integer
@@ -30,7 +30,7 @@ class History(NamedTuple):
     starts: Tensor  # (batch, n): where a history starts
 
 
-class NgramHashEmbedding(nn.Module):
+class NgramHashEmbedding(CheckedState):
     """Embed each token of a sequence by the n-grams that end there, hashed to rows of tables.
 
     For each order n and head, the last n tokens are hashed to a row of a table, and the vector of the token is the sum
@@ -306,12 +306,6 @@ class NgramHashEmbedding(nn.Module):
     def set_extra_state(self, state: Tensor) -> None:
         """Check that a state was saved with these tables and hash functions."""
         self.spec.check_saved(bytes(state.tolist()).decode())
-
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        # torch sets the extra state last, after overwriting the tables.
-        if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
-            self.set_extra_state(state)
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def save_table(
         self, path: str | os.PathLike[str], dtype: Literal["float32", "float16", "int8"] = "float32"
