@@ -224,7 +224,7 @@ def fit_calibration(
         normalizers = largest + np.log(np.exp(values - largest).sum(axis=1, keepdims=True))
         return penalty + float((weights * (normalizers - (targets * values).sum(axis=1, keepdims=True))).sum())
 
-    free = np.flatnonzero([not keeps_temperature, finds_half])
+    free, tolerance = np.flatnonzero([not keeps_temperature, finds_half]), 1e-2 if n_earlier else 3e-4
     lowest, highest = (np.clip(start + sign * limit, -_LIMIT, _LIMIT) for sign in (-1, 1))
 
     def minimum() -> NDArray[np.float64]:
@@ -243,11 +243,7 @@ def fit_calibration(
             np.zeros(len(free)),
             method="Nelder-Mead",
             bounds=list(zip((lowest - point)[free] / unit, (highest - point)[free] / unit, strict=True)),
-            options={
-                "initial_simplex": np.vstack([np.zeros(len(free)), np.diag(corners)]),
-                "xatol": 1e-3,
-                "fatol": 1e-6,
-            },
+            options={"initial_simplex": np.vstack([0 * unit, np.diag(corners)]), "xatol": tolerance, "fatol": 1e-7},
         )
         point[free] += best.x * unit
         return point
