@@ -181,3 +181,31 @@ def test_training_does_not_move_a_net_to_another_device(monkeypatch):
         only_cpu.setattr(torch.cuda, "is_available", lambda: False)
         model.partial_fit(X, Y)
     assert len(model.history_) == 2
+
+
+@pytest.mark.parametrize("loss", ["softmax", "hinge"])
+def test_h_is_fitted_by_the_first_call_and_updated_by_parts_with_enough_rows_for_crops(loss):
+    model = stream(PARTS[:1], loss=loss)
+    halves, empty = [model._calibration.half], csr_array((1, 90), dtype=np.float32)
+    for stop, part in enumerate(PARTS[1:], 2):
+        model.partial_fit(X[part], Y[part])
+        halves.append(model._calibration.half)
+        shares = [np.mean(Y[: 50 * stop] == label) for label in "abc"]
+        np.testing.assert_allclose(model.predict_proba(empty)[0], shares, atol=0.01)
+        assert model._model.calibration is model._calibration
+    assert min(halves) > 0
+    assert len(set(halves)) == len(halves)
+    model.partial_fit(X[:1], Y[:1])  # no crop is made of one row
+    assert model._calibration.half == halves[-1]
+    model.set_params(calibrate=False).partial_fit(X[:50], Y[:50])
+    assert model._calibration.half == halves[-1]
+    assert model._calibration.n_rows == 451
+
+
+def test_the_first_call_gives_unknown_columns_the_shares():
+    wide = csr_array((X.data, X.indices, X.indptr), shape=(400, 120))
+    model = HashEmbeddingClassifier(random_state=0).partial_fit(wide[:50], Y[:50], classes=["a", "b", "c"])
+    unknown = csr_array(([1.0, 2.0, 1.0], ([0, 0, 1], [95, 117, 100])), shape=(2, 120), dtype=np.float32)
+    assert model._model.lengths(model._rows(unknown)).tolist() == [0, 0]
+    shares = [np.mean(Y[:50] == label) for label in "abc"]
+    np.testing.assert_allclose(model.predict_proba(unknown), [shares, shares], atol=0.02)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 from sklearn.base import clone
 
 from sklearn_hashnlp.classifiers import SGNNClassifier
@@ -159,3 +160,16 @@ def test_cuda_learns_what_the_cpu_learns(packed, tmp_path):
     save_model(dropping, tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert again.predict_proba(rows).tobytes() == dropping.predict_proba(rows).tobytes()
+
+
+def test_only_the_temperature_is_fitted():
+    """All rows of dense columns keep their scores."""
+    model = SGNNClassifier(**SMALL).fit(BITS[TRAIN], LABELS[TRAIN])
+    for part in (slice(200, 250), slice(250, 300)):
+        before = model.temperature_
+        model.partial_fit(BITS[part], LABELS[part])
+        assert model.temperature_ != before
+        assert model._calibration.half == 0
+        assert len(model._calibration.common_columns) == 0
+        logits = model.net_.score_rows(model._rows(BITS[part])) / model.temperature_
+        assert_near(model.predict_proba(BITS[part]), softmax(logits, axis=1), rtol=1e-6)
