@@ -172,8 +172,9 @@ def test_vectors_of_a_pretrained_model_are_one_entry() -> None:
 
 
 def test_a_contribution_is_the_score_of_the_column_alone() -> None:
-    """Without normalization, the score of a row with a single column is the bias and its contribution."""
-    classifier = HashEmbeddingClassifier(**ROWS, normalize=None, learning_rate=0.05, max_epochs=2)
+    """Without normalization and moves of short rows, the score of a single column is the bias and its contribution."""
+    options = {"normalize": None, "calibrate": "temperature", "learning_rate": 0.05, "max_epochs": 2}
+    classifier = HashEmbeddingClassifier(**ROWS, **options)
     model = make_pipeline(HashingNgramVectorizer(norm=None, alternate_sign=False), classifier).fit(X, Y)
     explanation = explain(model, X[3])
     assert len(explanation.ngrams) > 10

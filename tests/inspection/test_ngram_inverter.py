@@ -89,7 +89,7 @@ def test_equally_rare_ngrams_fill_the_limit_and_the_latest_stay() -> None:
 
 
 def slow_weights(model: Any, texts: list[str], label: str) -> dict[str, float]:
-    """Return the contribution of each n-gram in a text of its own, where nothing is normalized."""
+    """Return the contribution of each n-gram in a text of its own, where nothing is normalized or moved."""
     parts = [part for _, part in model[0].transformer_list] if isinstance(model[0], FeatureUnion) else [model[0]]
     found = {}
     for ngram in {ngram for text in texts for part in parts for ngram in part.build_analyzer()(text)}:
@@ -99,12 +99,14 @@ def slow_weights(model: Any, texts: list[str], label: str) -> dict[str, float]:
     return found
 
 
+RAW: dict[str, Any] = {"n_buckets": 999, "n_embeddings": 999, "normalize": None, "calibrate": "temperature"}
+RAW |= {"learning_rate": 0.05, "random_state": 0}
+
+
 @pytest.mark.parametrize("loss", ["hinge", "ova"])
 def test_top_ngrams_of_two_labels_equal_their_explanations(loss: Any) -> None:
     """With hinge the score is that of the second class; with several labels each has its own."""
-    classifier = HashEmbeddingClassifier(
-        n_buckets=999, n_embeddings=999, normalize=None, learning_rate=0.05, random_state=0, loss=loss
-    )
+    classifier = HashEmbeddingClassifier(**RAW, loss=loss)
     labels = ["email" if label == "email" else "other" for label in Y]
     model = make_pipeline(HashingNgramVectorizer(norm=None), classifier)
     model.fit(X, [[label] for label in labels] if loss == "ova" else labels)
@@ -123,12 +125,7 @@ def test_top_ngrams_of_two_labels_equal_their_explanations(loss: Any) -> None:
         make_pipeline(HashingNgramVectorizer(n_features=2000, norm=None), LogisticRegression()),
         make_pipeline(CountVectorizer(), TfidfTransformer(norm=None), OneVsRestClassifier(LogisticRegression())),
         make_pipeline(TfidfVectorizer(norm=None), LogisticRegression(max_iter=900)),
-        make_pipeline(
-            HashingNgramVectorizer(norm=None),
-            HashEmbeddingClassifier(
-                n_buckets=999, n_embeddings=999, normalize=None, learning_rate=0.05, random_state=0, n_hashes=2
-            ),
-        ),
+        make_pipeline(HashingNgramVectorizer(norm=None), HashEmbeddingClassifier(**RAW, n_hashes=2)),
         make_pipeline(
             CountVectorizer(), TfidfTransformer(norm=None), SelectKBest(k=300), MaxAbsScaler(), LogisticRegression()
         ),
