@@ -10,10 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # numpy is imported where it is used: some readers of this file are light
+    import numpy as np
+    from numpy.typing import NDArray
 
 fcntl: ModuleType | None
 try:
@@ -106,6 +107,8 @@ def lazy_bytes(n_bytes: int) -> mmap.mmap | NDArray[np.uint8]:
     """Return a writable buffer of zeros; where the system has such mappings, memory is committed on first write."""
     try:
         if not hasattr(mmap, "MAP_ANONYMOUS"):
+            import numpy as np
+
             return np.zeros(n_bytes, dtype=np.uint8)
         # Private, so that the writes of a forked process do not reach its parent.
         pages = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -162,7 +162,7 @@ class TrainableClassifier(NetClassifier):
         calibrate, unseen = self.calibrate if LOSSES[loss].has_temperature else False, None
         if calibrate and valid_rows is None:
             kind = ProgressiveScores if continues else OutOfBatchScores
-            unseen = kind.of(rows, settings, calibration, crops=calibrate == "auto")
+            unseen = kind.of(rows, settings, calibration, calibrate=calibrate)
         criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
 
         def keep(model: Self) -> Self:

@@ -25,17 +25,19 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
     """Scores of rows before the net is trained on them."""
 
     def __init__(
-        self, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, crops: bool = True
+        self, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, calibrate: Calibrate
     ) -> None:
         self.rows, self.calibration, self.order = rows, calibration, _first_order(rows, settings)
-        self.crops = crops
+        self.crops = calibrate == "auto"
         self.n_seen = 0
         self.parts: list[Scored] = []
 
     @classmethod
-    def of(cls, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, crops: bool) -> Self | None:
+    def of(
+        cls, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, calibrate: Calibrate
+    ) -> Self | None:
         """Return the callback; None if it would be of no use."""
-        return cls(rows, settings, calibration, crops=crops)
+        return cls(rows, settings, calibration, calibrate=calibrate)
 
     def scored(self, net: ClassifierNet) -> Scored | None:
         """Return the scores, as large as of the trained net, if there are some; the data are released."""
@@ -48,10 +50,12 @@ class OutOfBatchScores(UnseenScores):
     """Scores of the last rows of the first epoch before the net is trained on them, scaled by the growth of others."""
 
     @classmethod
-    def of(cls, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, crops: bool) -> Self | None:
+    def of(
+        cls, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, calibrate: Calibrate
+    ) -> Self | None:
         """Return the callback; None if rows are few, or not shuffled and perhaps sorted by class."""
         is_useful = settings.schedule.shuffle and len(rows) >= _MIN_ROWS
-        return super().of(rows, settings, calibration, crops=crops) if is_useful else None
+        return super().of(rows, settings, calibration, calibrate=calibrate) if is_useful else None
 
     def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
         """Score the rows when all others have been trained on."""
