@@ -184,22 +184,21 @@ def test_training_does_not_move_a_net_to_another_device(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", ["softmax", "hinge"])
-def test_h_is_fitted_by_the_first_call_and_updated_by_parts_with_enough_rows_for_crops(loss):
-    model = stream(PARTS[:1], loss=loss)
-    halves, empty = [model._calibration.half], csr_array((1, 90), dtype=np.float32)
-    for stop, part in enumerate(PARTS[1:], 2):
+def test_h_is_fitted_by_the_first_call_and_updated_by_many_rows_or_calls(loss):
+    model = stream([slice(0, 200)], loss=loss)
+    halves, n_rows, empty = [model._calibration.half], 200, csr_array((1, 90), dtype=np.float32)
+    for part in (slice(200, 400), *(slice(20 * number, 20 * number + 20) for number in range(16))):
         model.partial_fit(X[part], Y[part])
         halves.append(model._calibration.half)
-        shares = [np.mean(Y[: 50 * stop] == label) for label in "abc"]
-        np.testing.assert_allclose(model.predict_proba(empty)[0], shares, atol=0.01)
-        assert model._model.calibration is model._calibration
+        n_rows += len(Y[part])
+        assert model._calibration.n_rows == n_rows
     assert min(halves) > 0
-    assert len(set(halves)) == len(halves)
-    model.partial_fit(X[:1], Y[:1])  # no crop is made of one row
+    assert halves[1] != halves[0]
+    assert len(set(halves[1:])) == 2  # crops take time: few rows are cropped in some calls
+    shares = [np.mean(np.concatenate([Y, Y[:320]]) == label) for label in "abc"]
+    np.testing.assert_allclose(model.predict_proba(empty)[0], shares, atol=0.01)
+    model.set_params(calibrate=False).partial_fit(X[:200], Y[:200])
     assert model._calibration.half == halves[-1]
-    model.set_params(calibrate=False).partial_fit(X[:50], Y[:50])
-    assert model._calibration.half == halves[-1]
-    assert model._calibration.n_rows == 451
 
 
 def test_the_first_call_gives_unknown_columns_the_shares():
