@@ -99,24 +99,25 @@ class ExportedFolder:
         vector = [value / (length.get(self.bag["normalize"], 1) or 1) for value in vector]
         layer = zip(self.stored["weight"], self.stored["bias"], strict=True)
         scores = [sum(w * value for w, value in zip(row, vector, strict=True)) + bias for row, bias in layer]
-        e, prior = self.evidence(found), self.stored.get("prior", scores)
-        return [e * score + (1 - e) * usual for score, usual in zip(scores, prior, strict=True)]
+        g, prior = self.share_of_scores(found), self.stored.get("prior", scores)
+        return [g * score + (1 - g) * usual for score, usual in zip(scores, prior, strict=True)]
 
-    def evidence(self, found):
+    def square(self, found):
+        """Return the sum of the squared weights of known columns: step 8."""
+        all_known = self.bag["append_weight"] and self.bag["variant"] != "standard"
+        pairs = [(x * p, v) for x, ps, vectors in found for p, v in zip(ps, vectors, strict=True)]
+        return sum(w * w for w, v in pairs if all_known or any(v[:4])) / self.k
+
+    def share_of_scores(self, found):
         """Return how much of the scores remains: step 8."""
-        if "evidence" not in self.header:
+        if "half" not in self.header:
             return 1.0
-        divisor, enough = self.header["evidence"]["idf_divisor"], self.header["evidence"]["enough"]
-        if self.bag["variant"] == "standard":
-            return float(any(any(v) for _, _, vectors in found for v in vectors))
-        if divisor is None:
-            return float(bool(found))
-        known = any(p for _, ps, _ in found for p in ps)
-        if not enough or not known:
-            return float(known)
-        common = 1.000001 / divisor
-        total = sum((x * max(abs(p) - common * (x >= 0), 0)) ** 2 for x, ps, _ in found for p in ps)
-        return min(total / enough, 1) ** 2
+        common = zip(self.stored["common_columns"], self.stored["common_values"], strict=True)
+        base, half = self.square([(x, *self.lookup(column)) for column, x in common]), self.header["half"]
+        rest = self.square(found) - base
+        if rest <= 1e-9 * base:
+            return 0.0
+        return rest**1.5 / (rest**1.5 + half**3)
 
     def predict(self, text):
         """Return the label of a text, or its labels, and the probabilities of all labels: step 9."""

@@ -62,7 +62,7 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
     if arrays["class_counts"][-1] > 0:
         options = {name: header[name] for name in ("link", "multilabel", "inverse_temperature")}
         kept["prior"] = prior_scores(arrays["class_counts"], **options)
-        kept |= {name: arrays[name] for name in ("common_columns", "common_values")}
+        kept |= {"common_columns": arrays["common_columns"].astype(np.uint32), "common_values": arrays["common_values"]}
         header["half"] = float(state["half"])
     n_rows = architecture["num_embeddings"]
     kept |= _table("pool", arrays, n_rows if architecture["variant"] == "standard" else architecture["num_buckets"])

@@ -84,8 +84,10 @@ class LinearTextPredictor:
         if "half" not in self.header:
             return scores
         # The fewer known n-grams, the nearer are scores to those of the shares of the labels.
-        lengths = np.sqrt(np.maximum(squares - self._base, 0))[:, np.newaxis]
-        share = np.where(lengths > 0, lengths**3 / np.maximum(lengths**3 + self.header["half"] ** 3, 1e-300), 0.0)
+        rest, half = (squares - self._base)[:, np.newaxis], self.header["half"]
+        lengths = np.sqrt(np.where(rest > 1e-9 * self._base, rest, 0.0))  # of a difference by rounding 0
+        cubes = lengths * lengths * lengths
+        share = np.divide(cubes, cubes + half * half * half, out=np.zeros_like(cubes), where=lengths > 0)
         return np.where(share < 1, share * scores + (1 - share) * self._arrays["prior"], scores)
 
     def _embed(self, first: int, texts: list[str | bytes]) -> Iterator[tuple[Any, float]]:
@@ -106,7 +108,7 @@ class LinearTextPredictor:
 
     def _square(self, weights: Any, pool: Any) -> float:
         """Return the sum of the squared weights of the n-grams that have a row of the pool."""
-        if not self.header["bag"]["append_weight"]:
+        if not self.header["bag"]["append_weight"] or self.header["bag"]["variant"] == "standard":
             weights = weights * pool[:, :, :4].any(axis=2)
         squares = np.add.accumulate((weights.astype(np.float64) ** 2).ravel())
         return float(squares[-1]) / weights.shape[1] if len(squares) else 0.0
@@ -275,11 +277,11 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
     width = dim if standard or bag["aggregation"] != "concat" else k * dim
     width += k if bag["append_weight"] and not standard else 0
     shapes = {"weight": (n_classes, width), "bias": (n_classes,)}
+    n_columns = sum(vectorizer["n_features"] + vectorizer["padding"] for vectorizer in header["vectorizers"])
     if "half" in header:
-        n_common = len(arrays["common_columns"])
-        shapes |= {"prior": (n_classes,), "common_values": (n_common,)}
-        if not _are_rows(arrays["common_columns"], 2**32):
-            raise ValueError("the common columns are not ascending integers")
+        if not _are_rows(arrays["common_columns"], n_columns):
+            raise ValueError(f"the common columns are not ascending integers below {n_columns}")
+        shapes |= {"prior": (n_classes,), "common_values": arrays["common_columns"].shape}
     for name, (n_rows, n_columns) in tables.items():
         stored = arrays.get(f"{name}.rows")
         if stored is not None and not _are_rows(stored, n_rows):
@@ -291,7 +293,8 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
         array = arrays[name]
         if array.shape != shape or not (array.dtype.kind == "f" or (array.dtype == np.int8 and name in tables)):
             raise ValueError(f"{name!r} must be numbers of shape {shape}, got {array.dtype} of {array.shape}")
-    n_columns = sum(vectorizer["n_features"] + vectorizer["padding"] for vectorizer in header["vectorizers"])
+        if name in ("prior", "common_values") and not np.isfinite(array).all():
+            raise ValueError(f"{name!r} has infinite values or NaN")
     if not bag["hash_rows"] and n_columns > bag["num_embeddings"]:
         raise ValueError(f"{bag['num_embeddings']} rows are fewer than {n_columns} columns")
 

@@ -33,7 +33,7 @@ def check(model: Any, folder: Path, precision: Any = "float32", tolerance: float
         assert answered == pytest.approx(expected.tolist(), abs=tolerance), text
         assert answer == label
     header = reader.header
-    names = [*header, *header["bag"], *header.get("evidence", {}), *header["labels"], *reader.stored]
+    names = [*header, *header["bag"], *header["labels"], *reader.stored]
     for name in {*names, *(key for options in header["vectorizers"] for key in options)}:
         assert re.search(rf"`{re.escape(name)}`", PAGE), f"docs/exported_format.md does not name {name}"
     return reader
@@ -48,17 +48,23 @@ def test_text_classifiers(features: Any, labels: Any, tmp_path: Path) -> None:
     check(TextClassifier(features=features, random_state=0).fit(TEXTS, labels), tmp_path / "m")
 
 
-def test_texts_with_little_evidence_move_towards_the_label_shares(tmp_path: Path) -> None:
-    texts = [f"begin {text} {word}" for text in TEXTS for word in ("one", "two", "two", "some other")]
-    model = make_pipeline(
-        HashingNgramVectorizer(norm=None),
-        HashEmbeddingClassifier(random_state=0, embedding=EmbeddingTables(train_importance=False)),
-    )
+@pytest.mark.parametrize("calibrate", ["auto", "temperature", False])
+def test_short_texts_move_towards_the_label_shares(calibrate: Any, tmp_path: Path) -> None:
+    texts = [f"begin {text} {word}" for text in TEXTS * 4 for word in ("one", "two", "two", "some other")]
+    classifier = HashEmbeddingClassifier(random_state=0, calibrate=calibrate)
+    model = make_pipeline(HashingNgramVectorizer(norm=None), classifier)
     reader = check(model.fit(texts, [text.split()[-1] for text in texts]), tmp_path / "m")
-    assert reader.header["evidence"]["enough"] > 0  # a word of all texts marks them
-    shares = {reader.evidence([(x, *reader.lookup(c)) for c, x in reader.columns(text).items()]) for text in UNSEEN}
-    assert 0.0 in shares
-    assert any(0 < share < 1 for share in shares)
+    unseen = [*UNSEEN, "begin", "one", "begin one"]
+    found = [[(x, *reader.lookup(c)) for c, x in reader.columns(text).items()] for text in unseen]
+    shares = dict(zip(unseen, map(reader.share_of_scores, found), strict=True))
+    assert shares[""] == shares["xyzzy plugh"] == 0
+    assert shares["begin one"] > 0.1
+    assert (shares["begin"] == 0) == (calibrate != "temperature")  # all texts have it
+    assert any(0 < share < 1 for share in shares.values()) == (calibrate == "auto")
+    for text, share in shares.items():
+        assert reader.predict(text)[1] == pytest.approx(model.predict_proba([text])[0].tolist(), abs=1e-5), text
+        if not share:
+            assert reader.scores(text) == pytest.approx(reader.stored["prior"], rel=1e-6)
 
 
 @pytest.mark.parametrize("precision", ["float16", "int8"])

@@ -17,7 +17,7 @@ from sklearn_hashnlp.classifiers import export_predictor
 from sklearn_hashnlp.classifiers.export._standalone_linear import _read_predictor
 from tests.canary import Canary
 
-TEXTS = ["a fine film", "dull and long"] * 3
+TEXTS = ["a fine film", "a dull and long one"] * 3
 
 
 @pytest.fixture(scope="module", name="content")
@@ -98,6 +98,17 @@ def of_array(name: str, part: int, value: Any) -> Callable[[dict[str, Any]], obj
         (lambda header: header.update(vectorizers=7), "not iterable"),
         (lambda header: header.update(bag=None), "not subscriptable"),
         (lambda header: header.pop("multilabel"), "multilabel"),
+        (lambda header: header.update(half=-1.0), "the part 'half' of the header is -1.0"),
+        (lambda header: header.update(half=float("inf")), "the part 'half' of the header is inf"),
+        (lambda header: header.update(half=float("nan")), "the part 'half' of the header is nan"),
+        (lambda header: header.update(half=True), "the part 'half' of the header is True"),
+        (lambda header: header.update(half="7"), "the part 'half' of the header is '7'"),
+        (lambda header: header.update(arrays=header["arrays"][:2] + header["arrays"][3:]), "prior"),
+        (of_array("prior", 2, [1]), "'prior' must be numbers of shape"),
+        (of_array("common_columns", 1, "<f4"), "the common columns are not ascending integers"),
+        (of_array("common_columns", 2, [1, 2]), "the common columns are not ascending integers"),
+        (of_array("common_values", 2, [2]), "'common_values' must be numbers of shape"),
+        (of_array("common_values", 1, "<i4"), "'common_values' must be numbers of shape"),
     ],
 )
 def test_headers_are_checked(content: bytes, tmp_path: Path, change: Any, message: str) -> None:
@@ -118,12 +129,21 @@ def test_rows_and_values_that_are_none(content: bytes, tmp_path: Path) -> None:
     header = json.loads(content.partition(b"\n")[0])
     start = content.index(b"\n") + 1
     of = {layout[0]: layout for layout in header["arrays"]}
-    _, _, shape, offset = of["pool.rows"]
-    assert shape[0] > 1
-    path.write_bytes(content[: start + offset] + b"\xff\xff\xff\xff" + content[start + offset + 4 :])
-    refused(path, "rows of 'pool' are not ascending integers below")
-    nan = np.array(np.nan, dtype=of["bias"][1]).tobytes()
-    offset = start + of["bias"][3]
-    path.write_bytes(content[:offset] + nan + content[offset + len(nan) :])
+
+    def with_first(name: str, value: float) -> bytes:
+        _, dtype, shape, offset = of[name]
+        assert shape[0] > 0
+        number = np.array(value, dtype).tobytes()
+        return content[: start + offset] + number + content[start + offset + len(number) :]
+
+    for name, value, message in (
+        ("pool.rows", 2**32 - 1, "rows of 'pool' are not ascending integers below"),
+        ("common_columns", 2**32 - 1, "common columns are not ascending integers below"),
+        ("common_values", np.nan, "'common_values' has infinite values or NaN"),
+        ("prior", np.inf, "'prior' has infinite values or NaN"),
+    ):
+        path.write_bytes(with_first(name, value))
+        refused(path, message)
+    path.write_bytes(with_first("bias", np.nan))
     with pytest.raises(ValueError, match="scores are infinite or NaN"):
         _read_predictor(path).predict(["a text"])
