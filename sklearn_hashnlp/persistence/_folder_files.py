@@ -21,7 +21,7 @@ from sklearn_hashnlp.persistence._values import ModelFormatError
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sklearn-hashnlp model"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 PARAMETERS_FILE = "parameters.json"
 WEIGHTS_FILE = "weights.safetensors"
 METADATA_KEY = "sklearn-hashnlp"  # a single key, since safetensors writes keys in random order

@@ -256,8 +256,8 @@ def test_damaged_weights_are_refused(saved: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 5}, "format version is 5, .* reads 4. Upgrade with: pip install"),
-        ({"format_version": 3}, "format version is 3, .* reads 4. Train it again"),
+        ({"format_version": 6}, "format version is 6, .* reads 5. Upgrade with: pip install"),
+        ({"format_version": 4}, "format version is 4, .* reads 5. Train it again"),
         ({"format_version": "1"}, "format version is '1'; expected a positive integer"),
         ({"hash_specification": 7}, "trained with version 7 of the hash functions, .* has 2"),
         ({"model": {"class": "os.system", "parameters": {}}}, "has the class 'os.system'"),
