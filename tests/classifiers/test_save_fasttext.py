@@ -173,6 +173,7 @@ def standard(**parameters: Any) -> Any:
         (standard(embedding=EmbeddingTables()), ValueError, "rows that are hashed once more"),
         (standard(normalize="l2"), ValueError, "no place for normalize='l2'.*Set normalize='l1'"),
         (standard(hidden_layer_sizes=(4,), solver="sgd"), ValueError, r"no place for hidden_layer_sizes=\(4,\)"),
+        (standard(calibrate="auto"), ValueError, "the length of a text: calibrate='auto'. Set 'temperature'"),
         (standard(loss="ova", solver="sgd"), ValueError, "no place for loss='ova' with one label"),
         (standard(loss="hsigmoid", solver="sgd"), ValueError, "no place for a tree other than Huffman's"),
     ],

@@ -50,6 +50,7 @@ def save_fasttext(model: Pipeline, path: str | os.PathLike[str]) -> None:
     -----
     A file of fastText has no bias: it is in one more column of the output matrix, where all rows of the input matrix
     are 1. The temperature of calibrated probabilities is a factor of the output matrix. Labels become strings.
+    Scores of ``calibrate="auto"``, which depend on the length of a text, have no place in a file.
 
     fastText reads the probabilities of ``"ova"`` from a table with steps of up to 0.008, and gives a text without known
     words no label.
@@ -128,6 +129,8 @@ def _obstacles(dictionary: FastTextDictionary, classifier: HashEmbeddingClassifi
         yield f"normalize={classifier.normalize!r}: fastText divides by the number of rows. Set normalize='l1'."
     if classifier.hidden_layer_sizes:
         yield f"hidden_layer_sizes={classifier.hidden_layer_sizes!r}. Set hidden_layer_sizes=()."
+    if classifier._calibration.half:
+        yield f"scores that depend on the length of a text: calibrate={classifier.calibrate!r}. Set 'temperature'."
     if type(loss) is OneVsRestLoss and not loss.multilabel:
         yield "loss='ova' with one label per text, whose probabilities sum to one here. Set loss='softmax'."
     if any("\0" in str(label) for label in classifier.classes_):
