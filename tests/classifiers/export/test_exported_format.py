@@ -12,6 +12,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier
 from sklearn_hashnlp.classifiers import EmbeddingTables, export_predictor
+from sklearn_hashnlp.classifiers.export._standalone_linear import _read_predictor
 from tests.classifiers.export.test_linear_predictor import LABELS, PAIRS, SMALL, TEXTS
 from tests.oracles.exported_folder import ExportedFolder
 
@@ -61,6 +62,8 @@ def test_short_texts_move_towards_the_label_shares(calibrate: Any, tmp_path: Pat
     assert shares["begin one"] > 0.1
     assert (shares["begin"] == 0) == (calibrate != "temperature")  # all texts have it
     assert any(0 < share < 1 for share in shares.values()) == (calibrate == "auto")
+    scores = _read_predictor(tmp_path / "m" / "weights.bin").scores(unseen)
+    assert scores == pytest.approx(model[-1]._scores(model[:-1].transform(unseen)), abs=1e-12)
     for text, share in shares.items():
         assert reader.predict(text)[1] == pytest.approx(model.predict_proba([text])[0].tolist(), abs=1e-5), text
         if not share:
