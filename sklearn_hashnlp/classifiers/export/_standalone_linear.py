@@ -47,8 +47,7 @@ class LinearTextPredictor:
         self._vectorizers = [_Vectorizer(options) for options in header["vectorizers"]]
         if "half" in header:  # what all training texts have says nothing
             importance, vectors = self._look_up(arrays["common_columns"].astype(np.int64))
-            square = self._square(arrays["common_values"][:, np.newaxis] * importance, vectors)
-            self._base = square * (1 + 1e-12)  # for texts with this alone, whatever the rounding
+            self._base = self._square(arrays["common_values"][:, np.newaxis] * importance, vectors)
 
     def predict(self, texts: Iterable[str | bytes]) -> Any:
         """Predict the label of each text, or a number; multilabel predictions are lists or an indicator matrix."""

@@ -101,7 +101,7 @@ class HashEmbeddingModel:
     def base(self) -> float:
         """The squared length of what all training rows have."""
         common = SparseRows.of_one(self.calibration.common_columns, self.calibration.common_values)
-        return float(score_rows(self._sums, common).lengths[0] ** 2 * (1 + 1e-12))  # by rounding it may be smaller
+        return float(score_rows(self._sums, common).lengths[0] ** 2)
 
     def lengths(self, rows: SparseRows) -> NDArray[np.float64]:  # (n_rows,)
         """Return the lengths of rows before they are normalized, without what all training rows have."""
