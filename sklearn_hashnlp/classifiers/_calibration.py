@@ -66,7 +66,9 @@ class Calibration:
         return {"rows_seen": self.n_rows, "half": self.half}, {name: getattr(self, name) for name in names}
 
     @classmethod
-    def from_state(cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_classes: int) -> Self:
+    def from_state(
+        cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_classes: int, n_columns: int
+    ) -> Self:
         """Load the result of :meth:`to_state`, checked."""
         counts, columns, common = (arrays[name] for name in ("class_counts", "common_columns", "common_values"))
         if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
@@ -77,6 +79,8 @@ class Calibration:
             or not columns.shape == common.shape == (len(common),)
         ):
             raise ValueError("There must be a value of float32 for each column that all rows have.")
+        if len(columns) and not (columns[0] >= 0 and columns[-1] < n_columns and (columns[1:] > columns[:-1]).all()):
+            raise ValueError(f"The columns that all rows have must be ascending integers below {n_columns}.")
         half = float(values["half"])
         if not 0 <= half < np.inf:
             raise ValueError(f"The length of a row that says half must be a number of at least 0, got {half}.")

@@ -354,7 +354,7 @@ class SGNNClassifier(TrainableClassifier):
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_model_state(values, arrays)
-        self._calibration = Calibration.from_state(values, arrays, len(self.classes_))
+        self._calibration = Calibration.from_state(values, arrays, len(self.classes_), 0)
         width, architecture = self.n_features_in_ * (8 if self.net_.module_.packed else 1), values["architecture"]
         if architecture["in_features"] != width:
             raise ValueError(f"The net has {architecture['in_features']} inputs, but rows have {width} columns.")

@@ -12,8 +12,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_hashnlp import KneserNeyLanguageModel, SGNNClassifier, SGNNSentenceEncoder
-from sklearn_hashnlp.classifiers import quantize_classifier
+from sklearn_hashnlp import HashEmbeddingClassifier, KneserNeyLanguageModel, SGNNClassifier, SGNNSentenceEncoder
+from sklearn_hashnlp.classifiers import EmbeddingTables, quantize_classifier
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.persistence._sklearn_state import get_state, set_state
@@ -65,6 +65,17 @@ def test_directions_of_another_width_in_an_encoder(tmp_path: Path, shape: tuple[
     name = next(name for name in arrays if name.endswith("network.common"))
     changed = arrays | {name: np.ones(shape, dtype=np.float32)}
     refused(tmp_path / "m", document, changed, "and vectors have 16 columns")
+
+
+@pytest.mark.parametrize("column", [8, 2**31 - 5, -(10**9)])
+def test_columns_that_all_rows_have_without_a_row_of_the_table(tmp_path: Path, column: int) -> None:
+    rows, tables = np.eye(6, 8), EmbeddingTables(hash_rows=False)  # a column is a row
+    rows[:, 7] = 1
+    model = HashEmbeddingClassifier(embedding=tables, n_buckets=40, embedding_dim=4, random_state=0)
+    document, arrays = save(model.fit(rows, [0, 1] * 3), tmp_path / "m")
+    assert arrays["common_columns"].tolist() == [7]
+    changed = arrays | {"common_columns": np.array([column], dtype=np.int32)}
+    refused(tmp_path / "m", document, changed, "ascending integers below 8")
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import Loss, loss_from_values, loss_to_values
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import MAX_COLUMNS, SparseRows
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.persistence._tables import TABLE_VALUES, check_shape, check_stored, pack_table, unpack_table
@@ -146,8 +146,9 @@ class HashEmbeddingModel:
         for name, shape in shapes.items():
             check_stored(name, arrays, shape)
         weights = {name: _restored(name, shape, architecture, arrays) for name, shape in shapes.items()}
-        loss, n_classes = loss_from_values(values["probabilities"]), architecture["num_classes"]
-        calibration = Calibration.from_state(values, arrays, n_classes)
+        loss = loss_from_values(values["probabilities"])
+        n_columns = MAX_COLUMNS if spec.hash_rows else spec.num_embeddings
+        calibration = Calibration.from_state(values, arrays, architecture["num_classes"], n_columns)
         model = cls(architecture, weights, loss, calibration, tree, values["device"])
         model.optimizer, model.rows_per_step = unpack_step_sizes(values, arrays, model._shapes)
         return model

@@ -103,7 +103,7 @@ def test_a_calibration_is_the_same_after_it_was_saved():
     calibration = Calibration.of(drawn_rows(), 3)
     calibration.half = 0.5
     values, arrays = calibration.to_state()
-    again = Calibration.from_state(values, arrays, 3)
+    again = Calibration.from_state(values, arrays, 3, 30)
     for name in vars(calibration):
         np.testing.assert_array_equal(getattr(again, name), getattr(calibration, name))
 
@@ -118,6 +118,10 @@ def test_a_calibration_is_the_same_after_it_was_saved():
         ({"common_columns": np.array([3.0, 17.0])}, "a value of float32 for each column that all rows have"),
         ({"common_columns": np.array([3])}, "a value of float32 for each column"),
         ({"common_columns": np.array([[3], [17]])}, "a value of float32 for each column"),
+        ({"common_columns": np.array([17, 3])}, "ascending integers below 30"),
+        ({"common_columns": np.array([17, 17])}, "ascending integers below 30"),
+        ({"common_columns": np.array([-3, 17])}, "ascending integers below 30"),
+        ({"common_columns": np.array([17, 30])}, "ascending integers below 30"),
         ({"common_values": np.ones(2)}, "a value of float32 for each column"),
         ({"common_values": np.ones((2, 1), dtype=np.float32)}, "a value of float32 for each column"),
         ({"half": -0.5}, r"must be a number of at least 0, got -0\.5"),
@@ -130,4 +134,4 @@ def test_a_damaged_calibration_is_refused(damage, message):
     values, arrays = Calibration.of(drawn_rows(), 3).to_state()
     values, arrays = ({name: damage.get(name, one) for name, one in part.items()} for part in (values, arrays))
     with pytest.raises(ValueError, match=message):
-        Calibration.from_state(values, arrays, 3)
+        Calibration.from_state(values, arrays, 3, 30)
