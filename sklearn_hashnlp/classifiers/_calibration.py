@@ -33,6 +33,7 @@ _WEIGHT_OF_CROPS = 1 / 9  # of all crops together, relative to whole rows; chose
 _IMAGINED_ROWS, _BELOW_MEDIAN = 40, 1.5  # that say the logarithm of h, relative to that of the median length
 _STEP = 0.1  # first of the optimizer, relative to the limit: a factor of two
 _SIGNIFICANT = 1.64  # standard deviations
+_LARGEST_HALF = 1e100  # of which the cube is finite
 _LIMIT = np.log(1e3)  # of the logarithms of a, and of h relative to the median length
 
 
@@ -55,10 +56,8 @@ class Calibration:
         new = cls(count_classes(rows, n_classes), len(rows), 0.0, *common)
         if earlier is None:
             return new
-        both, at, others = np.intersect1d(new.common_columns, earlier.common_columns, return_indices=True)
-        values = np.minimum(new.common_values[at], earlier.common_values[others])
         counts, n_rows = new.class_counts + earlier.class_counts, new.n_rows + earlier.n_rows
-        return cls(counts, n_rows, earlier.half, both, values)
+        return cls(counts, n_rows, earlier.half, *common_columns([new, earlier]))
 
     def to_state(self) -> Packed:
         """Return JSON values and arrays."""
@@ -82,7 +81,7 @@ class Calibration:
         if len(columns) and not (columns[0] >= 0 and columns[-1] < n_columns and (columns[1:] > columns[:-1]).all()):
             raise ValueError(f"The columns that all rows have must be ascending integers below {n_columns}.")
         half = float(values["half"])
-        if not 0 <= half < np.inf:
+        if not 0 <= half < _LARGEST_HALF:
             raise ValueError(f"The length of a row that says half must be a number of at least 0, got {half}.")
         return cls(counts, int(values["rows_seen"]), half, columns, common)
 
@@ -105,6 +104,15 @@ class Calibration:
     def shares_of_scores(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:  # (n_rows,)
         """Return g of rows of some lengths."""
         return _shares_of_scores(lengths, self.half)
+
+
+def common_columns(parts: Sequence[Calibration]) -> tuple[NDArray[Any], NDArray[np.float32]]:
+    """Return the columns that the rows of all parts have, and their smallest values."""
+    columns, values = parts[0].common_columns, parts[0].common_values
+    for part in parts[1:]:
+        columns, mine, theirs = np.intersect1d(columns, part.common_columns, return_indices=True)
+        values = np.minimum(values[mine], part.common_values[theirs])
+    return columns, values
 
 
 def _shares_of_scores(lengths: NDArray[np.float64], half: float) -> NDArray[np.float64]:
@@ -210,7 +218,8 @@ def fit_calibration(
     targets = _smoothed_targets(loss, scored, n_uniform, n_earlier)
     start, limit = np.array([0.0, -_BELOW_MEDIAN]), np.array([_LIMIT, _LIMIT])
     if earlier is not None and n_earlier:
-        share = len(lengths) / (len(lengths) + n_earlier)
+        n_new = np.count_nonzero(~scored.is_crop)
+        share = n_new / (n_new + n_earlier)
         before = logits(earlier)
         targets = share * targets + (1 - share) * (expit(before) if loss.multilabel else softmax(before, axis=1))
         start = np.log([earlier.inverse_temperature, max(earlier.half / median, np.exp(-_LIMIT))])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import smoothed_idf
-from sklearn_hashnlp.classifiers._calibration import Calibration
+from sklearn_hashnlp.classifiers._calibration import Calibration, common_columns
 from sklearn_hashnlp.classifiers.hash_embedding._model import IMPORTANCE, POOL, STATISTICS, HashEmbeddingModel
 
 _BLOCK = 2**16  # rows
@@ -47,7 +47,7 @@ def merge_models(
         np.sum([factor * one.class_counts for factor, one in zip(factors, parts, strict=True)], axis=0),
         max(1, round(float(n_rows.sum()))),
         _mean([one.half for one in parts], n_rows),
-        *_common_of_all(parts),
+        *common_columns(parts),
     )
     temperatures = [float(model.loss.inverse_temperature) for model in models]
     if len(set(temperatures)) > 1:
@@ -58,15 +58,6 @@ def merge_models(
 def _mean(numbers: list[float], weights: NDArray[np.float64]) -> float:
     """Return the weighted mean, without rounding if all numbers are equal."""
     return numbers[0] if len(set(numbers)) == 1 else float(np.average(numbers, weights=weights))
-
-
-def _common_of_all(parts: Sequence[Calibration]) -> tuple[NDArray[Any], NDArray[np.float32]]:
-    """Return the columns that the training rows of all models have, and their smallest values."""
-    columns, values = parts[0].common_columns, parts[0].common_values
-    for part in parts[1:]:
-        columns, mine, theirs = np.intersect1d(columns, part.common_columns, return_indices=True)
-        values = np.minimum(values[mine], part.common_values[theirs])
-    return columns, values
 
 
 class _Source:
