@@ -106,7 +106,8 @@ def objective(
         aim = ((n_rows + n_earlier) * has_label + n_uniform / n_classes) / (n_rows + n_earlier + n_uniform)
     if earlier is not None:  # the labels of n_earlier further rows are drawn by the earlier numbers
         before = np.exp(log_probabilities(loss.name, loss.multilabel, earlier, scores, lengths, counts)[0])
-        aim = (n_rows * aim + n_earlier * before) / (n_rows + n_earlier)
+        n_whole = np.count_nonzero(~is_crop)
+        aim = (n_whole * aim + n_earlier * before) / (n_whole + n_earlier)
     weights = row_weights.copy()
     if is_crop.any():  # all crops weigh a ninth of all whole rows
         weights[is_crop] *= weights[~is_crop].sum() / weights[is_crop].sum() / 9
