@@ -281,13 +281,13 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
         if not _are_rows(arrays["common_columns"], n_columns):
             raise ValueError(f"the common columns are not ascending integers below {n_columns}")
         shapes |= {"prior": (n_classes,), "common_values": arrays["common_columns"].shape}
-    for name, (n_rows, n_columns) in tables.items():
+    for name, (n_rows, n_elements) in tables.items():
         stored = arrays.get(f"{name}.rows")
         if stored is not None and not _are_rows(stored, n_rows):
             raise ValueError(f"the rows of {name!r} are not ascending integers below {n_rows}")
-        shapes[name] = (n_rows if stored is None else len(stored), n_columns)
+        shapes[name] = (n_rows if stored is None else len(stored), n_elements)
         if arrays[name].dtype == np.int8:
-            shapes[f"{name}.scale"] = (n_columns,)
+            shapes[f"{name}.scale"] = (n_elements,)
     for name, shape in shapes.items():
         array = arrays[name]
         if array.shape != shape or not (array.dtype.kind == "f" or (array.dtype == np.int8 and name in tables)):

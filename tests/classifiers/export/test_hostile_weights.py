@@ -85,6 +85,7 @@ def of_array(name: str, part: int, value: Any) -> Callable[[dict[str, Any]], obj
         (lambda header: header["labels"].update(values=["a"]), "must be numbers of shape"),
         (lambda header: header["bag"].update(num_buckets=10**18), "no numbers of rows"),
         (lambda header: header["bag"].update(num_embeddings=-1), "no numbers of rows"),
+        (lambda header: header["bag"].update(hash_rows=False), "60 rows are fewer than .* columns"),
         (lambda header: header["bag"].update(variant="os.system"), "none of"),
         (lambda header: header["bag"].update(constants=[[1, 2]]), "constants"),
         (lambda header: header["bag"].update(constants=[[1, 2], [-1, 2]]), "constants"),
