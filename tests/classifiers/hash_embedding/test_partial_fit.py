@@ -13,6 +13,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.training import EarlyStopping, Schedule
+from tests.classifiers.hash_embedding.raw_scores import raw_scores
 from tests.oracles.idf import inverse_document_frequency
 from tests.trainings import assert_as_good, assert_near
 
@@ -162,6 +163,44 @@ def test_a_stream_is_calibrated_on_rows_before_it_is_trained_on_them():
     confidence = model.predict_proba(fresh).max(axis=1).mean()
     assert confidence < model.predict_proba(X).max(axis=1).mean() + 0.05
     assert model._calibration.n_rows == 400
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"loss": "hinge"}, {"loss": "ova"}, {"calibrate": "temperature"}, {"calibrate": False}], ids=str
+)
+def test_rows_without_known_columns_have_the_class_shares_of_all_calls(options):
+    rows = csr_array((X.data, X.indices, X.indptr), shape=(400, 100))  # the last ten columns are never trained
+    unknown = csr_array(np.pad(np.eye(10, dtype=np.float32), ((0, 1), (90, 0))))  # the last row is empty
+    model = HashEmbeddingClassifier(**SMALL | {"n_buckets": 2**20, "n_embeddings": 2**20} | options)
+    for part in PARTS[:3]:
+        model.partial_fit(rows[part], Y[part], classes=["a", "b", "c"])
+        shares = [np.mean(Y[: part.stop] == label) for label in "abc"]
+        assert_near(model.predict_proba(unknown), np.tile(shares, (11, 1)), atol=0.01)  # they are smoothed
+        assert np.abs(model.predict_proba(rows[part]) - shares).max() > 0.05
+
+
+@pytest.mark.parametrize("loss", ["softmax", "hinge"])
+@pytest.mark.parametrize(("n_rows", "n_calls"), [(400, 1), (20, 32)])
+def test_a_wrong_length_that_says_half_is_forgotten(loss, n_rows, n_calls):
+    """By many rows in a call, and by few, which are cropped in some calls."""
+    model = HashEmbeddingClassifier(**SMALL, loss=loss).fit(X, Y)
+    wrong = model._model.calibration.half = 50 * model._calibration.half
+    for call in range(n_calls):
+        part = np.arange(call * n_rows, (call + 1) * n_rows) % 400
+        model.partial_fit(X[part], Y[part])
+    assert 0 < model._calibration.half < 0.75 * wrong
+
+
+@pytest.mark.parametrize("calibrate", ["temperature", False])
+@pytest.mark.parametrize("solver", ["dual", "sgd"])
+def test_without_a_length_that_says_half_the_labels_are_those_of_raw_scores(solver, calibrate):
+    model = HashEmbeddingClassifier(**SMALL, loss="hinge", calibrate=calibrate, solver=solver).fit(X, Y)
+    for _ in range(2):
+        assert model._calibration.half == 0
+        assert model.predict(X).tolist() == model.classes_[raw_scores(model, X).argmax(axis=1)].tolist()
+        before = model.temperature_
+        model.partial_fit(X, Y)
+    assert model.temperature_ != before
 
 
 def test_another_optimizer_does_not_continue():

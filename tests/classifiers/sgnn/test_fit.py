@@ -53,6 +53,17 @@ def test_it_learns_with_every_option(options):
     assert model.history_[-1]["train_loss"] < model.history_[0]["train_loss"]
 
 
+def test_its_calibration_is_a_temperature_and_is_saved(tmp_path):
+    model, same = (SGNNClassifier(**SMALL, calibrate=one).fit(BITS, LABELS) for one in ("auto", "temperature"))
+    assert model.temperature_ != 1
+    assert_same_bits(same.predict_proba(BITS), model.predict_proba(BITS))
+    save_model(model.partial_fit(BITS[TEST], LABELS[TEST]), tmp_path / "model")
+    counts = np.bincount(np.append(TARGETS, TARGETS[TEST])).tolist()
+    for one in (model, load_model(tmp_path / "model")):
+        assert one._calibration.class_counts.tolist() == [*counts, 400]
+        assert (one._calibration.n_rows, one.temperature_) == (400, model.temperature_)
+
+
 def test_packed_rows_make_the_same_model_to_the_last_bit():
     plain = SGNNClassifier(**SMALL).fit(BITS, LABELS)
     packed = SGNNClassifier(**SMALL, packed=True).fit(PACKED, LABELS)
