@@ -32,7 +32,7 @@ from benchmarks.common.data import SETS, TITLES, Rows
 from benchmarks.common.pages import table
 from benchmarks.common.samples import ALL, add_sample_options, bootstrap
 from sklearn_hashnlp import TextClassifier
-from sklearn_hashnlp.classifiers.hash_embedding import _automatic, _dual_fit
+from sklearn_hashnlp.classifiers.hash_embedding import _auto_parameters, _dual_fit
 from sklearn_hashnlp.text import _auto_ngram_vectorizer
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 
@@ -69,7 +69,7 @@ CHANGES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "log-odds up to 0.25": lambda: constants(_dual_fit, _SHARES=(0.0, 0.03, 0.06, 0.12, 0.25)),
     "twice the epochs": lambda: constants(_dual_fit, _EPOCHS=((5_000, 20), (20_000, 12))),
     "softmax without log-odds": lambda: constants(_dual_fit, _SHARES_OF_SGD={"softmax": 0.0, "hinge": 0.0}),
-    "softmax of many classes": lambda: constants(_automatic, _MANY_CLASSES=(10**9, 10**9)),
+    "softmax of many classes": lambda: constants(_auto_parameters, _MANY_CLASSES=(10**9, 10**9)),
     "characters 2-5 with any letters": lambda: constants(_auto_ngram_vectorizer, _MANY_LETTERS=10**9),
     "characters at the fixed weight 0.5": lambda: constants(_auto_ngram_vectorizer, MIN_TEXTS=10**9),
     "weight of characters 0.35": lambda: specs(characters(weight=0.35)),

@@ -40,7 +40,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     new_net,
     prepare_tables,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._automatic import (
+from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
     SolverChoice,
     adds_log_odds,
     automatic_loss,

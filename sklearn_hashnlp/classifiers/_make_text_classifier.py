@@ -17,7 +17,7 @@ from sklearn_hashnlp._sklearn import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
-from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice
+from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
 from sklearn_hashnlp.text._count_ngrams import TOKENS
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion

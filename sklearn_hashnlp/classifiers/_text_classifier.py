@@ -30,7 +30,7 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
-from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverChoice, SolverName
+from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice, SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.text._count_ngrams import check_ngram_range, count_text
 from sklearn_hashnlp.text._documents import as_documents

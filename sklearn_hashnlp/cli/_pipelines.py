@@ -91,7 +91,11 @@ def train_model(
 def _has_epochs(classifier: Any, labels: Any) -> bool:
     """Return whether a classifier may be trained by epochs, with a progress to show."""
     from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-    from sklearn_hashnlp.classifiers.hash_embedding._automatic import choose_solver, has_few_rows, loss_of_few_rows
+    from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
+        choose_solver,
+        has_few_rows,
+        loss_of_few_rows,
+    )
 
     multilabel, n_rows = isinstance(labels, list), len(labels)
     if not isinstance(classifier, HashEmbeddingClassifier) or not has_few_rows(n_rows):

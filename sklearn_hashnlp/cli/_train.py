@@ -282,7 +282,7 @@ def _train_in_memory(
 
 def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
     """Return a callback that stops on a user's validation texts, not held-out ones; None without early stopping."""
-    from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_epochs
+    from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import resolve_epochs
     from sklearn_hashnlp.training import EarlyStopping as EarlyStoppingBundle
     from sklearn_hashnlp.training._settings import as_early_stopping
 

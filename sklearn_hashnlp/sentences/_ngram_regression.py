@@ -62,7 +62,7 @@ class NgramDictionary:
     @classmethod
     def learn(cls, words: list[str], rows: Ragged, max_columns: int) -> NgramDictionary:
         """Select the most frequent n-grams of texts, given as rows of word ids."""
-        once = distinct(rows, len(words))
+        once = distinct_ids_of_rows(rows, len(words))
         word_counts = np.bincount(once.values, minlength=len(words))
         word_hashes = word_fingerprints(words)
         characters = character_fingerprints(words)
@@ -87,7 +87,7 @@ class NgramDictionary:
         """Return the rows of texts: n-grams of words, weighted by document frequency, and pairs of words."""
         hashes = word_fingerprints(words)
         spellings, counts = self._spellings(words, hashes)
-        once = distinct(rows, len(words))
+        once = distinct_ids_of_rows(rows, len(words))
         weights = map_distinct(_to_idf_power, smoothed_idf(counts, self.n_texts)).astype(np.float32)
         norms = np.sqrt(np.bincount(_owners(once), np.square(weights[once.values]), len(rows.offsets) - 1))
         divisors = map_distinct(lambda norm: norm**_NORM_POWER if norm > 0 else 1.0, norms)
@@ -140,7 +140,7 @@ def character_fingerprints(words: list[str]) -> Ragged:
     return of_lengths(np.concatenate([np.zeros(0, np.uint64), *(part.values for part in parts)]), lengths)
 
 
-def distinct(rows: Ragged, n_ids: int) -> Ragged:
+def distinct_ids_of_rows(rows: Ragged, n_ids: int) -> Ragged:
     """Return the distinct ids of each row, ascending."""
     keys = _owners(rows) * max(n_ids, 1) + rows.values
     keys.sort()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, character_fingerprints, distinct
+from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, character_fingerprints, distinct_ids_of_rows
 from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, read_texts
 
 TEXTS = [
@@ -120,6 +120,6 @@ def test_no_words():
 
 def test_distinct():
     rows = Ragged(np.array([3, 1, 3, 0, 2, 2]), np.array([0, 3, 3, 4, 6]))
-    result = distinct(rows, 4)
+    result = distinct_ids_of_rows(rows, 4)
     assert result.values.tolist() == [1, 3, 0, 2]
     assert result.offsets.tolist() == [0, 2, 2, 3, 4]

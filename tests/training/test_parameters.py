@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_embedding_dim
+from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import resolve_embedding_dim
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 from sklearn_hashnlp.training._settings import draw_seeds
 from tests.trainings import assert_same_bits

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._sklearn import MAX_INTEGER
 from sklearn_hashnlp.classifiers._losses import TreeLoss
-from sklearn_hashnlp.classifiers.hash_embedding._automatic import resolve_embedding_dim
+from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import resolve_embedding_dim
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows

@@ -93,10 +93,10 @@ class Located(NamedTuple):
         """Hash the columns of rows."""
         sizes = len(model.known), len(model.pool)
         table_rows, slots = locate_columns(rows.indices, model.constants, *sizes, model.spec.layout.variant)
-        return cls(*distinct(table_rows, sizes[0]), *distinct(slots.reshape(-1), sizes[1]))
+        return cls(*number_distinct(table_rows, sizes[0]), *number_distinct(slots.reshape(-1), sizes[1]))
 
 
-def distinct(ids: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def number_distinct(ids: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the distinct ids below ``size``, in order, and the position of each id in them."""
     is_used = np.zeros(size, dtype=np.bool_)
     is_used[ids] = True

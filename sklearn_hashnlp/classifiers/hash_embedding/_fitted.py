@@ -12,7 +12,7 @@ from sklearn_hashnlp._sklearn import check_fitted
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
 from sklearn_hashnlp.classifiers._net_classifier import NetClassifier
-from sklearn_hashnlp.classifiers.hash_embedding._automatic import SolverName
+from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import (
     ScoredRows,

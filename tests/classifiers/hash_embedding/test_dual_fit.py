@@ -18,8 +18,8 @@ from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
 from sklearn_hashnlp import HashEmbeddingClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding import _automatic, _dual_fit
-from sklearn_hashnlp.classifiers.hash_embedding._automatic import contradictory_share
+from sklearn_hashnlp.classifiers.hash_embedding import _auto_parameters, _dual_fit
+from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import contradictory_share
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
     Located,
     Settings,
@@ -114,7 +114,7 @@ def test_the_loss_depends_on_rows_and_classes(monkeypatch):
     assert classifier().partial_fit(X, y, classes=[0, 1, 2]).loss_ == "softmax"
     assert classifier().fit(X, np.eye(3, dtype=int)[y]).loss_ == "ova"
     assert classifier().fit(X, np.arange(len(y)) % 3).loss_ == "hinge"
-    monkeypatch.setattr(_automatic, "_MAX_CLASSES", 2)
+    monkeypatch.setattr(_auto_parameters, "_MAX_CLASSES", 2)
     assert classifier().fit(X, y).loss_ == "softmax"
     assert classifier().fit(X, y > 0).loss_ == "hinge"
 
@@ -124,16 +124,16 @@ def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monk
     twice = csr_matrix(np.concatenate([X.toarray(), X[:6].toarray()]))
     same, other = np.append(y, y[:6]), np.append(y, (y[:6] + 1) % 3)
     assert classifier().fit(twice, other).loss_ == "hinge"
-    monkeypatch.setattr(_automatic, "_FEW_ROWS", 120)
+    monkeypatch.setattr(_auto_parameters, "_FEW_ROWS", 120)
     assert classifier().fit(twice, same).loss_ == "softmax"
-    monkeypatch.setattr(_automatic, "_MANY_CLASSES", (3, 9))
+    monkeypatch.setattr(_auto_parameters, "_MANY_CLASSES", (3, 9))
     for labels, loss in ((same, "hinge"), (other, "softmax")):
         model = classifier().fit(twice, labels)
         assert (model.loss_, model.solver_) == (loss, "dual" if loss == "hinge" else "sgd")
     with pytest.raises(ValueError, match="the loss of these rows is 'softmax'"):
         classifier(solver="dual").fit(twice, other)
     assert classifier(loss="hinge").fit(twice, other).solver_ == "dual"
-    monkeypatch.setattr(_automatic, "MAX_DUAL_ROWS", 125)
+    monkeypatch.setattr(_auto_parameters, "MAX_DUAL_ROWS", 125)
     assert classifier().fit(twice, same).loss_ == "softmax"
 
 
@@ -157,8 +157,8 @@ def test_stochastic_gradients_of_the_hinge_loss_add_a_share_of_the_log_odds(opti
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_share_of_the_log_odds_is_added_to_the_softmax(n_classes, monkeypatch):
     X, y = counts(n_classes=n_classes)
-    monkeypatch.setattr(_automatic, "_FEW_ROWS", 120)
-    monkeypatch.setattr(_automatic, "_FEW_ROWS_OF_TWO_CLASSES", 120)
+    monkeypatch.setattr(_auto_parameters, "_FEW_ROWS", 120)
+    monkeypatch.setattr(_auto_parameters, "_FEW_ROWS_OF_TWO_CLASSES", 120)
     frozen = EmbeddingTables(train_importance=False)
     scores = []
     for share in (0.0, 0.1):
@@ -369,12 +369,12 @@ def test_probabilities_of_many_rows_are_calibrated_with_held_out_rows(monkeypatc
 def test_another_device_changes_the_solver_and_not_the_loss():
     parameters = HashEmbeddingClassifier(n_hashes=1, embedding_dim="auto").get_params()
     chosen = {
-        device: _automatic.choose_solver(parameters | {"device": device}, "hinge", 1000, 3, device, caller="A")
+        device: _auto_parameters.choose_solver(parameters | {"device": device}, "hinge", 1000, 3, device, caller="A")
         for device in ("cpu", "cuda")
     }
     assert chosen == {"cpu": "dual", "cuda": "sgd"}
     with pytest.raises(ValueError, match=r"solver='dual'\) does not work with device='cuda'"):
-        _automatic.choose_solver(
+        _auto_parameters.choose_solver(
             parameters | {"device": "cuda", "solver": "dual"}, "hinge", 1000, 3, "cuda", caller="A"
         )
 
