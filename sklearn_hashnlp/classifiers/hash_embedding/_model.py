@@ -100,8 +100,7 @@ class HashEmbeddingModel:
     @cached_property
     def base(self) -> float:
         """The squared length of what all training rows have."""
-        common = SparseRows.of_one(self.calibration.common_columns, self.calibration.common_values)
-        return float(score_rows(self._sums, common).lengths[0] ** 2)
+        return base_of(self._sums, self.calibration)
 
     def lengths(self, rows: SparseRows) -> NDArray[np.float64]:  # (n_rows,)
         """Return the lengths of rows before they are normalized, without what all training rows have."""
@@ -179,6 +178,14 @@ def spec_of(architecture: Mapping[str, Any]) -> TableSpec:
     """Return the table specification of the arguments of a network."""
     named = {name: architecture[name] for name in (*_SPEC, "hash_rows", "normalize") if name in architecture}
     return TableSpec(**named, seed=architecture["hash_seed"])
+
+
+def base_of(model: LinearModel, calibration: Calibration) -> float:
+    """Return the squared length of what all training rows have."""
+    if len(calibration.common_columns) == 0:
+        return 0.0
+    common = SparseRows.of_one(calibration.common_columns, calibration.common_values)
+    return float(score_rows(model, common).lengths[0] ** 2)
 
 
 def _last_layer(architecture: Mapping[str, Any]) -> str:

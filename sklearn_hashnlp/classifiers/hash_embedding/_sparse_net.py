@@ -21,7 +21,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledSt
 from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
-from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel
+from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, base_of
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
@@ -114,11 +114,18 @@ class SparseNet(ClassifierNet):
     ) -> Scored:
         """Score ``some`` rows, and crops of ``cropped`` ones; ``unseen`` takes untrained columns as unknown."""
         assert isinstance(rows, SparseRows)
-        some = evenly_spaced(some, self.architecture()["num_classes"])
-        crops, _ = crops_of(rows, cropped, calibration.common_columns, len(self.history))
-        both = rows.select(some).joined(crops)
-        with self._unknown_if_untrained(both) if unseen else nullcontext():
-            return Scored.of(both, self.score_rows(both), self.to_model(calibration).lengths(both), len(crops))
+        chosen, n_crops = rows.select(evenly_spaced(some, len(calibration.class_counts))), 0
+        if len(cropped) > 0:
+            crops, _ = crops_of(rows, cropped, calibration.common_columns, len(self.history))
+            chosen, n_crops = chosen.joined(crops), len(crops)
+        with self._unknown_if_untrained(chosen) if unseen else nullcontext():
+            linear = self.module_.linear_model()
+            if linear is None:
+                scores, lengths = self.score_rows(chosen), self.to_model(calibration).lengths(chosen)
+            else:  # in one pass
+                scored = score_rows(linear._replace(base=base_of(linear, calibration)), chosen)
+                scores, lengths = scored.scores, scored.lengths
+            return Scored.of(chosen, scores, lengths, n_crops)
 
     @contextmanager
     def _unknown_if_untrained(self, rows: SparseRows) -> Iterator[None]:
