@@ -52,7 +52,7 @@ class Calibration:
         cls, rows: Samples, n_classes: int, earlier: Calibration | None = None, calibrate: Calibrate = "auto"
     ) -> Self:
         """Describe rows together with earlier ones; for a temperature alone all rows keep their scores."""
-        common = () if calibrate == "temperature" else rows.common_columns()
+        common = () if calibrate == "temperature" and earlier is None else rows.common_columns()
         new = cls(count_classes(rows, n_classes), len(rows), 0.0, *common)
         if earlier is None:
             return new
@@ -107,11 +107,13 @@ class Calibration:
 
 
 def common_columns(parts: Sequence[Calibration]) -> tuple[NDArray[Any], NDArray[np.float32]]:
-    """Return the columns that the rows of all parts have, and their smallest values."""
+    """Return the columns that the rows of all parts have with one sign, and the smaller value of each."""
     columns, values = parts[0].common_columns, parts[0].common_values
     for part in parts[1:]:
         columns, mine, theirs = np.intersect1d(columns, part.common_columns, return_indices=True)
-        values = np.minimum(values[mine], part.common_values[theirs])
+        both = np.stack([values[mine], part.common_values[theirs]])
+        values = np.maximum(both.min(axis=0), 0) + np.minimum(both.max(axis=0), 0)
+        columns, values = columns[values != 0], values[values != 0]
     return columns, values
 
 

@@ -28,7 +28,7 @@ class Samples:
         """Return some of the rows."""
 
     def common_columns(self) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Return the columns that all sparse rows have, and their smallest values."""
+        """Return the columns that all sparse rows have, and the values they share."""
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
 
 

@@ -93,7 +93,7 @@ class SparseRows(Samples):
         return both
 
     def common_columns(self) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Return the columns that all rows have, such as the marks of a start and an end, and their smallest values."""
+        """Return the columns that all rows have, such as marks of a start and an end, and the values they share."""
         step = -(-len(self) // _ROWS_WITH_COMMON)
         some = self if step <= 1 else self.select(np.arange(0, len(self), step))
         first = some.indices[: some.indptr[1]] if len(some) else some.indices
@@ -101,7 +101,9 @@ class SparseRows(Samples):
             return super().common_columns()
         at = np.minimum(np.searchsorted(first, some.indices), len(first) - 1)
         found = first[at] == some.indices
-        smallest = np.full(len(first), np.inf, dtype=np.float32)
-        np.minimum.at(smallest, at[found], np.abs(some.data[found]).astype(np.float32))
-        is_common = np.bincount(at[found], minlength=len(first)) == len(some)
-        return first[is_common], smallest[is_common]
+        smallest, largest = (np.full(len(first), bound, dtype=np.float32) for bound in (np.inf, -np.inf))
+        np.minimum.at(smallest, at[found], some.data[found].astype(np.float32))
+        np.maximum.at(largest, at[found], some.data[found].astype(np.float32))
+        shared = np.maximum(smallest, 0) + np.minimum(largest, 0)  # 0 if signs differ
+        is_common = (np.bincount(at[found], minlength=len(first)) == len(some)) & (shared != 0)
+        return first[is_common], shared[is_common]

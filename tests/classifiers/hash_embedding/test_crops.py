@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers.hash_embedding import _crops
 from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
@@ -97,6 +98,28 @@ def test_a_row_without_columns_leaves_none_in_common():
     empty = SparseRows(csr_array((1, 30), dtype=np.float32), np.array([1]))
     both = Calibration.of(empty, 3, Calibration.of(rows, 3))
     assert len(both.common_columns) == len(both.common_values) == 0
+
+
+def test_columns_of_both_signs_are_not_common():
+    """A projection's output is 1 or -1 in each column: all rows have all columns, with one length."""
+    X = np.random.default_rng(0).choice(np.float32([-1, 1]), (400, 30))
+    X[:, 7] = -2
+    rows = SparseRows(csr_array(X), (X[:, 0] > 0).astype(np.int64))
+    assert Calibration.of(rows, 2).common_columns.tolist() == [7]
+    assert Calibration.of(rows, 2).common_values.tolist() == [-2]
+    calibration = None
+    for row in range(40):
+        calibration = Calibration.of(rows.select(np.array([row])), 2, calibration)
+    assert calibration.common_columns.tolist() == [7]
+    model = HashEmbeddingClassifier(n_buckets=1000, random_state=0).fit(X[:300], rows.targets[:300])
+    assert model.score(X[300:], rows.targets[300:]) > 0.9
+
+
+def test_a_temperature_alone_keeps_what_an_earlier_call_found():
+    rows = drawn_rows()
+    first = Calibration.of(rows, 3)
+    assert Calibration.of(rows, 3, first, "temperature").common_columns.tolist() == COMMON.tolist()
+    assert len(Calibration.of(rows, 3, None, "temperature").common_columns) == 0
 
 
 def test_a_calibration_is_the_same_after_it_was_saved():
