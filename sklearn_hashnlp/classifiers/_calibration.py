@@ -51,13 +51,19 @@ class Calibration:
     def of(
         cls, rows: Samples, n_classes: int, earlier: Calibration | None = None, calibrate: Calibrate = "auto"
     ) -> Self:
-        """Describe rows together with earlier ones; for a temperature alone all rows keep their scores."""
-        common = () if calibrate == "temperature" and earlier is None else rows.common_columns()
+        """Describe rows together with earlier ones; a temperature alone needs no columns that all have."""
+        needs_common = calibrate != "temperature" if earlier is None else len(earlier.common_columns) > 0
+        common = rows.common_columns() if needs_common else ()
         new = cls(count_classes(rows, n_classes), len(rows), 0.0, *common)
         if earlier is None:
             return new
         counts, n_rows = new.class_counts + earlier.class_counts, new.n_rows + earlier.n_rows
         return cls(counts, n_rows, earlier.half, *common_columns([new, earlier]))
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.class_counts) - 1
 
     def to_state(self) -> Packed:
         """Return JSON values and arrays."""
@@ -99,7 +105,7 @@ class Calibration:
     def shifted(self, loss: Loss, scores: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Move the scores of rows towards those of the class shares."""
         prior = self.prior_scores(loss)
-        return scores if prior is None else _shifted(scores, _shares_of_scores(lengths, self.half), prior)
+        return scores if prior is None else _shifted(scores, self.shares_of_scores(lengths), prior)
 
     def shares_of_scores(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:  # (n_rows,)
         """Return g of rows of some lengths."""
@@ -180,8 +186,8 @@ class Scored(NamedTuple):
 class Numbers(NamedTuple):
     """What is fitted."""
 
-    inverse_temperature: float = 1.0  # a
-    half: float = 0.0  # h
+    inverse_temperature: float  # a
+    half: float  # h
 
 
 def fit_calibration(

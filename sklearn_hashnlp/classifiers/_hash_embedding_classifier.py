@@ -15,7 +15,7 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._calibration import Calibration
-from sklearn_hashnlp.classifiers._class_shares import class_shares, count_classes
+from sklearn_hashnlp.classifiers._class_shares import class_shares
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import (
     Calibrate,
@@ -156,7 +156,7 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
         epoch (a quarter, at most 1,000) before the net is trained on them, with scores times the growth of the scores
         of other rows. ``"temperature"`` fits the temperature only, which changes no label. False: the temperature is
         1, or with ``loss="hinge"`` fitted on training rows, where the model is over-confident. With both, and with
-        ``loss="hsigmoid"``, only rows without known columns have the class shares.
+        ``loss="hsigmoid"``, only rows of length 0 have the class shares, see Notes.
         ``partial_fit`` and ``warm_start`` update both numbers.
     optimizer : {"adagrad", "adam"}, default="adagrad"
         Row-wise AdaGrad; or Adam, which selects ``"sgd"``, and needs a smaller ``learning_rate`` (0.001 in [2]_).
@@ -238,9 +238,10 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
     log-probabilities, each divided by ``temperature_``. The scores of ``"hinge"`` need a temperature to become logits:
     ``partial_fit`` updates it, the previous one counting as much as the rows seen before, at most 10,000.
 
-    The probabilities of a row without a known column are the shares of the classes among all training rows. With
-    ``importance_init="idf"`` and ``normalize`` this also holds for rows of n-gram counts with only columns that most
-    training rows have.
+    The length of a row is the root of the sum of the squares of its known values, each times its importance weight,
+    less the part that all training rows have: columns with values of one sign in all of them (but with
+    ``calibrate="temperature"`` the whole sum), also if the row lacks it. The probabilities of a row of length 0 are the
+    shares of the classes among all training rows.
 
     ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles hold both;
     :func:`~sklearn_hashnlp.persistence.save_model` rounds the state unless ``training_state=True``.
@@ -471,21 +472,19 @@ class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
 
     @contextmanager
     def _prepared(
-        self, net: SparseNet, rows: Any, valid_rows: Any | None, loss: Loss, settings: TrainingSettings
+        self, net: SparseNet, rows: Any, calibration: Calibration, loss: Loss, settings: TrainingSettings
     ) -> Iterator[dict[str, Any]]:
         """Initialize the importance weights of new columns and the first steps; add log odds at the end."""
-        starts, n_known, divisor = not settings.continues, 0, None
+        starts = not settings.continues
         if starts:
             self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None
-        else:
-            n_known, divisor = self._calibration.n_rows, self._idf_divisor
-        self._idf_divisor = prepare_tables(net, rows, self._tables(), n_known, divisor, resumes=not starts)
+        divisor = None if starts else self._idf_divisor
+        self._idf_divisor = prepare_tables(net, rows, self._tables(), calibration.n_rows, divisor, starts=starts)
         self.solver_, sums, eps = "sgd", None, None
         if starts and not settings.partial and adds_log_odds(self.get_params(), loss.name, len(rows)):
             sums = sum_by_label(net.linear_arrays(), rows)
         if settings.to_convergence and starts and not self.hidden_layer_sizes:
-            shares = class_shares(count_classes(rows, net.architecture()["num_classes"]))
-            eps = net.damped(loss, settings, shares)
+            eps = net.damped(loss, settings, class_shares(calibration.class_counts))
         yield {"eps": eps}
         if sums is not None:
             net.add_to_pool(*sums.result().log_odds(net.linear_arrays(), loss.name))

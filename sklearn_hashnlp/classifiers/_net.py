@@ -84,6 +84,10 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
     def score_rows(self, rows: Any) -> NDArray[np.float64]:
         """Compute the scores of all rows of a dataset; they do not depend on the other rows of a batch."""
 
+    def host_bag(self) -> Any:
+        """Return what the lengths of rows are computed from, in the CPU's memory; None for rows without a length."""
+        return None
+
     def scored(
         self,
         rows: Samples,
@@ -92,9 +96,13 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         cropped: NDArray[np.int64],
         *,
         unseen: bool = False,
+        bag: Any = None,
     ) -> Scored:
-        """Score ``some`` rows, and crops of ``cropped`` ones; ``unseen`` takes untrained columns as unknown."""
-        part = rows.select(evenly_spaced(some, self.architecture()["num_classes"]))
+        """Score ``some`` rows, and crops of ``cropped`` ones; ``unseen`` takes untrained columns as unknown.
+
+        Give the result of :meth:`host_bag` for several calls: it is a copy if the net is on another device.
+        """
+        part = rows.select(evenly_spaced(some, calibration.n_classes))
         return Scored.of(part, self.score_rows(part))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

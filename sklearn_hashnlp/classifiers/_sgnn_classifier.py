@@ -338,7 +338,7 @@ class SGNNClassifier(TrainableClassifier):
 
     @contextmanager
     def _prepared(
-        self, net: DenseNet, rows: DenseDataset, _valid: Any, _loss: Loss, settings: TrainingSettings
+        self, net: DenseNet, rows: DenseDataset, _calibration: Calibration, _loss: Loss, settings: TrainingSettings
     ) -> Iterator[dict[str, Any]]:
         """Update mean and variance by the rows, and seed dropout."""
         with net.module_.seeded(settings.seed):

@@ -68,7 +68,7 @@ class TrainableClassifier(NetClassifier):
 
     @contextmanager
     def _prepared(
-        self, net: Any, rows: Any, valid_rows: Any | None, loss: Loss, settings: TrainingSettings
+        self, net: Any, rows: Any, calibration: Calibration, loss: Loss, settings: TrainingSettings
     ) -> Iterator[dict[str, Any]]:
         """Prepare a net, yield options of its optimizer, and finish it after the training."""
         yield {}
@@ -162,7 +162,7 @@ class TrainableClassifier(NetClassifier):
         calibrate, unseen = self.calibrate if LOSSES[loss].has_temperature else False, None
         if calibrate and valid_rows is None:
             kind = ProgressiveScores if continues else OutOfBatchScores
-            unseen = kind.of(rows, settings, calibration, calibrate=calibrate)
+            unseen = kind(rows, settings, calibration, calibrate=calibrate)
         criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
 
         def keep(model: Self) -> Self:
@@ -172,7 +172,7 @@ class TrainableClassifier(NetClassifier):
             return model
 
         with plain_torch(net.device_type):
-            with self._prepared(net, rows, valid_rows, criterion, settings) as options:
+            with self._prepared(net, rows, calibration, criterion, settings) as options:
                 fit_net(
                     net,
                     rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,55 +28,43 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
         self, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, calibrate: Calibrate
     ) -> None:
         self.rows, self.calibration, self.order = rows, calibration, _first_order(rows, settings)
-        self.crops = calibrate == "auto"
+        self.is_shuffled, self.crops = settings.schedule.shuffle, calibrate == "auto"
         self.n_seen = 0
+        self.bag: Any = None  # of the net
         self.parts: list[Scored] = []
-
-    @classmethod
-    def of(
-        cls, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, calibrate: Calibrate
-    ) -> Self | None:
-        """Return the callback; None if it would be of no use."""
-        return cls(rows, settings, calibration, calibrate=calibrate)
 
     def scored(self, net: ClassifierNet) -> Scored | None:
         """Return the scores, as large as of the trained net, if there are some; the data are released."""
         parts = self.parts
-        del self.rows, self.order, self.parts  # the data do not outlive the training
+        del self.rows, self.order, self.parts, self.bag  # the data do not outlive the training
         return Scored.joined(parts) if parts else None
 
 
 class OutOfBatchScores(UnseenScores):
     """Scores of the last rows of the first epoch before the net is trained on them, scaled by the growth of others."""
 
-    @classmethod
-    def of(
-        cls, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, calibrate: Calibrate
-    ) -> Self | None:
-        """Return the callback; None if rows are few, or not shuffled and perhaps sorted by class."""
-        is_useful = settings.schedule.shuffle and len(rows) >= _MIN_ROWS
-        return super().of(rows, settings, calibration, calibrate=calibrate) if is_useful else None
+    seen: tuple[Samples, NDArray[np.float64]] | None = None  # rows that were trained on, and their scores
 
     def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
         """Score the rows when all others have been trained on."""
-        if not training or self.parts:
+        if not training or self.parts or len(self.rows) < _MIN_ROWS or not self.is_shuffled:  # or sorted by class
             return
         n_out_of_batch = min(int(_SHARE * len(self.rows)), _MAX_OUT_OF_BATCH)
         if max(1, len(self.rows) - n_out_of_batch) <= self.n_seen < len(self.rows):
             rows = self.order[self.n_seen :]
             cropped = rows if self.crops else rows[:0]
             self.parts.append(net.scored(self.rows, rows, self.calibration, cropped, unseen=True))
-            self.seen = self.rows.select(self.order[: min(self.n_seen, _N_TO_COMPARE)])
-            self.seen_scores = net.score_rows(self.seen)
+            seen = self.rows.select(self.order[: min(self.n_seen, _N_TO_COMPARE)])
+            self.seen = seen, net.score_rows(seen)
         self.n_seen += len(batch[0])
 
     def scored(self, net: ClassifierNet) -> Scored | None:
         """Return the scores, if they say something; the data are released."""
-        scored, loss = super().scored(net), net.criterion_
-        if scored is None or not _are_informative(loss, scored.select(~scored.is_crop)):
+        scored, seen, loss = super().scored(net), self.seen, net.criterion_
+        self.seen = None
+        if scored is None or seen is None or not _are_informative(loss, scored.select(~scored.is_crop)):
             return None
-        before, after = (_centered(loss, scores) for scores in (self.seen_scores, net.score_rows(self.seen)))
-        del self.seen, self.seen_scores
+        before, after = (_centered(loss, scores) for scores in (seen[1], net.score_rows(seen[0])))
         growth = (before * after).sum() / max((before**2).sum(), _TINY)
         return scored._replace(scores=growth * scored.scores) if growth > 0 else None
 
@@ -87,8 +75,10 @@ class ProgressiveScores(UnseenScores):
     def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
         """Score the batch, in the first epoch."""
         if training and self.n_seen < min(len(self.rows), MAX_ROWS):
+            self.bag = net.host_bag() if self.n_seen == 0 else self.bag
             part = self.order[self.n_seen : self.n_seen + len(batch[0])]
-            self.parts.append(net.scored(self.rows, part, self.calibration, self._cropped(net), unseen=True))
+            scored = net.scored(self.rows, part, self.calibration, self._cropped(net), unseen=True, bag=self.bag)
+            self.parts.append(scored)
             self.n_seen += len(part)
 
     def _cropped(self, net: ClassifierNet) -> NDArray[np.int64]:
@@ -106,7 +96,7 @@ def calibrate_net(
     calibration: Calibration,
     rows: Samples,
     valid_rows: Samples | None,
-    unseen: UnseenScores | None,
+    unseen: UnseenScores | None,  # None if scores need no calibration, or there are validation rows
     *,
     calibrate: Calibrate,
     earlier: Calibration | None,  # of a training that was continued
@@ -128,7 +118,7 @@ def calibrate_net(
         some = np.arange(len(rows))
         scored = net.scored(rows, some, calibration, some if calibrate == "auto" else some[:0])
         # Nearly all training rows are predicted correctly: smooth more, by a row per class.
-        options |= {"n_uniform": len(calibration.class_counts) - 1, "keeps_temperature": not loss.needs_temperature}
+        options |= {"n_uniform": calibration.n_classes, "keeps_temperature": not loss.needs_temperature}
         fit_calibration(loss, calibration, scored, **options)
 
 

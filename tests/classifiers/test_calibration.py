@@ -20,6 +20,7 @@ from sklearn_hashnlp import (
     make_text_classifier,
     quantize_classifier,
 )
+from sklearn_hashnlp.training._validation_split import Samples
 from tests.classifiers.hash_embedding.raw_scores import raw_scores
 from tests.trainings import SEEDS, assert_as_good, assert_near, assert_same_bits
 
@@ -118,3 +119,13 @@ def test_a_small_network_its_integers_and_its_exported_file_have_one_temperature
     export_predictor(small, tmp_path / "model.py")
     exported = runpy.run_path(str(tmp_path / "model.py"))
     np.testing.assert_allclose(exported["predict_proba"](TEST[:50]), small.predict_proba(TEST[:50]), rtol=1e-9)
+
+
+def test_rows_do_not_outlive_a_training_that_learned_nothing():
+    rows = HashingNgramVectorizer().transform(TEXTS)
+    labels = np.random.default_rng(0).integers(0, 3, len(TEXTS))
+    model = HashEmbeddingClassifier(n_buckets=2**8, n_embeddings=2**8, max_epochs=1, random_state=0).fit(rows, labels)
+    assert model.temperature_ == 1
+    held = [value for callback in model.net_.callbacks for value in vars(callback).values()]
+    held += [part for value in held if isinstance(value, tuple) for part in value]
+    assert not any(isinstance(value, Samples) for value in held)

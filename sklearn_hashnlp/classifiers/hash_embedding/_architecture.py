@@ -61,17 +61,16 @@ def new_net(estimator: Any, n_classes: int, y: Any | None, seeds: Seeds, device:
 
 
 def prepare_tables(
-    net: SparseNet, rows: SparseRows, tables: EmbeddingTables, n_known: int, divisor: float | None, *, resumes: bool
+    net: SparseNet, rows: SparseRows, tables: EmbeddingTables, n_rows: int, divisor: float | None, *, starts: bool
 ) -> float | None:
     """Initialize the importance of new columns, and freeze tables that are not trained.
 
-    Return the divisor of the inverse document frequencies; ``n_known`` rows were seen before.
+    Return the divisor of the inverse document frequencies; ``n_rows`` rows have been seen, these included.
     """
     bag = net.module_.bag
     if tables.importance_init == "idf" and bag.importance is not None:
-        if not resumes:
+        if starts:
             net.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
-        n_rows = n_known + len(rows)
         divisor = initialize_importance(bag, rows.indices, n_rows, divisor, net.document_frequencies)
     bag.pool.requires_grad_(bool(tables.train_pool))
     if bag.importance is not None:

@@ -13,6 +13,17 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 _MOST = 1000  # rows: more change the fit little
 
 
+def rows_and_crops(
+    rows: SparseRows, some: NDArray[np.int64], cropped: NDArray[np.int64], common: NDArray[Any], seed: int
+) -> tuple[SparseRows, int]:
+    """Return ``some`` rows followed by crops of ``cropped`` ones, and the number of crops."""
+    chosen = rows.select(some)
+    if len(cropped) == 0:
+        return chosen, 0
+    crops, _ = crops_of(rows, cropped, common, seed)
+    return chosen.joined(crops), len(crops)
+
+
 def crops_of(
     rows: SparseRows, some: NDArray[np.int64], common: NDArray[Any], seed: int
 ) -> tuple[SparseRows, NDArray[np.int64]]:

@@ -20,7 +20,7 @@ from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order, run_beside
 from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced, fit_calibration
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
-from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
+from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of, rows_and_crops
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, spec_of
@@ -39,6 +39,7 @@ from sklearn_hashnlp.kernels.linear._dual_solver import (
     LinearProblem,
     cross_validate,
     minimized,
+    sums_of_squares,
 )
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
@@ -113,7 +114,7 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located, *, dro
         values *= model.importance[located.table_rows, 0][located.rows]
     norm: Literal["l1", "l2"] = "l1" if model.spec.normalize == "l1" else "l2"
     n_hashes = model.spec.slots_per_id
-    squares = np.concatenate(([0.0], np.cumsum(np.square(values, dtype=np.float64))))[dataset.indptr]
+    sizes = sums_of_squares(values, dataset.indptr)
     values, offsets = np.repeat(values, n_hashes), n_hashes * dataset.indptr
     normalize_rows(values, offsets, norm, n_hashes)
     square = float(np.square(values, dtype=np.float64).sum()) / max(1, len(dataset))
@@ -129,7 +130,7 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located, *, dro
         scale,
         drops_new,
         n_hashes,
-        np.maximum(np.diff(squares), 0.0),
+        sizes,
     )
 
 
@@ -419,19 +420,16 @@ def fit_dual(
         raise ValueError(DIVERGENCE)
     if calibrate and left_out is not None and left_out.sizes is not None:
         weights = costs_of(rows)[left_out.rows].astype(np.float64)
-        lengths, is_crop = (
-            np.sqrt(np.maximum(left_out.sizes - model.base, 0.0)),
-            np.arange(len(weights)) >= left_out.n_whole,
-        )
+        lengths = np.sqrt(np.maximum(left_out.sizes - model.base, 0.0))
+        is_crop = np.arange(len(weights)) >= left_out.n_whole
         scored = Scored(rows.targets[left_out.rows], weights, left_out.scores, lengths, is_crop)
         fit_calibration(loss, calibration, scored)
         return model, solution
     some = evenly_spaced(np.arange(len(rows)), n_classes)
     cropped = some if calibrate == "auto" else some[:0]
-    crops, _ = crops_of(rows, cropped, calibration.common_columns, seed)
-    both = rows.select(some).joined(crops)
+    both, n_crops = rows_and_crops(rows, some, cropped, calibration.common_columns, seed)
     result = score_rows(linear._replace(base=model.base), both)
     # Nearly all training rows are predicted correctly: smooth more, by a row per class.
-    scored = Scored.of(both, result.scores, result.lengths, len(crops))
+    scored = Scored.of(both, result.scores, result.lengths, n_crops)
     fit_calibration(loss, calibration, scored, n_uniform=n_classes)
     return model, solution

@@ -52,7 +52,7 @@ def document_vectors(model: LinearModel, rows: SparseRows) -> NDArray[np.float32
     """Return the vectors of rows that the linear layer reads, shape (n_rows, output_dim)."""
     width = model.spec.output_dim  # the scores of a layer that returns its input
     nothing = np.zeros(width, dtype=np.float32)
-    identity = model._replace(weight=np.eye(width, dtype=np.float32), bias=nothing, prior=None, half=-1.0)
+    identity = model._replace(weight=np.eye(width, dtype=np.float32), bias=nothing)
     return score_rows(identity, rows).scores.astype(np.float32)
 
 

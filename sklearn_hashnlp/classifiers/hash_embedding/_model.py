@@ -93,9 +93,7 @@ class HashEmbeddingModel:
 
     @cached_property
     def _sums(self) -> LinearModel:
-        nothing = np.empty((0, self.spec.output_dim), dtype=np.float32)
-        spec = self.spec if self.spec.aggregation != "median" else replace(self.spec, aggregation="sum")
-        return LinearModel(spec, self.weights[POOL], self.weights.get(IMPORTANCE), nothing, nothing[:, 0])
+        return bag_of(self.spec, self.weights[POOL], self.weights.get(IMPORTANCE))
 
     @cached_property
     def base(self) -> float:
@@ -178,6 +176,13 @@ def spec_of(architecture: Mapping[str, Any]) -> TableSpec:
     """Return the table specification of the arguments of a network."""
     named = {name: architecture[name] for name in (*_SPEC, "hash_rows", "normalize") if name in architecture}
     return TableSpec(**named, seed=architecture["hash_seed"])
+
+
+def bag_of(spec: TableSpec, pool: NDArray[np.float32], importance: NDArray[np.float32] | None) -> LinearModel:
+    """Return the tables above a layer without outputs; of a median's the sums, for lengths only."""
+    nothing = np.empty((0, spec.output_dim), dtype=np.float32)
+    spec = spec if spec.aggregation != "median" else replace(spec, aggregation="sum")
+    return LinearModel(spec, pool, importance, nothing, nothing[:, 0])
 
 
 def base_of(model: LinearModel, calibration: Calibration) -> float:

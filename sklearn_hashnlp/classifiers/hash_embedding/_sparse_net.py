@@ -18,10 +18,10 @@ from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, TreeLoss, make_loss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
-from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
+from sklearn_hashnlp.classifiers.hash_embedding._crops import rows_and_crops
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
-from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, base_of
+from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, bag_of, base_of
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
@@ -84,9 +84,9 @@ class SparseNet(ClassifierNet):
 
     def linear_arrays(self) -> LinearModel:
         """Return the arrays of a linear net; on the CPU they share memory with it."""
-        model = self.to_model(Calibration(np.zeros(1), 0)).linear
-        assert model is not None
-        return model
+        layer = self.module_.head[0]
+        weight, bias = (one.detach().cpu().numpy() for one in (layer.weight, layer.bias))
+        return self.host_bag()._replace(weight=weight, bias=bias)
 
     def add_to_pool(self, rows: NDArray[np.int64], values: NDArray[np.float32]) -> None:
         """Add to rows of the pool."""
@@ -103,6 +103,12 @@ class SparseNet(ClassifierNet):
             scores = [head.scores(block).float().cpu().numpy() for block in self._document_vectors(rows)]
         return np.concatenate(scores).astype(np.float64)
 
+    def host_bag(self) -> LinearModel:
+        """Return the tables, which share memory with the module if it is on the CPU."""
+        bag = self.module_.bag
+        importance = None if bag.importance is None else bag.importance.detach().cpu().numpy()
+        return bag_of(bag.spec, bag.pool.detach().cpu().numpy(), importance)
+
     def scored(
         self,
         rows: Samples,
@@ -111,21 +117,19 @@ class SparseNet(ClassifierNet):
         cropped: NDArray[np.int64],
         *,
         unseen: bool = False,
+        bag: LinearModel | None = None,
     ) -> Scored:
         """Score ``some`` rows, and crops of ``cropped`` ones; ``unseen`` takes untrained columns as unknown."""
         assert isinstance(rows, SparseRows)
-        chosen, n_crops = rows.select(evenly_spaced(some, len(calibration.class_counts))), 0
-        if len(cropped) > 0:
-            crops, _ = crops_of(rows, cropped, calibration.common_columns, len(self.history))
-            chosen, n_crops = chosen.joined(crops), len(crops)
+        some = evenly_spaced(some, calibration.n_classes)
+        chosen, n_crops = rows_and_crops(rows, some, cropped, calibration.common_columns, len(self.history))
         with self._unknown_if_untrained(chosen) if unseen else nullcontext():
+            bag = self.host_bag() if bag is None else bag
             linear = self.module_.linear_model()
-            if linear is None:
-                scores, lengths = self.score_rows(chosen), self.to_model(calibration).lengths(chosen)
-            else:  # in one pass
-                scored = score_rows(linear._replace(base=base_of(linear, calibration)), chosen)
-                scores, lengths = scored.scores, scored.lengths
-            return Scored.of(chosen, scores, lengths, n_crops)
+            model = (bag if linear is None else linear)._replace(base=base_of(bag, calibration))
+            scored = score_rows(model, chosen)
+            scores = scored.scores if linear is not None else self.score_rows(chosen)
+            return Scored.of(chosen, scores, scored.lengths, n_crops)
 
     @contextmanager
     def _unknown_if_untrained(self, rows: SparseRows) -> Iterator[None]:

@@ -83,7 +83,7 @@ class LinearProblem:
         offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + other.rows.offsets[1:]])
         pairs: Any = zip(self.rows[1:], other.rows[1:], strict=True)
         rows = LinearRows(offsets, *map(np.concatenate, pairs))
-        sizes = np.concatenate([part.sizes for part in (self, other) if part.sizes is not None])
+        sizes = None if self.sizes is None or other.sizes is None else np.concatenate([self.sizes, other.sizes])
         return replace(self, rows=rows, costs=np.concatenate([self.costs, other.costs]), sizes=sizes)
 
     def _with_columns(self, columns: NDArray[np.int32], keep: NDArray[np.bool_]) -> LinearProblem:
@@ -92,7 +92,7 @@ class LinearProblem:
         values, sizes = self.rows.values[keep], self.sizes
         if sizes is not None:
             before, after = (
-                _sums_of_squares(*part) for part in ((self.rows.values, self.rows.offsets), (values, offsets))
+                sums_of_squares(*part) for part in ((self.rows.values, self.rows.offsets), (values, offsets))
             )
             sizes = sizes * np.divide(after, before, out=np.zeros(len(before)), where=before > 0)
         normalize_rows(values, offsets, self.norm, self.n_hashes)
@@ -117,7 +117,7 @@ class LinearProblem:
         return self.rows.labels + 1 if self.n_classes == 2 else self.rows.labels
 
 
-def _sums_of_squares(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def sums_of_squares(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the sum of the squared values of each row."""
     sums = np.concatenate(([0.0], np.cumsum(np.square(values, dtype=np.float64))))[offsets]
     return np.asarray(np.maximum(np.diff(sums), 0.0))
