@@ -57,7 +57,7 @@ class Training(OptionGroup):
         device = None if self.device == "cpu" else self.device
         given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed, "device": device} | more
         for name, value in given.items():
-            if value not in (None, False):
+            if value is not None and value is not False:
                 raise typer.BadParameter(f"{reason} has no --{name.replace('_', '-')}.")
 
     def configure(self, estimator: Any, bundles: Bundles | None = None, **more: Any) -> None:

@@ -116,8 +116,9 @@ def test_a_wrong_value_is_wrong_usage_before_anything_is_read(
         (["lm", "train", "--model-type", "kneser-ney", "--seed", 4], "--model-type kneser-ney has no --seed."),
         (["lm", "train", "--model-type", "kneser-ney", "--device", "cuda"], "has no --device."),
         (["sentences", "train", "--vectors", "v.npy", "--epochs", 9], "--vectors has no --epochs."),
+        (["sentences", "train", "--vectors", "v.npy", "--seed", 0], "--vectors has no --seed."),
     ],
-    ids=["removed", "seed", "device", "epochs"],
+    ids=["removed", "seed", "device", "epochs", "seed 0"],
 )
 def test_an_option_without_effect_is_wrong_usage(
     hashnlp: Any, tmp_path: Path, options: list[Any], message: str
