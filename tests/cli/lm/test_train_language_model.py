@@ -97,6 +97,9 @@ def test_early_stopping_reports_the_best_epoch(hashnlp: Any, sentences: Path, tm
     assert report["valid_perplexity"] == min(losses) == losses[report["epoch"] - 1]
     perplexity = hashnlp("lm", "score", "-m", tmp_path / "m", tmp_path / "other.txt", "--perplexity").out
     assert float(perplexity) == pytest.approx(min(losses), abs=1e-3)
+    arguments += ["--set", "early_stopping__restore_best=False"]
+    report = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments, "--json").json
+    assert (report["epoch"], report["valid_perplexity"]) == (len(losses), losses[-1])
 
 
 def test_checkpoints_are_saved_and_training_is_resumed(
