@@ -118,7 +118,7 @@ def test_lines_before_an_invalid_one_are_predicted(hashnlp: Any, model: Path, tm
 
 
 def read_rows(text: str, name: str, delimiter: str) -> list[dict[str, Any]]:
-    if name.endswith("jsonl"):
+    if name.endswith(("jsonl", "json")):
         return [json.loads(line) for line in text.splitlines()]
     return list(csv.DictReader(io.StringIO(text), delimiter="\t" if name.endswith("tsv") else delimiter))
 
@@ -134,6 +134,7 @@ SEMICOLONS = "id;text\n1;fine, warm\n2;dull\n"
         ("a.csv", SEMICOLONS, ["--delimiter", ";"], None),
         ("a.csv", SEMICOLONS, ["--delimiter", ";"], "out.tsv"),
         ("a.csv", SEMICOLONS, ["--delimiter", ";"], "out.jsonl"),
+        ("a.csv", SEMICOLONS, ["--delimiter", ";"], "out.json"),
         (
             "a.jsonl",
             '{"id": 1, "message": "a fine film, Zoë", "x": [null]}\n{"message": "dull"}\n',
@@ -141,7 +142,7 @@ SEMICOLONS = "id;text\n1;fine, warm\n2;dull\n"
             None,
         ),
     ],
-    ids=["csv", "tsv", "semicolons", "semicolons to tsv", "semicolons to jsonl", "jsonl"],
+    ids=["csv", "tsv", "semicolons", "semicolons to tsv", "semicolons to jsonl", "semicolons to json", "jsonl"],
 )
 def test_a_table_keeps_its_rows_and_gets_two_columns(
     hashnlp: Any, model: Path, tmp_path: Path, name: str, content: str, options: list[Any], output: str | None
