@@ -516,10 +516,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         hash_seed = net.architecture()["hash_seed"]  # of the first of its trainings
         stopping = self._stopping()
         corpus = self._read(X, X_valid, seeds._replace(hash=hash_seed), stopping=stopping)
-        check_same_training(self, model, corpus, checkpoints)
+        check_same_training(self, model, corpus, checkpoints, stopping)
         best = best_epoch(model.history_, first)
         weights: dict[str, Tensor] = {}
-        if self.early_stopping and corpus.valid_windows is not None:
+        if stopping is not None and stopping.restore_best:
             at_best = model if best == last else checkpoints.load(best)
             weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
         planned, self.log_ = model.max_epochs_, model.log_
@@ -530,7 +530,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             settings = replace(settings, learning_rate=model.learning_rate_)
         patience = None if stopping is None else stopping.patience
         if last - first >= settings.max_epochs or (patience is not None and last - best >= patience):
-            if weights and stopping is not None and stopping.restore_best:
+            if weights:
                 net.module_.load_state_dict(weights)
             return self
         factor = settings.learning_rate / model.learning_rate_

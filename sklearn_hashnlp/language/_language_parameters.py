@@ -277,7 +277,9 @@ def _reading(padding: str, special_tokens: SpecialTokens, across_sentences: bool
     return {"padding": padding, "across_sentences": across_sentences, "special_tokens": special_tokens}
 
 
-def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkpoints: Checkpoints) -> None:
+def check_same_training(
+    estimator: Any, model: Any, corpus: TrainingData, checkpoints: Checkpoints, stopping: EarlyStopping | None
+) -> None:
     """Check that the resumed training gives the result of an uninterrupted one."""
     own, others = ({"optimizer": one.optimizer, "tree": one.tree} for one in (estimator, model))
     check_unchanged(estimator, own, others)
@@ -292,7 +294,7 @@ def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkp
         remedy = "Give X_valid and early_stopping as then"
         raise cannot_continue(estimator, f"{now} validation sentences", f"{then} them", remedy)
     best = best_epoch(history, first)
-    if estimator.early_stopping and best not in checkpoints.epochs():
+    if stopping is not None and stopping.restore_best and best not in checkpoints.epochs():
         raise ValueError(
             f"{type(estimator).__name__}: checkpoint_dir={str(checkpoints.folder)!r} lacks "
             f"{checkpoints.path(best).name}, the best epoch, which early_stopping restores. Train anew in another "

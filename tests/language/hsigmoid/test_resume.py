@@ -219,6 +219,8 @@ def test_the_best_epoch_is_gone(tmp_path):
     shutil.rmtree(tmp_path / f"epoch-{best:05d}")
     with pytest.raises(ValueError, match=f"lacks epoch-0000{best}, the best epoch"):
         into(tmp_path, **options).fit(SENTENCES, X_valid=VALID)
+    last = into(tmp_path, **options).set_params(early_stopping__restore_best=False).fit(SENTENCES, X_valid=VALID)
+    assert bytes_of(last) == bytes_of(load_model(tmp_path / "epoch-00009"))
 
 
 def test_the_digest_of_the_windows_is_saved(tmp_path):
