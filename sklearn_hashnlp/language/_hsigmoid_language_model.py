@@ -45,7 +45,7 @@ from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
 from sklearn_hashnlp.language._tokenizer import Padding, TrainingData, read_training_data
 from sklearn_hashnlp.language._word_trees import WordTree, language_tree, learned_tree
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
-from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, time_limits
+from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind
 from sklearn_hashnlp.training._checkpoints import (
     Checkpoints,
     SaveCheckpoints,
@@ -432,7 +432,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         """Check what the declared constraints cannot express."""
         stopping = self._stopping()
         check_training_parameters(self)
-        time_limits(self.callbacks)  # checks them
         check_network_parameters(self)
         if stopping is not None and stopping.monitor != "valid_loss":
             raise ValueError(
@@ -499,7 +498,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             max_epochs=_SMALL_EPOCHS,
             schedule=Schedule("linear", self._schedule().warmup_steps),
             regularization=Regularization(0.25, 0.0, max_grad_norm=self._max_grad_norm()),
-            callbacks=[TimeLimit(_SMALL_TIME * limit.seconds) for limit in time_limits(self.callbacks)],
+            callbacks=[
+                TimeLimit(_SMALL_TIME * limit.seconds) for limit in callbacks_of_kind(self.callbacks or (), TimeLimit)
+            ],
         )
         small._seeds, small._first_epoch = seeds, 0
         net = small._new_net(corpus, seeds, device)

@@ -250,7 +250,6 @@ def take_step_logs(settings: TrainingSettings, log: list[dict[str, Any]]) -> tup
     """Return the settings without StepLog callbacks, which get the log, and the steps between its entries."""
     step_logs = callbacks_of_kind(settings.callbacks, StepLog)
     for step_log in step_logs:
-        step_log.check()
         step_log.log_ = log
     others = tuple(each for each in settings.callbacks if not callbacks_of_kind([each], StepLog))
     return replace(settings, callbacks=others), min((int(each.every) for each in step_logs), default=None)

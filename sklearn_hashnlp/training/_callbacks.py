@@ -36,12 +36,12 @@ def only_show(callbacks: Iterable[Any], *, printers: bool = True) -> bool:
     return all(getattr(one, "shows_progress", False) or (printers and issubclass(one, _PRINTERS)) for one in classes)
 
 
-def time_limits(callbacks: Iterable[Any] | None) -> list[TimeLimit]:
-    """Return the time limits among a user's callbacks, checked."""
-    limits = callbacks_of_kind(callbacks or (), TimeLimit)
-    for limit in limits:
+def check_callbacks(callbacks: Iterable[Any]) -> None:
+    """Check the numbers of the time limits and logs among a user's callbacks."""
+    for limit in callbacks_of_kind(callbacks, TimeLimit):
         limit._check()
-    return limits
+    for log in callbacks_of_kind(callbacks, StepLog):
+        log.check()
 
 
 def without_time_limits(callbacks: Iterable[Any]) -> tuple[Any, ...]:

@@ -219,6 +219,10 @@ def check_training_parameters(estimator: Any) -> None:
                 f"The 'callbacks' parameter of {type(estimator).__name__} must hold skorch callbacks, or pairs of a "
                 f"name and a callback. Got {item!r} at position {index} instead."
             )
+    if estimator.callbacks:
+        from sklearn_hashnlp.training._callbacks import check_callbacks
+
+        check_callbacks(estimator.callbacks)
 
 
 def _is_callback(item: Any) -> bool:

@@ -62,6 +62,12 @@ def test_an_error_names_parameters_that_contradict_each_other(options, message):
         make(**options).fit(PARAGRAPHS)
 
 
+@pytest.mark.parametrize("callback", [TimeLimit(-1), ("log", StepLog(0))], ids=str)
+def test_callbacks_are_checked_before_the_texts(callback):
+    with pytest.raises(ValueError, match=r"(TimeLimit|StepLog) needs a"):
+        make(callbacks=[callback]).fit(None)
+
+
 def test_auto_is_the_default_bundle_and_fit_changes_none():
     small = {"n_projections": 6, "n_tables": 0, "projection_dim": 16, "random_state": 0}
     network, objectives = Network(), Objectives()
