@@ -69,10 +69,9 @@ def make_optimizer(
 
 def load_state(module: nn.Module, optimizer: Optimizer, state: OptimizerState) -> None:
     """Load the result of :func:`read_state` into a new optimizer of that name."""
-    n_missing = len(optimizer.param_groups) - len(state.eps)  # of models whose tables were one group
     for key, values in (("eps", state.eps), ("lr", state.learning_rates)):
         if values is not None:
-            for group, value in zip(optimizer.param_groups, [*values[:1] * n_missing, *values], strict=True):
+            for group, value in zip(optimizer.param_groups, values, strict=True):
                 group[key] = value
     write_state(module, optimizer, state.parameters)
 

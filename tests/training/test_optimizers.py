@@ -1,16 +1,11 @@
 """The state of an optimizer survives as arrays, bit for bit."""
 
-import copy
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._optimizers import (
     load_optimizer,
-    load_state,
     read_state,
     transfer_state,
 )
@@ -94,25 +89,3 @@ def test_the_state_of_torchs_own_optimizers_goes_to_the_device_of_the_parameter(
         "exp_avg": "meta",
         "exp_avg_sq": "meta",
     }
-
-
-@pytest.mark.parametrize("has_rates", [True, False])
-def test_a_state_of_one_group_for_both_tables_is_loaded(has_rates):
-    old, new = make(), make()
-    bag, head = old.module_.bag, old.module_.head
-    groups = [{"params": [bag.pool, bag.importance], "eps": 0.03}, {"params": head.parameters(), "lr": 0.2}]
-    optimizer = RowwiseAdagrad(groups, lr=0.1, eps=0.01)
-    take_steps(old.module_, optimizer, slice(0, 2))
-    state = copy.deepcopy(read_state(old.module_, optimizer))  # whose arrays are those of the optimizer
-    state = state if has_rates else replace(state, learning_rates=None)
-    loaded = new.make_optimizer(state.optimizer, 0.1)
-    load_state(new.module_, loaded, state)
-    assert [group["eps"] for group in loaded.param_groups] == [0.03, 0.03, 0.01]
-    expected = [0.1, 0.1, 0.2] if has_rates else [0.1, 0.05, 0.1]  # without: the usual rates, of two hashes
-    assert [group["lr"] for group in loaded.param_groups] == expected
-    if has_rates:
-        new.module_.load_state_dict(old.module_.state_dict())
-        for one, its_optimizer in ((old, optimizer), (new, loaded)):
-            take_steps(one.module_, its_optimizer, slice(2, 4))
-        for name, value in new.module_.state_dict().items():
-            assert torch.equal(value, old.module_.state_dict()[name]), name
