@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER
 from sklearn_hashnlp.language._base_language_model import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._corpus import word_encoder_of
 from sklearn_hashnlp.language._language_net import LanguageNet, net_from_state
@@ -39,7 +38,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
     log_: list[dict[str, float]]
     _seeds: Seeds
     _first_epoch: int
-    _n_fitted: int = MAX_INTEGER  # number of training windows; 0 if trained by ``partial_fit`` alone
+    _n_fitted: int  # number of training windows; 0 if trained by ``partial_fit`` alone
     _trained_on: int | None  # digest of the training windows, if there are checkpoints
     # Values used in the last training.
     batch_size_: int

@@ -33,12 +33,10 @@ class ParagraphBatch(NamedTuple):
     epoch: int = 0  # of the training, from 0
     progress: float = 1.0  # share of the training that is done; 1 where nothing decays
 
-    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> ParagraphBatch:
+    def to(self, device: torch.device | str) -> ParagraphBatch:
         """Move all tensors to a device."""
-        hidden = None if self.hidden is None else self.hidden.to(device, non_blocking=non_blocking)
-        blocks = self.blocks.to(device, non_blocking=non_blocking)
-        batch = self.batch.to(device, non_blocking=non_blocking)
-        return self._replace(batch=batch, blocks=blocks, hidden=hidden)
+        hidden = None if self.hidden is None else self.hidden.to(device)
+        return self._replace(batch=self.batch.to(device), blocks=self.blocks.to(device), hidden=hidden)
 
 
 # A batch depends on the paragraphs, batch_size, seed and epoch alone: not on n_jobs, first or the cache.

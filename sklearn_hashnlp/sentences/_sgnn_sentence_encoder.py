@@ -471,8 +471,6 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
     def _score(self, stage: str) -> None:
         if self.scoring is not None:
-            if hasattr(self, "net_"):
-                self.net_.module_.eval()
             self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": score_of(self)})
             if self.verbose > 1:
                 print(f"{stage}: score {self.log_[-1]['score']:.4f}")
