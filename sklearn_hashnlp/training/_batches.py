@@ -68,14 +68,14 @@ class Batches:
         return len(self._edges()) - 1
 
     def __iter__(self) -> Iterator[tuple[Any, Tensor]]:
-        order = self._order()
         if self.device.type == "cpu":
+            order = self._order() if self.shuffle else None
             for part in self.parts():
-                yield self.dataset.take(order[part] if self.shuffle else part)
+                yield self.dataset.take(part if order is None else order[part])
             return
         if self._gather is None:
             self._gather = self.dataset.on_device(self.device)
-        device_order = torch.from_numpy(order).to(self.device)
+        device_order = torch.from_numpy(self._order()).to(self.device)
         for part in self.parts():
             yield self._gather(device_order[part])
 
