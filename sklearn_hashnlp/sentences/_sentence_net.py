@@ -20,7 +20,7 @@ from sklearn_hashnlp.nn._sentence_losses import BlockLoss, word_blocks
 from sklearn_hashnlp.nn._sentence_network import SentenceModule, make_sentence_module
 from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatch
 from sklearn_hashnlp.sentences._sentence_parameters import Objectives, first_and_last
-from sklearn_hashnlp.training._callbacks import StepLog, callbacks_of_kind
+from sklearn_hashnlp.training._callbacks import StepLog, callbacks_of_kind, without_kind
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
 from sklearn_hashnlp.training._settings import TrainingSettings
@@ -251,8 +251,8 @@ def take_step_logs(settings: TrainingSettings, log: list[dict[str, Any]]) -> tup
     step_logs = callbacks_of_kind(settings.callbacks, StepLog)
     for step_log in step_logs:
         step_log.log_ = log
-    others = tuple(each for each in settings.callbacks if not callbacks_of_kind([each], StepLog))
-    return replace(settings, callbacks=others), min((int(each.every) for each in step_logs), default=None)
+    others = replace(settings, callbacks=without_kind(settings.callbacks, StepLog))
+    return others, min((int(each.every) for each in step_logs), default=None)
 
 
 def trained_weights(net: SentenceNet) -> dict[str, Tensor]:

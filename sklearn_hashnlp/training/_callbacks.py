@@ -25,14 +25,21 @@ _PRINTERS = (PrintLog, ProgressBar)
 
 def callbacks_of_kind(callbacks: Iterable[Any], kind: type[_Kind]) -> list[_Kind]:
     """Return the callbacks of a class among a user's callbacks, which may be pairs of a name and a callback."""
-    plain = (each[1] if isinstance(each, tuple | list) else each for each in callbacks)
-    return [each for each in plain if isinstance(each, kind)]
+    return [each for each in map(_unnamed, callbacks) if isinstance(each, kind)]
+
+
+def without_kind(callbacks: Iterable[Any], kind: type) -> tuple[Any, ...]:
+    """Return a user's callbacks without those of a class."""
+    return tuple(each for each in callbacks if not isinstance(_unnamed(each), kind))
+
+
+def _unnamed(callback: Any) -> Any:
+    return callback[1] if isinstance(callback, tuple | list) else callback
 
 
 def only_show(callbacks: Iterable[Any], *, printers: bool = True) -> bool:
     """Return whether callbacks only show progress: those with ``shows_progress``, and skorch's that print."""
-    plain = [each[1] if isinstance(each, tuple | list) else each for each in callbacks]
-    classes = [each if isinstance(each, type) else type(each) for each in plain]
+    classes = [each if isinstance(each, type) else type(each) for each in map(_unnamed, callbacks)]
     return all(getattr(one, "shows_progress", False) or (printers and issubclass(one, _PRINTERS)) for one in classes)
 
 
@@ -42,11 +49,6 @@ def check_callbacks(callbacks: Iterable[Any]) -> None:
         limit._check()
     for log in callbacks_of_kind(callbacks, StepLog):
         log.check()
-
-
-def without_time_limits(callbacks: Iterable[Any]) -> tuple[Any, ...]:
-    """Return a user's callbacks without time limits."""
-    return tuple(each for each in callbacks if not callbacks_of_kind([each], TimeLimit))
 
 
 class EpochClock(EpochTimer):  # type: ignore[misc]  # skorch has no types

@@ -270,11 +270,11 @@ class TrainingSettings:
 
     def single_epoch(self, *, warmup_steps: int = 0) -> Self:
         """Return the settings of ``partial_fit``: one epoch, the same in every call; only a new net is warmed up."""
-        from sklearn_hashnlp.training._callbacks import without_time_limits
+        from sklearn_hashnlp.training._callbacks import TimeLimit, without_kind
 
         schedule = Schedule(warmup_steps=warmup_steps, shuffle=self.schedule.shuffle)
         constant = replace(self, schedule=schedule, to_convergence=False, max_epochs=1, partial=True)
-        return replace(constant, callbacks=without_time_limits(self.callbacks))
+        return replace(constant, callbacks=without_kind(self.callbacks, TimeLimit))
 
 
 class Seeds(NamedTuple):
