@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, asdict, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from inspect import unwrap
 from typing import Any
 
@@ -168,8 +168,7 @@ class TrainingState:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return JSON values, and the best weights as arrays."""
-        values = asdict(self)
-        del values["best_weights"]
+        values = {name: value for name, value in vars(self).items() if name != "best_weights"}
         return values, {f"{_BEST}{name}": value.cpu().numpy().copy() for name, value in self.best_weights.items()}
 
     @classmethod
