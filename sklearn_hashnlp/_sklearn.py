@@ -129,6 +129,12 @@ def name_estimators(estimators: Sequence[Any]) -> list[tuple[str, Any]]:
     return named
 
 
+def final_estimator(model: Any) -> Any:
+    """Return the last step of a pipeline or of the pipeline inside a model, or else the model itself."""
+    model = getattr(model, "pipeline_", model)
+    return model[-1] if hasattr(model, "steps") else model
+
+
 def configuration(estimator: Any) -> dict[str, Any]:
     """Return what ``set_output`` and ``set_fit_request`` and the like have set, as JSON values."""
     output = getattr(estimator, "_sklearn_output_config", {}).get("transform")

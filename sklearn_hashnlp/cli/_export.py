@@ -56,8 +56,9 @@ def export(
     check_text_file(compare)  # before torch is loaded
     check_model_folder(model)
     screen.note(f"Exporting {model} to {file}")  # it takes seconds
+    from sklearn_hashnlp._sklearn import final_estimator
     from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_predictor, quantize_classifier
-    from sklearn_hashnlp.cli._pipelines import final_estimator, load_classifier
+    from sklearn_hashnlp.cli._pipelines import load_classifier
 
     pipeline = load_classifier(model)
     try:

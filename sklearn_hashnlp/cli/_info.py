@@ -64,7 +64,7 @@ def info(
 
 def describe_model(model: Any, folder: Path) -> dict[str, Any]:
     """Describe a model from its attributes, its files and the report of its training."""
-    from sklearn_hashnlp.cli._pipelines import final_estimator
+    from sklearn_hashnlp._sklearn import final_estimator
 
     report = read_report(folder)
     estimator = final_estimator(model)

@@ -59,6 +59,8 @@ def train_model(
     stopping: Any = None,
 ) -> None:
     """Fit a model with a progress bar, and print the figures of each epoch; ``stopping`` is a callback."""
+    from sklearn_hashnlp._sklearn import final_estimator
+
     with screen.warnings_as_notes(), screen.bar("Training") as update:
         schedules: list[Any] = []
 
@@ -153,14 +155,10 @@ def load_classifier(folder: Path) -> Any:
     return model
 
 
-def final_estimator(model: Any) -> Any:
-    """Return the classifier inside a model of texts, or else the model itself."""
-    model = getattr(model, "pipeline_", model)
-    return model[-1] if hasattr(model, "steps") else model
-
-
 def is_multilabel(model: Any) -> bool:
     """Return whether a model predicts multiple labels for a text."""
+    from sklearn_hashnlp._sklearn import final_estimator
+
     labels = getattr(final_estimator(model), "_labels", None)
     return labels is not None and bool(labels.multilabel)
 

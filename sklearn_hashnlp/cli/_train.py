@@ -220,7 +220,8 @@ def _train_in_memory(
     screen: Screen, model: Any, data: Path, options: TrainOptions, reading: LabelledOptions, seed: int
 ) -> dict[str, Any]:
     """Train a model on the texts of a file; return the report of the training."""
-    from sklearn_hashnlp.cli._pipelines import final_estimator, predict_proba, train_model, with_typos
+    from sklearn_hashnlp._sklearn import final_estimator
+    from sklearn_hashnlp.cli._pipelines import predict_proba, train_model, with_typos
     from sklearn_hashnlp.cli.reading._labelled_texts import (
         check_labels,
         count_labels,

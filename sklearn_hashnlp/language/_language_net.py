@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import Callback
-from torch import Tensor, nn
+from torch import Tensor
 
 from sklearn_hashnlp.language._tokenizer import WordWindows
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
@@ -231,14 +231,9 @@ def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> L
         make_nplm,
         module__architecture=architecture,
         module__tree=tree,
-        criterion=nn.Identity,
         optimizer=RowwiseAdagrad,
         dataset=WindowDataset,
-        iterator_train=Batches,
-        iterator_valid=Batches,
         iterator_valid__batch_size=SCORE_ROWS,
-        train_split=None,
-        verbose=0,
         device=device,
     )
 

@@ -16,6 +16,8 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn import config_context
 
+from sklearn_hashnlp._sklearn import final_estimator
+
 CARD_FILE = "README.md"
 # A file without this first line belongs to the user and is kept.
 MARK = "<!-- Written by sklearn-hashnlp. Delete this line to keep your own text when a model is saved here again. -->"
@@ -33,8 +35,7 @@ _FIGURES = ("objective", "duality_gap", "train_loss", "valid_loss", "valid_acc",
 
 def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, sections: Sections | None) -> str:
     """Return the card, which has no dates and paths, so that it is reproducible."""
-    estimator = getattr(model, "pipeline_", model)
-    estimator = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    estimator = final_estimator(model)
     classes = [str(label) for label in np.asarray(getattr(estimator, "classes_", [])).ravel().tolist()]
     given = dict(sections or {})
     kind = escape(type(model).__name__)

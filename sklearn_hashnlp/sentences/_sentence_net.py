@@ -134,11 +134,8 @@ def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:
     return SentenceNet(
         make_sentence_module,
         module__architecture=architecture,
-        criterion=nn.Identity,
         optimizer=_Adam,
         optimizer__param_groups=[("network.transformer.linear.weight", {"gain": gain})],
-        train_split=None,
-        verbose=0,
         device=device,
     )
 

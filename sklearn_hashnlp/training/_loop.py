@@ -23,6 +23,7 @@ from torch.optim import Optimizer
 from sklearn_hashnlp.optim import clip_grad_norm_
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
+from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, EpochReports
 from sklearn_hashnlp.training._interrupts import Interrupt, StopTraining, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import (
@@ -115,6 +116,10 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     divergence: ClassVar[str] = (
         "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
     )
+
+    def __init__(self, module: Any, criterion: Any = nn.Identity, **options: Any) -> None:
+        defaults = {"iterator_train": Batches, "iterator_valid": Batches, "train_split": None, "verbose": 0}
+        super().__init__(module, criterion=criterion, **defaults | options)
 
     @property
     def device_type(self) -> str:
