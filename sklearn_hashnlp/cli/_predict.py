@@ -18,7 +18,7 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
 from sklearn_hashnlp.cli._screen import Screen, one_field
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, batches
-from sklearn_hashnlp.cli.reading._text_formats import TABLES, TableTexts, Text, TextSource
+from sklearn_hashnlp.cli.reading._text_formats import TABLES, TableTexts, Text, TextSource, format_by_name
 
 HELP = """\
 Predict the labels of new texts: lines, or a column of a table.
@@ -182,10 +182,7 @@ def output_format(path: Path | None, input_format: str, *, as_json: bool) -> str
     """Return the format of the output, by the name of the file or else as the input."""
     kind = "lines" if input_format == "fasttext" else input_format
     if path is not None:
-        from sklearn_hashnlp.datasets._labelled import FORMATS_BY_EXTENSION
-
-        name = path.stem if path.suffix.lower() in OPENERS else path.name
-        named = FORMATS_BY_EXTENSION.get(Path(name).suffix.lower())
+        named = format_by_name(path.stem if path.suffix.lower() in OPENERS else path.name)
         kind = named if named in TABLES else kind
     if as_json and kind != "lines":
         kind = "jsonl"

@@ -197,12 +197,12 @@ def _train_network(
 
 def _show_network(screen: Screen, network: HsigmoidLanguageModel, model: Path, seconds: float) -> None:
     from sklearn_hashnlp.training._callbacks import format_perplexity
-    from sklearn_hashnlp.training._checkpoints import best_epoch
 
     history, stopping = network.history_, network._stopping()
     restores = stopping is not None and stopping.restore_best
-    n_trained = best_epoch(history, network._first_epoch) if restores else len(history)
-    epoch = history[n_trained - 1] if history else {}
+    epoch = history[-1] if history else {}
+    if restores and history:
+        epoch = min(history, key=lambda entry: entry["valid_loss"])
     n_words = len(network.vocabulary_)
     report: dict[str, Any] = {
         "model": str(model),

@@ -79,20 +79,26 @@ def find_text_format(file: Path | None, file_format: str | None, *, table_option
     """Return ``"lines"``, ``"fasttext"`` or one of ``TABLES``; a ``.txt`` file without a format has lines."""
     if file_format is not None:
         return file_format
-    extension = ""
     if file is not None and not is_stdin(file):
         from sklearn_hashnlp._text_files import name_inside
-        from sklearn_hashnlp.datasets._labelled import FORMATS_BY_EXTENSION
 
-        extension = Path(name_inside(file)).suffix.lower()
-        if extension != ".txt" and extension in FORMATS_BY_EXTENSION:
-            return FORMATS_BY_EXTENSION[extension]
+        named = format_by_name(name_inside(file))
+        if named is not None:
+            return named
     if table_options:
         source = "stdin" if file is None or is_stdin(file) else str(file)
         raise typer.BadParameter(
             f"{_TABLE_OPTIONS} are for tables, and {source} is not known to be one: add --format csv, tsv or jsonl."
         )
     return "lines"
+
+
+def format_by_name(name: str) -> str | None:
+    """Return the format that the extension of a file's name stands for; None for ``.txt`` and unknown ones."""
+    from sklearn_hashnlp.datasets._labelled import FORMATS_BY_EXTENSION
+
+    extension = Path(name).suffix.lower()
+    return None if extension == ".txt" else FORMATS_BY_EXTENSION.get(extension)
 
 
 def plain_texts(screen: Screen, opened: Lines, label_prefix: str, *, text_format: str, check: bool) -> Iterator[Text]:
