@@ -44,7 +44,6 @@ CLASSIFIER_ROWS = [
     ("_base", "_net", "_sample_weights"),
     ("_unseen_scores",),
     ("_net_classifier",),
-    ("_trainable_classifier",),
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),
     ("_make_text_classifier", "_quantized_sgnn_classifier", "fasttext"),

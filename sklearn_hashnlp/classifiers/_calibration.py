@@ -7,7 +7,7 @@ the scores p of the class shares, its logits are::
     a (g s + (1 - g) p),    g = e^3 / (e^3 + h^3)
 
 a, the inverse of the temperature, and h, the length of a row halfway between p and s, maximize the likelihood of the
-labels of left-out rows and of crops of them, see :func:`crops_of`.
+labels of left-out rows and of crops of them, see :meth:`SparseRows.crops`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scipy.special import expit, softmax
 from sklearn_hashnlp.classifiers._class_shares import count_classes, prior_scores
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss
 from sklearn_hashnlp.training._optimizer_state import Packed
-from sklearn_hashnlp.training._validation_split import Samples
+from sklearn_hashnlp.training._validation_split import Samples, shared_values
 
 MAX_ROWS = 10_000  # of a fit
 _MAX_SCORES = 2**22
@@ -118,7 +118,7 @@ def common_columns(parts: Sequence[Calibration]) -> tuple[NDArray[Any], NDArray[
     for part in parts[1:]:
         columns, mine, theirs = np.intersect1d(columns, part.common_columns, return_indices=True)
         both = np.stack([values[mine], part.common_values[theirs]])
-        values = np.maximum(both.min(axis=0), 0) + np.minimum(both.max(axis=0), 0)
+        values = shared_values(both.min(axis=0), both.max(axis=0))
         columns, values = columns[values != 0], values[values != 0]
     return columns, values
 

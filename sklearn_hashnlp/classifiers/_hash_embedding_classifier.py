@@ -31,7 +31,6 @@ from sklearn_hashnlp.classifiers._net_classifier import (
     ClassWeight,
     Monitor,
 )
-from sklearn_hashnlp.classifiers._trainable_classifier import TrainableClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
     bag_architecture,
     check_architecture,
@@ -76,7 +75,7 @@ if TYPE_CHECKING:  # torch is imported where a net is trained
 _MIN_ROWS_PER_STEP = 64  # of further training: after a fit of few rows, learning rates are still large
 
 
-class HashEmbeddingClassifier(TrainableClassifier, FittedHashEmbedding):
+class HashEmbeddingClassifier(FittedHashEmbedding):
     """Classify sparse rows, such as hashed n-gram counts, through hash embeddings.
 
     The embedding of a column combines ``n_hashes`` vectors of a shared pool, weighted by the column's own importance

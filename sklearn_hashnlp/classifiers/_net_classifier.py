@@ -1,30 +1,49 @@
-"""NetClassifier: predictions, state and temperature of a classifier with a net."""
+"""NetClassifier: ``fit`` and ``partial_fit``, predictions and state of a classifier with a net."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, literal_options
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._calibration import Calibration
-from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossChoice, LossName, takes_several_labels
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
+from sklearn_hashnlp.classifiers._losses import (
+    LOSSES,
+    Calibrate,
+    Loss,
+    LossChoice,
+    LossName,
+    make_loss,
+    takes_several_labels,
+    takes_soft_labels,
+)
+from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights, weights_of_batch
 from sklearn_hashnlp.training._check_unchanged import check_unchanged, train_anew
 from sklearn_hashnlp.training._estimator import FittedNet
+from sklearn_hashnlp.training._fit_task import epoch_reports
 from sklearn_hashnlp.training._settings import (
     TRAINING,
     AdaptiveOptimizer,
     EarlyStopping,
     Schedule,
+    Seeds,
+    TrainingSettings,
     as_early_stopping,
+    check_training_parameters,
+    draw_seeds,
 )
-from sklearn_hashnlp.training._validation_split import Samples
+from sklearn_hashnlp.training._validation_split import Samples, validation_split
 
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._net import ClassifierNet
@@ -55,7 +74,11 @@ CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
 
 
 class NetClassifier(ScoringClassifier, FittedNet):
-    """A classifier with scores computed by a trained net."""
+    """A classifier with scores computed by a trained net.
+
+    It is trained in three steps: read rows and labels, take the trained net or build one and train it, and keep what
+    was learned.
+    """
 
     _net: ClassifierNet
     _calibration: Calibration
@@ -65,10 +88,173 @@ class NetClassifier(ScoringClassifier, FittedNet):
     optimizer: AdaptiveOptimizer
     calibrate: Calibrate
     early_stopping: Literal[False] | Monitor | EarlyStopping
+    class_weight: ClassWeight
+    warm_start: bool
+    device: Device
+    random_state: int | np.random.RandomState | None
 
     @abstractmethod
     def _rows(self, X: Any) -> Samples:
         """Check rows, and return the dataset that the net reads."""
+
+    @abstractmethod
+    def _validate_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        """Check rows and targets by ``validate_data``."""
+
+    @abstractmethod
+    def _dataset(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> Any:
+        """Return checked rows as a dataset."""
+
+    @abstractmethod
+    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> Any:
+        """Build an initialized net; ``y`` are the labels of all rows, None in ``partial_fit``."""
+
+    @abstractmethod
+    def _check_architecture(self) -> None:
+        """Check that training can continue with the trained net."""
+
+    @abstractmethod
+    def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
+        """Return the training settings; those that are "auto" depend on the number of rows."""
+
+    @abstractmethod
+    def _choose_loss(self, labels: Labels, rows: Any | None, *, continues: bool) -> LossName:
+        """Return the name of the loss; ``rows`` are all rows, None in ``partial_fit``."""
+
+    def _is_solved(self, labels: Labels, rows: Any, loss: LossName, seeds: Seeds, device: str) -> bool:
+        """Fit a new model by a solver without a net, if one is chosen, and return whether it was."""
+        return False
+
+    def _check_parameters(self) -> None:
+        """Check what the declared constraints cannot express."""
+        check_training_parameters(self)
+
+    def _batch_options(self, net: Any) -> Mapping[str, Any]:
+        """Return options of the training batches."""
+        return {}
+
+    @contextmanager
+    def _prepared(
+        self, net: Any, rows: Any, calibration: Calibration, loss: Loss, settings: TrainingSettings
+    ) -> Iterator[dict[str, Any]]:
+        """Prepare a net, yield options of its optimizer, and finish it after the training."""
+        yield {}
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        *,
+        classes: ArrayLike | None = None,
+        partial: bool = False,  # whether it is a call of ``partial_fit``
+    ) -> Self:
+        """Train on rows, from the start or on."""
+        caller = type(self).__name__
+        self._check_parameters()
+        if partial:
+            refuse_balanced(self.class_weight)
+        device = resolve_device(self.device, caller=caller)
+        continues = self._is_fitted and (partial or bool(self.warm_start))
+        known = self._labels if continues else None
+        soft, of_targets = takes_soft_labels(self.loss), known if partial else None
+        y, named = read_targets(y, classes=classes, known=of_targets, soft=soft, caller=caller)
+        self._refuse_texts(X)
+        X, y = self._validate_rows(X, y, reset=not continues)
+        y = check_targets(y, named, loss=self.loss, caller=caller, is_batch=partial)
+        X, y, weights = drop_zero_weights(X, y, sample_weight, caller=caller)
+        labels = self._labels_of(y, named, known, classes, partial=partial)
+        seeds = draw_seeds(self.random_state)
+        if continues:
+            self._check_architecture()
+        targets = labels.encode(y)
+        weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=caller)
+        rows, valid_rows = self._dataset(X, targets, weights), None
+        loss = self._choose_loss(labels, None if partial else rows, continues=continues)
+        if not (continues or partial) and self._is_solved(labels, rows, loss, seeds, device):
+            return self
+        n_classes = len(labels.classes)
+        net = self.net_ if continues else self._new_net(n_classes, None if partial else y, seeds, device)
+        seed = seeds.of_order(len(net.history))
+        if partial:
+            settings = self._settings(1, seed).single_epoch()
+        else:
+            stopping = self._stopping()
+            fraction = 0.0 if stopping is None else stopping.validation_fraction
+            rows, valid_rows = validation_split(rows, fraction, seed=seeds.split)
+            settings = self._settings(len(rows), seed)
+        return self._train(net, labels, rows, valid_rows, loss, replace(settings, continues=continues))
+
+    def _labels_of(
+        self, y: Any, named: Labels | None, known: Labels | None, classes: ArrayLike | None, *, partial: bool
+    ) -> Labels:
+        """Return the labels to learn; ``named`` are the labels in y if y is lists of labels or a frame."""
+        if partial and classes is None:
+            if known is not None and named is None:
+                return known
+            if known is None and (y.ndim == 1 or (named is not None and named.lists)):
+                raise ValueError(
+                    "classes must be passed on the first call to partial_fit: all labels that can occur in any call, "
+                    "since later rows may have labels that these rows do not have."
+                )
+        labels = named or Labels.of(y, classes, caller=type(self).__name__)
+        if known is None or not partial:
+            labels.warn_of_strings(type(self).__name__)
+        if known is not None:
+            known.check_same(labels, self)
+        return labels
+
+    def _train(
+        self,
+        net: Any,
+        labels: Labels,
+        rows: Any,
+        valid_rows: Any | None,
+        loss: LossName,
+        settings: TrainingSettings,
+    ) -> Self:
+        """Train the net, and set the fitted attributes."""
+        from sklearn_hashnlp.classifiers._unseen_scores import OutOfBatchScores, ProgressiveScores, calibrate_net
+        from sklearn_hashnlp.training._fit import fit_net
+        from sklearn_hashnlp.training._torch_scope import plain_torch
+
+        continues = settings.continues
+        rows, valid_rows = net.get_dataset(rows), None if valid_rows is None else net.get_dataset(valid_rows)
+        earlier, known = (self._calibration, self._loss.inverse_temperature) if continues else (None, 1.0)
+        calibration = Calibration.of(rows, len(labels.classes), earlier, self.calibrate)
+        if continues:
+            rows.row_weights = weights_of_batch(rows, calibration.class_counts)
+        elif settings.partial:
+            net.rows_per_step = min(settings.batch_size, len(rows))
+        calibrate, unseen = self.calibrate if LOSSES[loss].has_temperature else False, None
+        if calibrate and valid_rows is None:
+            kind = ProgressiveScores if continues else OutOfBatchScores
+            unseen = kind(rows, settings, calibration, calibrate=calibrate)
+        criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
+
+        def keep(model: Self) -> Self:
+            model._keep_labels(labels)
+            model._keep_net(net, model.history_ if continues else [])
+            model._keep_calibration(net, calibration)
+            return model
+
+        with plain_torch(net.device_type):
+            with self._prepared(net, rows, calibration, criterion, settings) as options:
+                fit_net(
+                    net,
+                    rows,
+                    valid_rows,
+                    settings,
+                    optimizer=net.make_optimizer(self.optimizer, settings.learning_rate, **options),
+                    loss=criterion,
+                    batch_options=self._batch_options(net),
+                    first_callbacks=[] if unseen is None else [unseen],
+                    last_callbacks=epoch_reports(self, lambda: keep(self._shallow_copy())),
+                )
+            net.rows_per_step = net.rows_per_step or settings.batch_size
+            net.check_scores(rows)
+            calibrate_net(net, calibration, rows, valid_rows, unseen, calibrate=calibrate, earlier=earlier)
+        return keep(self)
 
     def _stopping(self) -> EarlyStopping | None:
         return as_early_stopping(self.early_stopping, EarlyStopping())

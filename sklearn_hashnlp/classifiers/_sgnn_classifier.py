@@ -16,8 +16,7 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
-from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, ClassWeight, Monitor
-from sklearn_hashnlp.classifiers._trainable_classifier import TrainableClassifier
+from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, ClassWeight, Monitor, NetClassifier
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset, DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit_task import reported_to_callbacks
@@ -37,7 +36,7 @@ _MIN_EPOCHS, _MAX_EPOCHS = 5, 20
 _MAX_ROWS = 10**6  # in all epochs together
 
 
-class SGNNClassifier(TrainableClassifier):
+class SGNNClassifier(NetClassifier):
     """Classify projected rows, such as the locality-sensitive hash of a text, by a small dense network.
 
     A self-governing neural network [1]_ has no embedding table: bits are computed from the characters of a text, and a

@@ -20,7 +20,7 @@ from sklearn_hashnlp._sklearn import BaseEstimator, Interval, StrOptions, check_
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_vectorizer
 from sklearn_hashnlp.classifiers._sample_weights import drop_zero_weights
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import Located, costs_of
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._model import score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows, normalize_rows

@@ -32,6 +32,11 @@ class Samples:
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
 
 
+def shared_values(smallest: NDArray[np.float32], largest: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return of each column the value that all rows have at least; 0 if signs differ."""
+    return np.asarray(np.maximum(smallest, 0) + np.minimum(largest, 0))
+
+
 AnySamples = TypeVar("AnySamples", bound=Samples)
 
 _MIN_VALIDATION_ROWS = 20  # minimum for a meaningful accuracy

@@ -20,10 +20,14 @@ from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order, run_beside
 from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced, fit_calibration
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
-from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of, rows_and_crops
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
-from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, spec_of
+from sklearn_hashnlp.classifiers.hash_embedding._model import (
+    DIVERGENCE,
+    HashEmbeddingModel,
+    document_vectors,
+    score_rows,
+    spec_of,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_columns, locate_ids
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
@@ -332,7 +336,7 @@ def solve_dual(
     problem = problem_of(model, rows, located, drops_new=divisor is not None)
 
     def crop(some: NDArray[np.int64]) -> tuple[LinearProblem, NDArray[np.int64]]:
-        crops, sources = crops_of(rows, some, calibration.common_columns, seed)
+        crops, sources = rows.crops(some, calibration.common_columns, seed)
         own = problem_of(model, crops, Located.of(model, crops), drops_new=divisor is not None)
         return own.in_columns_of(problem), sources
 
@@ -427,7 +431,7 @@ def fit_dual(
         return model, solution
     some = evenly_spaced(np.arange(len(rows)), n_classes)
     cropped = some if calibrate == "auto" else some[:0]
-    both, n_crops = rows_and_crops(rows, some, cropped, calibration.common_columns, seed)
+    both, n_crops = rows.with_crops(some, cropped, calibration.common_columns, seed)
     result = score_rows(linear._replace(base=model.base), both)
     # Nearly all training rows are predicted correctly: smooth more, by a row per class.
     scored = Scored.of(both, result.scores, result.lengths, n_crops)

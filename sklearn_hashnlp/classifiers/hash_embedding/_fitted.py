@@ -14,14 +14,13 @@ from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
 from sklearn_hashnlp.classifiers._net_classifier import NetClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import (
+from sklearn_hashnlp.classifiers.hash_embedding._model import (
+    HashEmbeddingModel,
     ScoredRows,
     document_vectors,
-    plain_rows,
     score_rows,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows, plain_rows
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 
 if TYPE_CHECKING:  # torch is imported where a net is made

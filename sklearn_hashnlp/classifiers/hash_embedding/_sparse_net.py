@@ -18,10 +18,15 @@ from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, TreeLoss, make_loss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
-from sklearn_hashnlp.classifiers.hash_embedding._crops import rows_and_crops
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import DIVERGENCE, document_vectors, score_rows
-from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, bag_of, base_of
+from sklearn_hashnlp.classifiers.hash_embedding._model import (
+    DIVERGENCE,
+    HashEmbeddingModel,
+    bag_of,
+    base_of,
+    document_vectors,
+    score_rows,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
@@ -122,7 +127,7 @@ class SparseNet(ClassifierNet):
         """Score ``some`` rows, and crops of ``cropped`` ones; ``unseen`` takes untrained columns as unknown."""
         assert isinstance(rows, SparseRows)
         some = evenly_spaced(some, calibration.n_classes)
-        chosen, n_crops = rows_and_crops(rows, some, cropped, calibration.common_columns, len(self.history))
+        chosen, n_crops = rows.with_crops(some, cropped, calibration.common_columns, len(self.history))
         with self._unknown_if_untrained(chosen) if unseen else nullcontext():
             bag = self.host_bag() if bag is None else bag
             linear = self.module_.linear_model()

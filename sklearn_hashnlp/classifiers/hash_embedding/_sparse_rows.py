@@ -6,13 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from sklearn_hashnlp.kernels._rows import select_rows
-from sklearn_hashnlp.training._validation_split import Samples
+from sklearn_hashnlp.kernels.linear._linear_model import inspect_rows
+from sklearn_hashnlp.training._validation_split import Samples, shared_values
 
 LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
 _ROWS_WITH_COMMON = 1000  # rows that are compared for columns that all have
+_MOST_CROPS = 1000  # more change the fit of probabilities little
 MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and more; kernels read 32 bits
 
 
@@ -51,6 +53,16 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
                 f"{LARGE:g} only: the squares of larger ones overflow in float32. Scale X down, or set normalize='l2'."
             )
     return matrix
+
+
+def plain_rows(X: Any, n_columns: int) -> SparseRows | None:
+    """Return rows of a matrix that needs neither checks nor conversion, such as counts of a vectorizer; else None."""
+    if not issparse(X) or X.format != "csr" or X.dtype != np.float32 or X.ndim != 2:
+        return None
+    if X.shape[1] != n_columns or n_columns > MAX_COLUMNS:
+        return None
+    facts = inspect_rows(X.indices, X.indptr, X.data, n_columns)
+    return SparseRows(X) if facts.is_valid and facts.smallest >= SMALL and facts.largest <= LARGE else None
 
 
 class SparseRows(Samples):
@@ -104,6 +116,39 @@ class SparseRows(Samples):
         smallest, largest = (np.full(len(first), bound, dtype=np.float32) for bound in (np.inf, -np.inf))
         np.minimum.at(smallest, at[found], some.data[found].astype(np.float32))
         np.maximum.at(largest, at[found], some.data[found].astype(np.float32))
-        shared = np.maximum(smallest, 0) + np.minimum(largest, 0)  # 0 if signs differ
+        shared = shared_values(smallest, largest)
         is_common = (np.bincount(at[found], minlength=len(first)) == len(some)) & (shared != 0)
         return first[is_common], shared[is_common]
+
+    def with_crops(
+        self, some: NDArray[np.int64], cropped: NDArray[np.int64], common: NDArray[Any], seed: int
+    ) -> tuple[Self, int]:
+        """Return ``some`` rows followed by crops of ``cropped`` ones, and the number of crops."""
+        chosen = self.select(some)
+        if len(cropped) == 0:
+            return chosen, 0
+        crops, _ = self.crops(cropped, common, seed)
+        return chosen.joined(crops), len(crops)
+
+    def crops(self, some: NDArray[np.int64], common: NDArray[Any], seed: int) -> tuple[Self, NDArray[np.int64]]:
+        """Return crops of at most 1,000 of some rows, with their targets, and the indices of their rows in ``some``.
+
+        A crop is what a row would be if there were less of its text: the columns that the row shares with a random
+        row, but not with a second one, are a few words with all of their n-grams. Random columns of a row would say
+        more than words, since they are of different words. The columns ``common`` to all rows stay.
+        """
+        generator = np.random.default_rng(seed)
+        chosen = np.sort(generator.permutation(len(some))[:_MOST_CROPS])
+        if len(chosen) == 0:
+            return self.select(chosen), chosen
+        parts = [self.select(part) for part in (some[chosen], *generator.integers(len(self), size=(2, len(chosen))))]
+        shape = (len(chosen), 1 + max(int(part.indices.max(initial=0)) for part in parts))
+        own, first, second = (csr_array((part.data, part.indices, part.indptr), shape=shape) for part in parts)
+        first.data = np.ones_like(first.data)
+        second.data = (~np.isin(second.indices, common)).astype(second.data.dtype)
+        second.eliminate_zeros()
+        shared = own.multiply(first).tocsr()
+        crops = csr_array(shared - shared.multiply(second))
+        crops.eliminate_zeros()
+        crops.sort_indices()
+        return type(self)(crops, parts[0].targets, parts[0].row_weights), chosen

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._model import score_rows
 
 
 def raw_scores(model: HashEmbeddingClassifier, X: Any) -> NDArray[np.float64]:

@@ -8,8 +8,7 @@ from scipy.sparse import csr_array
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._calibration import Calibration
-from sklearn_hashnlp.classifiers.hash_embedding import _crops
-from sklearn_hashnlp.classifiers.hash_embedding._crops import crops_of
+from sklearn_hashnlp.classifiers.hash_embedding import _sparse_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 
 COMMON = np.array([3, 17], dtype=np.int32)
@@ -33,9 +32,9 @@ def as_dicts(rows):
 @pytest.mark.parametrize("some", [np.arange(40), np.array([7, 3, 31, 3]), np.array([], dtype=np.int64)], ids=len)
 @pytest.mark.parametrize("most", [1000, 12])
 def test_a_crop_has_what_a_row_shares_with_a_random_one_and_not_with_a_second(some, most, monkeypatch):
-    monkeypatch.setattr(_crops, "_MOST", most)
+    monkeypatch.setattr(_sparse_rows, "_MOST_CROPS", most)
     rows, n_crops = drawn_rows(), min(len(some), most)
-    crops, sources = crops_of(rows, some, COMMON, 5)
+    crops, sources = rows.crops(some, COMMON, 5)
     generator = np.random.default_rng(5)
     chosen = sorted(generator.permutation(len(some))[:most].tolist())
     assert sources.tolist() == chosen
@@ -58,18 +57,18 @@ def test_crops_keep_targets_of_several_labels_and_change_no_row():
     rows = drawn_rows(weighted=False)
     rows.targets = np.eye(3, dtype=np.int64)[rows.targets]
     before = as_dicts(rows)
-    crops, sources = crops_of(rows, np.arange(20), COMMON, 0)
+    crops, sources = rows.crops(np.arange(20), COMMON, 0)
     assert crops.row_weights is None
     assert crops.targets.tolist() == rows.targets[sources].tolist()
     assert as_dicts(rows) == before
     sizes = [len(crop) for crop in as_dicts(crops)]
     assert 2 <= np.mean(sizes) < np.mean([len(row) for row in before]) / 2
-    assert as_dicts(crops_of(rows, np.arange(20), COMMON, 1)[0]) != as_dicts(crops)
+    assert as_dicts(rows.crops(np.arange(20), COMMON, 1)[0]) != as_dicts(crops)
 
 
 def test_crops_of_empty_rows_are_empty():
     empty = SparseRows(csr_array((4, 9), dtype=np.float32), np.array([0, 1, 0, 1]))
-    crops, sources = crops_of(empty, np.arange(4), np.empty(0, dtype=np.int32), 0)
+    crops, sources = empty.crops(np.arange(4), np.empty(0, dtype=np.int32), 0)
     assert as_dicts(crops) == [{}] * 4
     assert sources.tolist() == [0, 1, 2, 3]
 

@@ -11,8 +11,9 @@ from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from sklearn_hashnlp import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding import _linear_scores
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import plain_rows, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding import _model
+from sklearn_hashnlp.classifiers.hash_embedding._model import score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import plain_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from tests.classifiers.hash_embedding.raw_scores import raw_scores
 
@@ -87,9 +88,9 @@ def test_any_number_of_threads(monkeypatch):
     X = rows(3000, seed=2, density=0.1)  # several blocks for each thread
     results = []
     for n_threads in (1, 2, 5):
-        monkeypatch.setattr(_linear_scores, "_n_processors", lambda n_threads=n_threads: n_threads)
+        monkeypatch.setattr(_model, "_n_processors", lambda n_threads=n_threads: n_threads)
         results.append(model._scores(X))
-    monkeypatch.setattr(_linear_scores, "_MIN_VALUES", 10**9)
+    monkeypatch.setattr(_model, "_MIN_VALUES", 10**9)
     for result in results:
         assert np.array_equal(result, model._scores(X))
 

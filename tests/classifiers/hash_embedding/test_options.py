@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier, _trainable_classifier
+from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier, _net_classifier
 from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit
 from tests.oracles.idf import inverse_document_frequency
 from tests.trainings import assert_other_bits
@@ -157,8 +157,8 @@ def test_validation_splits_as_scikit_learn_does(monkeypatch):
         seen.append((fraction, seed))
         return real(rows, fraction, seed=seed)
 
-    real = _trainable_classifier.validation_split
-    monkeypatch.setattr(_trainable_classifier, "validation_split", split)
+    real = _net_classifier.validation_split
+    monkeypatch.setattr(_net_classifier, "validation_split", split)
     _, recorder = train(early_stopping=EarlyStopping(validation_fraction=0.3))
     train()
     assert [fraction for fraction, _ in seen] == [0.3, 0.0]

@@ -20,8 +20,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
     problem_of,
     solve_dual,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows
-from sklearn_hashnlp.classifiers.hash_embedding._model import spec_of
+from sklearn_hashnlp.classifiers.hash_embedding._model import score_rows, spec_of
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_model
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
