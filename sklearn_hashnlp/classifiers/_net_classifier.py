@@ -289,12 +289,12 @@ class NetClassifier(ScoringClassifier, FittedNet):
         check_is_fitted(self)
         return self._scores_by_net(self._rows(X))
 
-    def _scores_by_net(self, rows: Any) -> NDArray[np.float64]:
-        """Compute the scores of checked rows by torch."""
+    def _scores_by_net(self, rows: Any, *vectors: Any) -> NDArray[np.float64]:
+        """Compute the scores of checked rows by torch, from their vectors if they are known."""
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
         with plain_torch(self.net_.device_type):
-            scores: NDArray[np.float64] = self.net_.score_rows(rows)
+            scores: NDArray[np.float64] = self.net_.score_rows(rows, *vectors)
         self._check_finite(scores)
         return scores
 

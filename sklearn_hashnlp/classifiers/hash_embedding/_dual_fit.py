@@ -24,7 +24,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import Importa
 from sklearn_hashnlp.classifiers.hash_embedding._model import (
     DIVERGENCE,
     HashEmbeddingModel,
-    document_vectors,
+    embed_rows,
     score_rows,
     spec_of,
 )
@@ -376,7 +376,7 @@ def curvature_state(
         sums["bag.importance"] = lazy_table((len(model.importance),))
         by_value = squares.reshape(-1, n_hashes).sum(axis=1)
         sums["bag.importance"][located.table_rows] = accumulated(np.bincount(located.rows, by_value), eps / n_hashes)
-    vectors = document_vectors(model, rows)
+    vectors, _ = embed_rows(model, rows)
     n_parts = model.spec.vector_dim // model.spec.embedding_dim  # that share a step of the head: of concatenated hashes
     by_column = n_parts * (np.square(vectors) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
     sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()

@@ -17,7 +17,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import Embeddi
 from sklearn_hashnlp.classifiers.hash_embedding._model import (
     HashEmbeddingModel,
     ScoredRows,
-    document_vectors,
+    embed_rows,
     score_rows,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows, plain_rows
@@ -99,7 +99,7 @@ class FittedHashEmbedding(NetClassifier):
         check_fitted(self, "classes_")
         rows, bag = self._rows(X), self._model.bag
         if bag is not None:
-            return document_vectors(bag, rows)
+            return embed_rows(bag, rows)[0]
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
         with plain_torch(self.net_.device_type):
@@ -130,7 +130,8 @@ class FittedHashEmbedding(NetClassifier):
         check_fitted(self, "classes_")
         rows, model = self._rows(X), self._model.calibrated
         if model is None:
-            return self._model.calibration.shifted(self._loss, self._scores_by_net(rows), self._model.lengths(rows))
+            vectors, lengths = self.net_.embedded(rows, self._model.tables)
+            return self._calibration.shifted(self._loss, self._scores_by_net(rows, vectors), lengths)
         return self._score(rows, model).scores
 
     def _score(self, rows: SparseRows, model: LinearModel, *, with_scores: bool = True) -> ScoredRows:
@@ -158,9 +159,10 @@ class FittedHashEmbedding(NetClassifier):
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
         with plain_torch(self.net_.device_type):
-            log_probs, classes = self.net_.topk(rows, k)
+            vectors, lengths = self.net_.embedded(rows, self._model.tables)
+            log_probs, classes = self.net_.topk(rows, k, vectors)
         self._check_finite(log_probs)
-        unknown = np.flatnonzero(self._model.lengths(rows) == 0)
+        unknown = np.flatnonzero(lengths == 0)
         prior = self._calibration.prior_scores(self._loss)
         if prior is not None:
             classes[unknown] = np.argsort(-prior, kind="stable")[:k]

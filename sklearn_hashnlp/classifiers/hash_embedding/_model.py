@@ -110,7 +110,12 @@ class HashEmbeddingModel:
 
     def lengths(self, rows: SparseRows) -> NDArray[np.float64]:  # (n_rows,)
         """Return the lengths of rows before they are normalized, without what all training rows have."""
-        return score_rows(self._sums._replace(base=self.base), rows).lengths
+        return score_rows(self.tables, rows).lengths
+
+    @property
+    def tables(self) -> LinearModel:
+        """The tables above a layer without outputs, to compute lengths by; of a median's the sums."""
+        return self._sums._replace(base=self.base)
 
     @property
     def n_parameters(self) -> int:
@@ -262,12 +267,13 @@ def score_rows(model: LinearModel, rows: SparseRows, *, with_scores: bool = True
     return ScoredRows(scores, labels, all(finite), lengths)
 
 
-def document_vectors(model: LinearModel, rows: SparseRows) -> NDArray[np.float32]:
-    """Return the vectors of rows that the linear layer reads, shape (n_rows, output_dim)."""
+def embed_rows(model: LinearModel, rows: SparseRows) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return the vectors of rows that the layer reads, shape (n_rows, output_dim), and the lengths of the rows."""
     width = model.spec.output_dim  # the scores of a layer that returns its input
     nothing = np.zeros(width, dtype=np.float32)
     identity = model._replace(weight=np.eye(width, dtype=np.float32), bias=nothing)
-    return score_rows(identity, rows).scores.astype(np.float32)
+    scored = score_rows(identity, rows)
+    return scored.scores.astype(np.float32), scored.lengths
 
 
 def map_row_blocks(work: Callable[[slice], None], n_rows: int, n_values: int) -> None:

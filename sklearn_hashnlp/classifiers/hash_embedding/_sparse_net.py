@@ -24,7 +24,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._model import (
     HashEmbeddingModel,
     bag_of,
     base_of,
-    document_vectors,
+    embed_rows,
     score_rows,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
@@ -98,14 +98,14 @@ class SparseNet(ClassifierNet):
         pool = self.module_.bag.pool.detach()
         pool[torch.from_numpy(rows).to(pool.device)] += torch.from_numpy(values).to(pool.device)
 
-    def score_rows(self, rows: SparseRows) -> NDArray[np.float64]:
-        """Compute the scores of all rows."""
+    def score_rows(self, rows: SparseRows, vectors: NDArray[np.float32] | None = None) -> NDArray[np.float64]:
+        """Compute the scores of all rows, from their vectors if they are known."""
         model = self.module_.linear_model()
         if model is not None:
             return score_rows(model, rows).scores
         head = self.module_.head.in_double()
         with torch.inference_mode():
-            scores = [head.scores(block).float().cpu().numpy() for block in self._document_vectors(rows)]
+            scores = [head.scores(block).float().cpu().numpy() for block in self._blocks(rows, vectors)]
         return np.concatenate(scores).astype(np.float64)
 
     def host_bag(self) -> LinearModel:
@@ -130,11 +130,12 @@ class SparseNet(ClassifierNet):
         chosen, n_crops = rows.with_crops(some, cropped, calibration.common_columns, len(self.history))
         with self._unknown_if_untrained(chosen) if unseen else nullcontext():
             bag = self.host_bag() if bag is None else bag
-            linear = self.module_.linear_model()
-            model = (bag if linear is None else linear)._replace(base=base_of(bag, calibration))
-            scored = score_rows(model, chosen)
-            scores = scored.scores if linear is not None else self.score_rows(chosen)
-            return Scored.of(chosen, scores, scored.lengths, n_crops)
+            tables, linear = bag._replace(base=base_of(bag, calibration)), self.module_.linear_model()
+            if linear is not None:
+                scored = score_rows(linear._replace(base=tables.base), chosen)
+                return Scored.of(chosen, scored.scores, scored.lengths, n_crops)
+            vectors, lengths = self.embedded(chosen, tables)
+            return Scored.of(chosen, self.score_rows(chosen, vectors), lengths, n_crops)
 
     @contextmanager
     def _unknown_if_untrained(self, rows: SparseRows) -> Iterator[None]:
@@ -155,12 +156,14 @@ class SparseNet(ClassifierNet):
         finally:
             table[new] = importance
 
-    def topk(self, rows: SparseRows, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def topk(
+        self, rows: SparseRows, k: int, vectors: NDArray[np.float32] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Search the tree for the k most probable classes of each row, without a score for every class."""
         head = self.module_.head.in_double()
         log_probs, classes = [], []
         with torch.inference_mode():
-            for block in self._document_vectors(rows):
+            for block in self._blocks(rows, vectors):
                 hidden = head(block)
                 best, indices = (tensor.cpu().numpy() for tensor in head.softmax.topk_with_bound(hidden, k))
                 # Ties in float32 are broken by the order of classes, as by argsort over all scores.
@@ -180,22 +183,32 @@ class SparseNet(ClassifierNet):
 
     def document_vectors(self, rows: SparseRows) -> NDArray[np.float32]:
         """Compute the vectors that the head reads, shape (n_rows, output_dim)."""
-        vectors = torch.cat(list(self._document_vectors(rows)))
+        vectors = torch.cat(list(self._blocks(rows)))
         return np.asarray(vectors.float().cpu().numpy())
 
-    def _document_vectors(self, rows: SparseRows) -> Iterator[Tensor]:
+    def embedded(self, rows: SparseRows, tables: LinearModel) -> tuple[NDArray[np.float32] | None, NDArray[np.float64]]:
+        """Return the vectors of rows, None if torch has to compute them, and their lengths, by tables on the CPU."""
         model = self.module_.bag_model()
+        if model is None:
+            return None, score_rows(tables, rows).lengths
+        return embed_rows(model._replace(base=tables.base), rows)
+
+    def _blocks(self, rows: SparseRows, vectors: NDArray[np.float32] | None = None) -> Iterator[Tensor]:
+        """Yield blocks of the vectors that the head reads."""
+        model = self.module_.bag_model() if vectors is None else None
         if model is not None:
-            yield from torch.split(torch.from_numpy(document_vectors(model, rows)).double(), PREDICT_ROWS)
+            vectors, _ = embed_rows(model, rows)
+        if vectors is not None:
+            yield from torch.split(torch.from_numpy(vectors).double(), PREDICT_ROWS)
             return
         rows = SparseDataset.of(rows)
         documents: list[Tensor] = []
         n_documents = 0
         parts = SparseBatches(rows, PREDICT_ROWS, max_values=PREDICT_VALUES).parts() or [slice(0)]  # of no rows
         n_threads = cpu_count() if self.device_type == "cpu" else 1
-        for vectors in map_in_order(partial(self._embed, rows), parts, n_threads):
-            documents.append(vectors)
-            n_documents += len(vectors)
+        for some in map_in_order(partial(self._embed, rows), parts, n_threads):
+            documents.append(some)
+            n_documents += len(some)
             if n_documents % PREDICT_ROWS == 0 or n_documents == len(rows):
                 yield torch.cat(documents).double()
                 documents = []
