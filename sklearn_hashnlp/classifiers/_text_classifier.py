@@ -34,8 +34,9 @@ from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverCh
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.text._count_ngrams import check_ngram_range, count_text
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, with_n_jobs
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._specs_of import specs_of
+from sklearn_hashnlp.text._text_vectorizer import with_n_jobs
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
 from sklearn_hashnlp.training._estimator import HistoryTable
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks

@@ -28,7 +28,7 @@ from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.kernels.linear._online_ridge import learn_rows
 from sklearn_hashnlp.persistence._tables import check_stored, pack_table, unpack_table
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.text._ngram_vector_union import with_n_jobs
+from sklearn_hashnlp.text._text_vectorizer import with_n_jobs
 from sklearn_hashnlp.training._settings import draw_seeds
 
 _ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)

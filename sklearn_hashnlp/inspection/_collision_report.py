@@ -26,7 +26,7 @@ from sklearn_hashnlp.inspection._collision_counts import (
     seeded_constants,
     sharing_probability,
 )
-from sklearn_hashnlp.inspection._fasttext_ngrams import FastTextPart
+from sklearn_hashnlp.inspection._ngrams import FastTextPart
 from sklearn_hashnlp.inspection._text_columns import Source, TextColumns
 from sklearn_hashnlp.text import AutoNgramVectorizer, CharNgramFeaturizer
 from sklearn_hashnlp.text._count_ngrams import count_ngrams

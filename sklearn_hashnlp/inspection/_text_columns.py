@@ -16,8 +16,7 @@ from sklearn.preprocessing import Binarizer, MaxAbsScaler, Normalizer, StandardS
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.inspection._aligned_text import Span
-from sklearn_hashnlp.inspection._fasttext_ngrams import parts_of_fasttext
-from sklearn_hashnlp.inspection._ngrams import COUNTING_VECTORIZERS, columns_of, find_ngrams
+from sklearn_hashnlp.inspection._ngrams import COUNTING_VECTORIZERS, columns_of, find_ngrams, parts_of_fasttext
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion

@@ -6,6 +6,7 @@ import math
 import mmap
 import os
 import struct
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._posix import available_memory
 from sklearn_hashnlp.persistence._atomic_files import replacing
-from sklearn_hashnlp.persistence._product_quantization import N_CENTROIDS, quantize
 from sklearn_hashnlp.persistence._values import ModelFormatError, is_finite
 from sklearn_hashnlp.text._fasttext_dictionary import LABEL_PREFIX, FastTextDictionary
 
@@ -45,6 +45,13 @@ _DEFAULTS: Final = {"ws": 5, "epoch": 5, "minCount": 1, "neg": 5, "lrUpdateRate"
 _MAX_COUNT = 10**15  # of a label; fastText's tree takes it for infinity
 _MAX_BYTES = 2**28  # of labels, and of a quantized matrix if it is 100 times larger than the file
 _MAX_GROWTH = 100
+
+# Product quantization: each two columns of a row become one byte, the number of a centroid.
+_N_CENTROIDS = 256
+_PART = 2  # columns of a part; the last may have one
+_MAX_SAMPLE = 2**16  # of a sample from which centroids are computed, as in fastText
+_ITERATIONS = 25
+_BLOCK = 2**20  # rows that are compared with the centroids at once
 
 
 @dataclass(frozen=True)
@@ -238,9 +245,9 @@ def _read_centroids(reader: _Reader, n_columns: int, what: str) -> tuple[int, ND
     width, n_parts, part, last = reader.numbers(CENTROIDS, what)
     if width < 1 or width != n_columns or part < 1 or n_parts != -(-width // part) or last != (width - 1) % part + 1:
         raise ValueError(f"its {what} has {n_parts} parts of {part} columns for {n_columns}")
-    stored = reader.array("<f4", (N_CENTROIDS * width,), what)
-    ends = range(N_CENTROIDS * part, len(stored), N_CENTROIDS * part)
-    return part, np.hstack([values.reshape(N_CENTROIDS, -1) for values in np.split(stored, ends)])
+    stored = reader.array("<f4", (_N_CENTROIDS * width,), what)
+    ends = range(_N_CENTROIDS * part, len(stored), _N_CENTROIDS * part)
+    return part, np.hstack([values.reshape(_N_CENTROIDS, -1) for values in np.split(stored, ends)])
 
 
 def _check_memory(n_bytes: int, file_size: int, what: str) -> None:
@@ -301,3 +308,42 @@ def write_fasttext(content: FastTextFile, path: str | os.PathLike[str]) -> None:
 def _write_dense(file: BinaryIO, matrix: NDArray[np.float32]) -> None:
     file.write(struct.pack(f"<?{DENSE}", False, *matrix.shape))
     file.write(np.ascontiguousarray(matrix, dtype="<f4").data)
+
+
+def quantize(matrix: NDArray[np.float32]) -> tuple[NDArray[np.uint8], list[NDArray[np.float32]]]:
+    """Quantize a matrix: return the codes of its rows, (n_rows, n_parts), and centroids of each part, (256, columns).
+
+    Rows that were never trained are zero in the columns that are not constant: the first centroid is their value. The
+    others are those of k-means of the other rows.
+    """
+    from scipy.cluster.vq import vq
+
+    varies = matrix.min(axis=0, initial=np.inf) != matrix.max(axis=0, initial=-np.inf)
+    trained = np.flatnonzero(matrix[:, varies].any(axis=1)) if varies.any() else np.arange(len(matrix))
+    untrained = np.where(varies | (len(matrix) == 0), 0, matrix[:1].sum(axis=0))
+    sample = trained
+    if len(trained) > _MAX_SAMPLE:
+        sample = np.sort(np.random.default_rng(0).choice(trained, _MAX_SAMPLE, replace=False))
+    parts = range(0, matrix.shape[1], _PART)
+    codes, centroids = np.zeros((len(matrix), len(parts)), dtype=np.uint8), []
+    for index, start in enumerate(parts):
+        columns = slice(start, start + _PART)
+        part = np.ascontiguousarray(matrix[:, columns])
+        centroids.append(_centroids(part[sample], untrained[columns]))
+        for first in range(0, len(part), _BLOCK):
+            codes[first : first + _BLOCK, index] = vq(part[first : first + _BLOCK], centroids[-1])[0]
+    return codes, centroids
+
+
+def _centroids(points: NDArray[np.float32], first: NDArray[np.float32]) -> NDArray[np.float32]:
+    from scipy.cluster.vq import kmeans2
+
+    found = np.tile(first.astype(np.float32), (_N_CENTROIDS, 1))
+    distinct = np.unique(points, axis=0)
+    if len(distinct) >= _N_CENTROIDS:
+        initial = distinct[np.random.default_rng(0).choice(len(distinct), _N_CENTROIDS - 1, replace=False)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a cluster without members keeps its centroid
+            distinct = kmeans2(points, initial, iter=_ITERATIONS, minit="matrix")[0]
+    found[1 : 1 + len(distinct)] = distinct
+    return found

@@ -85,21 +85,13 @@ def encode_model(
     """Encode a model as a JSON document and arrays."""
     arrays: Arrays = {}
     trained: list[str] = []
-    depth = 0
 
-    def encode(estimator: Any, where: str, in_template: bool = False) -> dict[str, Any]:
-        nonlocal depth
-        depth += 1
+    def encode(estimator: Any, where: str, depth: int = 1, in_template: bool = False) -> dict[str, Any]:
         if depth > _MAX_DEPTH:
             raise ValueError(
                 f"A model folder cannot hold this model: it is nested deeper than {_MAX_DEPTH} estimators."
             )
-        description = describe(estimator, where, in_template)
-        depth -= 1
-        return description
-
-    def describe(estimator: Any, where: str, in_template: bool) -> dict[str, Any]:
-        name = type(estimator).__name__
+        name, encode_part = type(estimator).__name__, partial(encode, depth=depth + 1)
         if name not in ALLOWED_CLASSES or _class_named(name) is not type(estimator):
             raise TypeError(
                 f"A model folder cannot hold {where}: it is a {type(estimator).__module__}.{name}, and only these "
@@ -115,8 +107,8 @@ def encode_model(
         if isinstance(given.get("callbacks"), list) and given["callbacks"]:
             given["callbacks"] = [each for each in given["callbacks"] if not _is_own_callback(each)] or None
         for parameter, value in sorted(given.items()):
-            encode_part = partial(encode, in_template=in_template or parameter in _TEMPLATE_PARAMETERS)
-            parameters[parameter] = encode_value(value, f"parameter {parameter!r} of {name}", encode_part)
+            encode_nested = partial(encode_part, in_template=in_template or parameter in _TEMPLATE_PARAMETERS)
+            parameters[parameter] = encode_value(value, f"parameter {parameter!r} of {name}", encode_nested)
         description: dict[str, Any] = {"class": name, "parameters": parameters, **configuration(estimator)}
         if name == "Pipeline" and not in_template:  # for readers without scikit-learn
             with suppress(TypeError, ValueError):  # has other columns, too
@@ -126,10 +118,10 @@ def encode_model(
         elif (own := _has_model_state(estimator)) or sklearn_state.has_state(estimator):
             check_is_fitted(estimator)
             state = estimator._get_model_state() if own else sklearn_state.get_state(estimator)
-            description |= _describe_state(state, name, precision, arrays, encode)
+            description |= _describe_state(state, name, precision, arrays, encode_part)
             training = estimator._get_training_state() if training_state and _has_training_state(estimator) else None
             if training is not None:
-                description["training"] = _describe_state(training, name, "float32", arrays, encode)
+                description["training"] = _describe_state(training, name, "float32", arrays, encode_part)
                 trained.append(name)
         return description
 

@@ -9,17 +9,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp._sklearn import Interval, fit_context
-from sklearn_hashnlp.text._character_weight import (
-    DEFAULT_WEIGHT,
-    MAX_CHARACTERS,
-    MAX_TEXTS,
-    MIN_TEXTS,
-    SMALLER_WEIGHT,
-    choose_weight,
-    encode_labels,
-)
+from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows, normalize_rows
+from sklearn_hashnlp.kernels.linear._dual_solver import LinearProblem, cross_validate
 from sklearn_hashnlp.text._count_ngrams import TOKENS, check_ngram_range, count_ngrams
 from sklearn_hashnlp.text._documents import as_documents, plain_texts
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
@@ -32,6 +27,14 @@ _MANY_CHARACTERS = 8_000_000  # in all texts: character n-grams take ten times a
 _SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000  # maximum size of the sample for the share of unseen words
 _MANY_UNSEEN = 0.25
 _RANGE, _MANY_LETTERS, _RANGE_OF_MANY_LETTERS = (2, 5), 120, (1, 4)  # n-grams of characters; letters in the sample
+
+# The weight of n-grams of characters relative to n-grams of words, chosen by cross-validation.
+_DEFAULT_WEIGHT, _SMALLER_WEIGHT = 0.5, 0.25
+_MIN_TEXTS, _MAX_TEXTS, _MAX_CHARACTERS = 30, 5000, 500_000  # of a sample
+_MAX_CLASSES, _MAX_WEIGHTS = 256, 2**26  # of a problem; a larger one is not worth its memory
+_FOLDS, _EPOCHS = 5, 4
+_STRENGTH, _SHARE = 3.0, 0.03  # C, and the factor of the log-odds of naive Bayes
+_NOISE = 0.15  # correct predictions that the smaller weight must have more, times the root of their number
 
 _BEGIN, _END = "\x02 ", " \x03"  # control characters are separate tokens that do not occur in texts
 
@@ -149,10 +152,10 @@ class AutoNgramVectorizer(TextVectorizer):
         self.character_range_ = _RANGE if n_letters < _MANY_LETTERS else _RANGE_OF_MANY_LETTERS
         is_small = len(texts) < _MANY_TEXTS and n_characters <= _MANY_CHARACTERS
         self.features_ = "words+characters" if is_small or self.unseen_share_ >= _MANY_UNSEEN else "words"
-        self.character_weight_ = DEFAULT_WEIGHT
-        labels = encode_labels(y, len(texts)) if is_small and len(texts) >= MIN_TEXTS else None
+        self.character_weight_ = _DEFAULT_WEIGHT
+        labels = _encode_labels(y, len(texts)) if is_small and len(texts) >= _MIN_TEXTS else None
         if labels is not None:
-            n_sampled = max(MIN_TEXTS, min(MAX_TEXTS, MAX_CHARACTERS * len(texts) // max(1, n_characters)))
+            n_sampled = max(_MIN_TEXTS, min(_MAX_TEXTS, _MAX_CHARACTERS * len(texts) // max(1, n_characters)))
             chosen = np.random.default_rng(0).permutation(len(texts))[:n_sampled]
             words, characters = self._specs()
             specs = [words, replace(characters, weight=1.0)]
@@ -162,12 +165,12 @@ class AutoNgramVectorizer(TextVectorizer):
                 count_ngrams(texts, specs, self.n_jobs, caller=caller)  # raises the error with the position of the text
                 raise
             n_threads = 1 if self.n_jobs in (None, 1) else 2
-            self.character_weight_ = choose_weight(counts, words.n_features, labels[chosen], n_threads)
+            self.character_weight_ = _choose_weight(counts, words.n_features, labels[chosen], n_threads)
         return self
 
     def _specs(self) -> list[NgramSpec]:
         ngram_range = check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        features, weight = getattr(self, "features_", "words"), getattr(self, "character_weight_", DEFAULT_WEIGHT)
+        features, weight = getattr(self, "features_", "words"), getattr(self, "character_weight_", _DEFAULT_WEIGHT)
         characters = getattr(self, "character_range_", _RANGE)
         return list(_specs(int(self.n_features), bool(self.lowercase), ngram_range, features, weight, characters))
 
@@ -193,7 +196,7 @@ class AutoNgramVectorizer(TextVectorizer):
             return
         if values["features"] not in ("words", "words+characters"):
             raise ValueError(f"An AutoNgramVectorizer cannot have the features {values['features']!r}.")
-        if values["character_weight"] not in (DEFAULT_WEIGHT, SMALLER_WEIGHT):
+        if values["character_weight"] not in (_DEFAULT_WEIGHT, _SMALLER_WEIGHT):
             raise ValueError(f"An AutoNgramVectorizer cannot have the weight {values['character_weight']!r}.")
         ranges = {str(list(one)): one for one in (_RANGE, _RANGE_OF_MANY_LETTERS)}
         if str(values["character_range"]) not in ranges:
@@ -228,3 +231,48 @@ def _specs(
     changes: dict[str, Any] = {"name": "characters", "analyzer": "char_wb", "token_pattern": None, "around": ("", "")}
     changes |= {"padding": n_features % 2, "ngram_range": character_range, "weight": weight}
     return replace(words, padding=0), replace(words, **changes)
+
+
+def _encode_labels(y: Any, n_texts: int) -> NDArray[np.int64] | None:
+    """Return labels as 0, 1, ...; None if they are not one label per text, or too few or too many classes."""
+    try:
+        labels = np.asarray(y)
+    except ValueError:  # lists of labels
+        return None
+    if getattr(y, "shape", None) == (n_texts, 1):  # a column, which classifiers accept
+        labels = labels.ravel()
+    if labels.shape != (n_texts,) or labels.dtype.kind not in "biuUSO":
+        return None
+    if labels.dtype.kind == "O" and not all(isinstance(label, str | int | np.generic) for label in labels):
+        return None
+    try:
+        classes, encoded = np.unique(labels, return_inverse=True)
+    except TypeError:  # mixed types: the classifier raises the error
+        return None
+    return encoded.astype(np.int64) if 2 <= len(classes) <= _MAX_CLASSES else None
+
+
+def _choose_weight(
+    counts: Any,  # (n_texts, n_columns) CSR
+    n_word_columns: int,  # the columns from there on are n-grams of characters
+    labels: NDArray[np.int64],  # (n_texts,)
+    n_threads: int,
+) -> float:
+    """Return the weight with more correct predictions of a linear support vector machine on left-out texts."""
+    columns, indices, frequencies = np.unique(counts.indices, return_inverse=True, return_counts=True)
+    offsets, n_classes = counts.indptr.astype(np.int64), int(labels.max()) + 1
+    if len(columns) * n_classes > _MAX_WEIGHTS:
+        return _DEFAULT_WEIGHT
+    values = counts.data * smoothed_idf(frequencies, len(labels)).astype(np.float32)[indices]
+    is_character = columns[indices] >= n_word_columns
+    problems = []
+    for weight in (_DEFAULT_WEIGHT, _SMALLER_WEIGHT):
+        weighted = np.where(is_character, values * np.float32(weight), values)
+        normalize_rows(weighted, offsets)
+        rows = LinearRows(offsets, indices.astype(np.int32), weighted, labels - 1 if n_classes == 2 else labels)
+        problems.append(LinearProblem(rows, np.ones(len(labels), np.float32), columns, n_classes))
+    fold_of = np.random.default_rng(0).permutation(len(labels)) % _FOLDS
+    options: dict[str, Any] = {"seed": 0, "n_epochs": _EPOCHS, "n_threads": n_threads, "share": _SHARE}
+    left_out = cross_validate(problems, fold_of, (_STRENGTH,), **options)
+    default, smaller = (int((one.margins[0].argmax(axis=1) == labels).sum()) for one in left_out)
+    return _SMALLER_WEIGHT if smaller - default > _NOISE * np.sqrt(len(labels)) else _DEFAULT_WEIGHT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,6 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import FeatureUnion
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._idf import smoothed_idf
@@ -28,7 +26,7 @@ from sklearn_hashnlp._sklearn import (
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
-from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
+from sklearn_hashnlp.text._text_vectorizer import TextVectorizer, with_n_jobs_of
 
 _N_SLOTS = 1_048_573  # a prime; columns are counted modulo it, in one pass
 
@@ -141,30 +139,3 @@ class NgramVectorUnion(TextVectorizer):
 def _lengths(rows: csr_matrix) -> NDArray[np.float64]:
     squares = rows.multiply(rows).sum(axis=1)
     return np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
-
-
-def with_n_jobs(vectorizer: Any, n_jobs: int | None) -> Any:
-    """Return a copy with shared fitted state that uses ``n_jobs`` threads; a ``FeatureUnion`` keeps its processes."""
-    if isinstance(vectorizer, FeatureUnion):
-        parts = [(name, with_n_jobs(part, n_jobs)) for name, part in vectorizer.transformer_list]
-        return _changed(vectorizer, transformer_list=parts)
-    if hasattr(vectorizer, "vectorizer"):  # an NgramVectorUnion reads this parameter in transform
-        return _changed(vectorizer, vectorizer=with_n_jobs(vectorizer.vectorizer, n_jobs))
-    return _changed(vectorizer, n_jobs=n_jobs)
-
-
-def with_n_jobs_of(fitted: Any, given: Any) -> Any:
-    """Return a fitted vectorizer, or a copy with the ``n_jobs`` of the unfitted vectorizer it was cloned from."""
-    if isinstance(fitted, FeatureUnion) and isinstance(given, FeatureUnion):
-        pairs = zip(fitted.transformer_list, given.transformer_list, strict=True)
-        parts = [(name, with_n_jobs_of(part, other)) for (name, part), (_, other) in pairs]
-        return _changed(fitted, transformer_list=parts, n_jobs=given.n_jobs)
-    if not hasattr(given, "n_jobs") or fitted.n_jobs == given.n_jobs:
-        return fitted
-    return _changed(fitted, n_jobs=given.n_jobs)
-
-
-def _changed(estimator: Any, **parameters: Any) -> Any:
-    changed = copy(estimator)
-    vars(changed).update(parameters)
-    return changed

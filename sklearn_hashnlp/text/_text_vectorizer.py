@@ -1,12 +1,14 @@
-"""TextVectorizer: base class of transformers that count n-grams."""
+"""TextVectorizer: base class of transformers that count n-grams, and their number of threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
 from sklearn.base import TransformerMixin
+from sklearn.pipeline import FeatureUnion
 
 from sklearn_hashnlp._sklearn import BaseEstimator, TextInputMixin, validate_parameter_constraints
 from sklearn_hashnlp.text._count_ngrams import count_ngrams
@@ -57,3 +59,30 @@ class TextVectorizer(TextInputMixin, TransformerMixin, BaseEstimator, auto_wrap_
         cls: Any = type(self)
         parameters = {name: getattr(self, name) for name in _parameter_names(cls)}
         validate_parameter_constraints(self._parameter_constraints, parameters, caller_name=cls.__name__)
+
+
+def with_n_jobs(vectorizer: Any, n_jobs: int | None) -> Any:
+    """Return a copy with shared fitted state that uses ``n_jobs`` threads; a ``FeatureUnion`` keeps its processes."""
+    if isinstance(vectorizer, FeatureUnion):
+        parts = [(name, with_n_jobs(part, n_jobs)) for name, part in vectorizer.transformer_list]
+        return _changed(vectorizer, transformer_list=parts)
+    if hasattr(vectorizer, "vectorizer"):  # an NgramVectorUnion reads this parameter in transform
+        return _changed(vectorizer, vectorizer=with_n_jobs(vectorizer.vectorizer, n_jobs))
+    return _changed(vectorizer, n_jobs=n_jobs)
+
+
+def with_n_jobs_of(fitted: Any, given: Any) -> Any:
+    """Return a fitted vectorizer, or a copy with the ``n_jobs`` of the unfitted vectorizer it was cloned from."""
+    if isinstance(fitted, FeatureUnion) and isinstance(given, FeatureUnion):
+        pairs = zip(fitted.transformer_list, given.transformer_list, strict=True)
+        parts = [(name, with_n_jobs_of(part, other)) for (name, part), (_, other) in pairs]
+        return _changed(fitted, transformer_list=parts, n_jobs=given.n_jobs)
+    if not hasattr(given, "n_jobs") or fitted.n_jobs == given.n_jobs:
+        return fitted
+    return _changed(fitted, n_jobs=given.n_jobs)
+
+
+def _changed(estimator: Any, **parameters: Any) -> Any:
+    changed = copy(estimator)
+    vars(changed).update(parameters)
+    return changed

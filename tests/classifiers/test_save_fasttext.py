@@ -18,8 +18,7 @@ from sklearn_hashnlp.classifiers import (
     make_text_classifier,
     save_fasttext,
 )
-from sklearn_hashnlp.persistence._fasttext_file import ARGUMENTS, HEADER, read_fasttext
-from sklearn_hashnlp.persistence._product_quantization import quantize
+from sklearn_hashnlp.persistence._fasttext_file import ARGUMENTS, HEADER, quantize, read_fasttext
 from tests.classifiers.test_load_fasttext import MODELS, load
 from tests.oracles import fasttext as oracle
 from tests.persistence.fasttext_models import DATA, TEXTS
