@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def merge_models(
     temperatures = [float(model.loss.inverse_temperature) for model in models]
     if len(set(temperatures)) > 1:
         result.loss.inverse_temperature = float(np.exp(np.average(np.log(temperatures), weights=n_rows)))
-    return None if idf_scales is None else idf_scales.divisor
+    return None if idf_scales is None else idf_scales.merged.divisor
 
 
 def _mean(numbers: list[float], weights: NDArray[np.float64]) -> float:
@@ -60,15 +60,14 @@ def _mean(numbers: list[float], weights: NDArray[np.float64]) -> float:
     return numbers[0] if len(set(numbers)) == 1 else float(np.average(numbers, weights=weights))
 
 
-class _Source:
+class _Source(NamedTuple):
     """A parameter of one model and the squares of gradients that AdaGrad has accumulated for it."""
 
-    def __init__(self, values: NDArray[Any], sums: NDArray[Any] | None) -> None:
-        self.values = values
-        self.sums = sums  # None if it was never trained
+    values: NDArray[Any]
+    sums: NDArray[Any] | None  # None if it was never trained
 
     @classmethod
-    def of(cls, model: HashEmbeddingModel, name: str) -> _Source:
+    def of(cls, model: HashEmbeddingModel, name: str) -> Self:
         """Return a parameter by its name in the network."""
         assert model.optimizer is not None
         return cls(model.weights[name], model.optimizer.parameters.get(name, {}).get("sum"))
@@ -93,19 +92,15 @@ class Frequencies(NamedTuple):
         return smoothed_idf(self.counts[rows], self.n_rows) / self.divisor
 
 
-class IdfScales:
+class IdfScales(NamedTuple):
     """Factors of importance weights from a model's inverse document frequencies to the merged ones."""
 
-    def __init__(self, parts: Sequence[Frequencies], merged: Frequencies) -> None:
-        self._parts, self._merged, self.divisor = parts, merged, merged.divisor
-
-    def frequencies(self, model: int, rows: slice) -> NDArray[np.int32]:
-        """Return the document frequencies of some rows in the training rows of a model."""
-        return self._parts[model].counts[rows]
+    parts: list[Frequencies]  # of the models
+    merged: Frequencies
 
     def factors(self, model: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the factors of some rows of a model."""
-        return self._merged.initial_weights(rows) / self._parts[model].initial_weights(rows)
+        return self.merged.initial_weights(rows) / self.parts[model].initial_weights(rows)
 
 
 def _merge_document_frequencies(
@@ -188,7 +183,7 @@ def _merge_rows(
         rows = slice(start, start + _BLOCK)
         weights = np.stack([factor * source.squares(rows) for factor, source in zip(factors, sources, strict=True)])
         if scales is not None:
-            frequencies = np.stack([factor * scales.frequencies(i, rows) for i, factor in enumerate(factors)])
+            frequencies = np.stack([f * part.counts[rows] for f, part in zip(factors, scales.parts, strict=True)])
             weights = np.where(weights.any(axis=0), weights, frequencies)
         trained = np.flatnonzero(weights.any(axis=0))
         if not len(trained):
