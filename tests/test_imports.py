@@ -39,10 +39,9 @@ KERNEL_ROWS = [
 ]
 # and the parts of classifiers/.
 CLASSIFIER_ROWS = [
-    ("_class_shares", "_losses", "_topk"),
+    ("_losses",),
     ("_calibration", "_labels"),
     ("_base", "_net", "_sample_weights"),
-    ("_unseen_scores",),
     ("_net_classifier",),
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),

@@ -22,8 +22,7 @@ from sklearn_hashnlp.classifiers._labels import (
     read_targets,
     unpack_labels,
 )
-from sklearn_hashnlp.classifiers._losses import Loss
-from sklearn_hashnlp.classifiers._topk import label_pairs, largest
+from sklearn_hashnlp.classifiers._losses import Loss, label_pairs, largest
 from sklearn_hashnlp.text._documents import refuse_texts
 
 

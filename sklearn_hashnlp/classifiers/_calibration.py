@@ -12,7 +12,7 @@ labels of left-out rows and of crops of them, see :meth:`SparseRows.crops`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
-from sklearn_hashnlp.classifiers._class_shares import count_classes, prior_scores
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss
 from sklearn_hashnlp.training._optimizer_state import Packed
 from sklearn_hashnlp.training._validation_split import Samples, shared_values
@@ -91,25 +90,28 @@ class Calibration:
             raise ValueError(f"The length of a row that says half must be a number of at least 0, got {half}.")
         return cls(counts, int(values["rows_seen"]), half, columns, common)
 
-    def prior_scores(self, loss: Loss) -> NDArray[np.float64] | None:
-        """Return the scores of which the probabilities are the class shares; None if the rows are unknown."""
-        if self.class_counts[-1] <= 0:
-            return None
-        return prior_scores(
-            self.class_counts,
-            link=loss.link,
-            multilabel=loss.multilabel,
-            inverse_temperature=loss.inverse_temperature,
-        )
+    def shares_of_scores(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:  # (n_rows,)
+        """Return g of rows of some lengths."""
+        some = (lengths > 0) & np.isfinite(lengths)
+        return np.divide(lengths**3, lengths**3 + self.half**3, out=(lengths > 0).astype(np.float64), where=some)
 
     def shifted(self, loss: Loss, scores: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Move the scores of rows towards those of the class shares."""
-        prior = self.prior_scores(loss)
-        return scores if prior is None else _shifted(scores, self.shares_of_scores(lengths), prior)
+        prior = loss.prior_scores(self.class_counts)
+        if prior is None:
+            return scores
+        shares = self.shares_of_scores(lengths)[:, np.newaxis]
+        return np.asarray(np.where(shares < 1, shares * scores + (1 - shares) * prior, scores))
 
-    def shares_of_scores(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:  # (n_rows,)
-        """Return g of rows of some lengths."""
-        return _shares_of_scores(lengths, self.half)
+
+def count_classes(rows: Samples, n_classes: int) -> NDArray[np.float64]:
+    """Return the total weight of the rows of each class, and of all rows, shape (n_classes + 1,)."""
+    weights = np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
+    if rows.targets.ndim == 2:
+        own = (rows.targets * weights[:, np.newaxis]).sum(axis=0, dtype=np.float64)
+    else:
+        own = np.bincount(rows.targets, weights, n_classes)
+    return np.append(own, weights.sum())
 
 
 def common_columns(parts: Sequence[Calibration]) -> tuple[NDArray[Any], NDArray[np.float32]]:
@@ -123,23 +125,6 @@ def common_columns(parts: Sequence[Calibration]) -> tuple[NDArray[Any], NDArray[
     return columns, values
 
 
-def _shares_of_scores(lengths: NDArray[np.float64], half: float) -> NDArray[np.float64]:
-    some = (lengths > 0) & np.isfinite(lengths)
-    return np.divide(lengths**3, lengths**3 + half**3, out=(lengths > 0).astype(np.float64), where=some)
-
-
-def _shifted(
-    scores: NDArray[np.float64], shares: NDArray[np.float64], prior: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    shares = shares[:, np.newaxis]
-    return np.asarray(np.where(shares < 1, shares * scores + (1 - shares) * prior, scores))
-
-
-def evenly_spaced(rows: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
-    """Return some of the rows, as many as a fit needs at most."""
-    return rows[:: max(1, -(-len(rows) // min(MAX_ROWS, max(1, _MAX_SCORES // n_classes))))]
-
-
 class Scored(NamedTuple):
     """Samples and crops of them with their scores by a model that was not trained on them."""
 
@@ -150,13 +135,26 @@ class Scored(NamedTuple):
     is_crop: NDArray[np.bool_]  # (n_rows,)
 
     @classmethod
-    def of(
-        cls, rows: Samples, scores: NDArray[np.float64], lengths: NDArray[np.float64] | None = None, n_crops: int = 0
+    def by(
+        cls,
+        score: Callable[[Any], tuple[NDArray[np.float64], NDArray[np.float64]]],
+        rows: Any,
+        some: NDArray[np.int64],
+        cropped: NDArray[np.int64],
+        calibration: Calibration,
+        seed: int,
     ) -> Self:
-        """Return rows with their scores, of which the last ones are crops."""
-        weights = np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
-        lengths = np.full(len(rows), np.inf) if lengths is None else lengths
-        return cls(rows.targets, weights, scores, lengths, np.arange(len(rows)) >= len(rows) - n_crops)
+        """Score ``some`` rows, as many as a fit needs at most, and crops of ``cropped`` ones.
+
+        ``score`` returns scores and lengths.
+        """
+        step = -(-len(some) // min(MAX_ROWS, max(1, _MAX_SCORES // calibration.n_classes)))
+        chosen, n_crops = rows.select(some[:: max(1, step)]), 0
+        if len(cropped) and hasattr(rows, "crops"):  # dense rows have none
+            crops, _ = rows.crops(cropped, calibration.common_columns, seed)
+            chosen, n_crops = chosen.joined(crops), len(crops)
+        weights = np.ones(len(chosen)) if chosen.row_weights is None else chosen.row_weights.astype(np.float64)
+        return cls(chosen.targets, weights, *score(chosen), np.arange(len(chosen)) >= len(chosen) - n_crops)
 
     @classmethod
     def joined(cls, parts: Sequence[Scored]) -> Self:
@@ -210,17 +208,14 @@ def fit_calibration(
     if keeps_temperature and not finds_half:
         return
     whole = lengths[(lengths > 0) & np.isfinite(lengths) & ~scored.is_crop]
-    median = float(np.median(whole)) if len(whole) else 1.0
+    median, given_half = float(np.median(whole)) if len(whole) else 1.0, calibration.half
 
     def logits(numbers: Numbers) -> NDArray[np.float64]:
-        loss.inverse_temperature = numbers.inverse_temperature
-        prior, scores = calibration.prior_scores(loss), scored.scores
-        if prior is not None:
-            scores = _shifted(scores, _shares_of_scores(lengths, numbers.half), prior)
-        return loss.logits(scores)
+        loss.inverse_temperature, calibration.half = numbers
+        return loss.logits(calibration.shifted(loss, scored.scores, lengths))
 
     def numbers_at(point: NDArray[np.float64]) -> Numbers:
-        half = float(np.exp(point[1])) * median if finds_half else calibration.half
+        half = float(np.exp(point[1])) * median if finds_half else given_half
         return Numbers(float(np.exp(point[0])), half)
 
     targets = _smoothed_targets(loss, scored, n_uniform, n_earlier)

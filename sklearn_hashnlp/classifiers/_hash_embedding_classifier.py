@@ -15,7 +15,6 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._calibration import Calibration
-from sklearn_hashnlp.classifiers._class_shares import class_shares
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import (
     Calibrate,
@@ -23,6 +22,7 @@ from sklearn_hashnlp.classifiers._losses import (
     LossChoice,
     LossName,
     TreeLoss,
+    class_shares,
     make_loss,
     takes_soft_labels,
 )
@@ -30,14 +30,6 @@ from sklearn_hashnlp.classifiers._net_classifier import (
     CLASSIFIER_TRAINING,
     ClassWeight,
     Monitor,
-)
-from sklearn_hashnlp.classifiers.hash_embedding._architecture import (
-    bag_architecture,
-    check_architecture,
-    check_columns,
-    check_ngram_dropout,
-    new_net,
-    prepare_tables,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
     SolverChoice,
@@ -67,11 +59,14 @@ from sklearn_hashnlp.training._settings import (
     check_training_parameters,
 )
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._tree_builders import ClassTree
+from sklearn_hashnlp.trees._arrays import is_integer
+from sklearn_hashnlp.trees._tree_builders import ClassTree, class_tree
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
+_MAX_UNHASHED = 2**27  # columns with a row each: not a table of gigabytes by mistake
+_POOL_STD = 0.1  # as in the reference implementation
 _MIN_ROWS_PER_STEP = 64  # of further training: after a fit of few rows, learning rates are still large
 
 
@@ -424,22 +419,68 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
                 f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
                 f"normalization compares the rows of a batch. Got {self.batch_size!r} instead."
             )
-        check_ngram_dropout(self.ngram_dropout, caller=name)
+        pair = self.ngram_dropout
+        is_pair = pair is None or (len(pair) == 2 and all(map(is_integer, pair)))
+        if not is_pair or (pair is not None and not 1 <= pair[0] <= pair[1] <= MAX_INTEGER):
+            raise ValueError(
+                f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two integers with "
+                f"1 <= fewest <= most <= {MAX_INTEGER}. Got {pair!r} instead."
+            )
 
     def _validate_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
-        if not self._tables().hash_rows:
-            check_columns(self)
+        if not self._tables().hash_rows and self.n_features_in_ > _MAX_UNHASHED:
+            raise ValueError(
+                f"{type(self).__name__}(embedding=EmbeddingTables(hash_rows=False)) has a row for each column, and X "
+                f"has {self.n_features_in_:,} columns. Count fewer, by n_features of the vectorizer, or set "
+                "hash_rows=True."
+            )
         return X, y
 
     def _dataset(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> SparseRows:
         return SparseRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
     def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
-        return new_net(self, n_classes, y, seeds, device)
+        from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
+
+        tree = None
+        if self.loss == TreeLoss.name:
+            counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
+            tree = class_tree(self.tree, counts, seed=seeds.module, caller=type(self).__name__)
+        return make_net(self._architecture(n_classes, seeds.hash), device, tree).initialized(seeds.module)
+
+    def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
+        """Return the arguments of the net's module."""
+        tables, hidden_layers = self._tables(), bool(self.hidden_layer_sizes)
+        return {
+            "hash_rows": bool(tables.hash_rows),
+            "num_embeddings": int(self.n_embeddings if tables.hash_rows else self.n_features_in_),
+            "num_buckets": int(self.n_buckets),
+            "embedding_dim": resolve_embedding_dim(self.embedding_dim, n_classes, hidden_layers=hidden_layers),
+            "num_hashes": int(self.n_hashes),
+            "variant": self.variant,
+            "aggregation": self.aggregation,
+            "append_weight": bool(tables.append_weight),
+            "normalize": self.normalize,
+            "importance_init": 1.0 if tables.importance_init == "ones" else 0.0,
+            "pool_std": _POOL_STD if tables.importance_init == "zeros" and self.variant != "standard" else 0.0,
+            "hash_seed": hash_seed,
+            "hidden_sizes": [int(size) for size in self.hidden_layer_sizes],
+            "num_classes": n_classes,
+        }
 
     def _check_architecture(self) -> None:
-        check_architecture(self)
+        net = self.net_.architecture()
+        loss = self.loss_ if self.loss == "auto" else self.loss
+        wanted = self._architecture(net["num_classes"], net["hash_seed"]) | {"loss": loss}
+        made_with = net | {"loss": self.loss_}
+        if self.embedding_dim == "auto":
+            wanted["embedding_dim"] = net["embedding_dim"]
+        if self.loss == TreeLoss.name:
+            wanted["tree"] = self.tree
+            tree = self.net_.get_params_for("module")["tree"]
+            made_with["tree"] = tree if self._tree_name is None else self._tree_name
+        self._check_unchanged(wanted, made_with)
 
     def _choose_loss(self, labels: Labels, rows: SparseRows | None, *, continues: bool) -> LossName:
         if self.loss != "auto":
@@ -478,7 +519,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         if starts:
             self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None
         divisor = None if starts else self._idf_divisor
-        self._idf_divisor = prepare_tables(net, rows, self._tables(), calibration.n_rows, divisor, starts=starts)
+        self._idf_divisor = net.prepare_tables(rows, self._tables(), calibration.n_rows, divisor, starts=starts)
         self.solver_, sums, eps = "sgd", None, None
         if starts and not settings.partial and adds_log_odds(self.get_params(), loss.name, len(rows)):
             sums = sum_by_label(net.linear_arrays(), rows)
@@ -495,18 +536,13 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         parameters, n_classes, name = self.get_params(deep=False), len(labels.classes), type(self).__name__
         if choose_solver(parameters, loss, len(rows), n_classes, device, caller=name) == "sgd":
             return False
-        self._solve(labels, rows, seeds, loss)
-        return True
-
-    def _solve(self, labels: Labels, rows: SparseRows, seeds: Seeds, loss: LossName) -> None:
-        """Find the weights by dual coordinate descent, and set the fitted attributes."""
-        warn_of_printers(self.callbacks, caller=type(self).__name__)
+        warn_of_printers(self.callbacks, caller=name)
         begin_without_epochs(self)
-        start, n_classes = clock(), len(labels.classes)
+        start = clock()
         calibration = Calibration.of(rows, n_classes, calibrate=self.calibrate)
-        architecture = bag_architecture(self, n_classes, seeds.hash)
+        architecture = self._architecture(n_classes, seeds.hash)
         architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
-        model, solution = fit_dual(
+        model, minimum, self._idf_divisor = fit_dual(
             architecture,
             rows,
             make_loss(loss),
@@ -517,13 +553,13 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             seed=seeds.of_order(0),
             calibrate=self.calibrate,
         )
-        minimum = solution.minimum
         if self.verbose:
             print(f"Dual coordinate descent: objective {minimum.objective:.6g}, duality gap {minimum.duality_gap:.1e}")
-        self._tree_name, self._idf_divisor, self.solver_ = None, solution.idf_divisor, "dual"
+        self._tree_name, self.solver_ = None, "dual"
         self._keep_labels(labels)
         record = {"epoch": 1, "objective": minimum.objective, "duality_gap": minimum.duality_gap}
         self._keep_model(model, [record | {"dur": clock() - start}])
+        return True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

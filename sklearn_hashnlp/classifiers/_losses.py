@@ -1,4 +1,7 @@
-"""Losses of the classifiers: each is a class and an entry of ``LOSSES``. Torch is imported where a loss is computed."""
+"""Losses of the classifiers: each is a class and an entry of ``LOSSES``.
+
+Torch and scipy are imported where they compute, since ``hashnlp predict`` reads a loss without them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, log_softmax
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -45,7 +47,7 @@ class Loss(ABC):
 
     def best_constant(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the scores with the smallest loss, the same for all rows, if each class has a share of them."""
-        return np.asarray(np.log(shares) - np.log1p(-shares))
+        return log_odds_of(shares)
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return which rows are predicted correctly; of an indicator matrix the whole row."""
@@ -59,8 +61,12 @@ class Loss(ABC):
 
     def linked(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logits at a temperature of 1."""
+        if self.link != "log_sigmoid" or self.multilabel:
+            return scores
+        from scipy.special import log_expit
+
         # The softmax of log-sigmoids is sigmoids divided by their sum, without underflow to a sum of zero.
-        return np.asarray(log_expit(scores) if self.link == "log_sigmoid" and not self.multilabel else scores)
+        return np.asarray(log_expit(scores))
 
     def logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logits: probabilities are their softmax, or their sigmoids if a row has any number of labels."""
@@ -70,12 +76,16 @@ class Loss(ABC):
         """Compute class probabilities, for ``predict_proba`` and for skorch's callbacks alike."""
         logits = self.logits(scores)
         if self.multilabel:
+            from scipy.special import expit
+
             return np.asarray(expit(logits))
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))  # as scipy does, with less overhead
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the logarithms of class probabilities."""
+        from scipy.special import log_expit, log_softmax
+
         logits = self.logits(scores)
         return np.asarray(log_expit(logits) if self.multilabel else log_softmax(logits, axis=1))
 
@@ -83,6 +93,16 @@ class Loss(ABC):
         """Compute the log-odds of the second of two classes."""
         logits = self.logits(scores)
         return np.asarray(logits[:, 1] - logits[:, 0])
+
+    def prior_scores(self, class_counts: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the scores of which the probabilities are the shares of the classes; None if there are no counts."""
+        if class_counts[-1] <= 0:
+            return None
+        shares = class_shares(class_counts)
+        if self.multilabel:
+            return log_odds_of(shares) / self.inverse_temperature
+        logarithms = np.log(shares) / self.inverse_temperature
+        return log_odds_of(np.exp(logarithms)) if self.link == "log_sigmoid" else logarithms
 
 
 class SoftmaxLoss(Loss):
@@ -137,6 +157,8 @@ class FastTextLoss(OneVsRestLoss):
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the probability of each class; rows do not sum to one."""
+        from scipy.special import expit
+
         steps = expit(np.floor(np.clip(scores, -_TABLE_LIMIT, _TABLE_LIMIT) * _TABLE_STEPS) / _TABLE_STEPS)
         table = np.where(np.abs(scores) > _TABLE_LIMIT, scores > 0, steps)
         return np.asarray(table + 1e-6 * (expit(scores) - table))  # the exact sigmoid breaks ties
@@ -209,19 +231,45 @@ def make_loss(
     return LOSSES[name](multilabel=multilabel, inverse_temperature=inverse_temperature, layer=layer)
 
 
+def largest(probabilities: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the k largest probabilities of each row, in descending order, and the indices of their classes."""
+    indices = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
+    return probabilities[np.arange(len(indices))[:, np.newaxis], indices], indices
+
+
+def label_pairs(
+    labels: list[Any], probabilities: NDArray[np.float64], indices: NDArray[np.int64], threshold: float
+) -> list[list[tuple[Any, float]]]:
+    """Return the labels of each row with their probabilities, of at least a threshold."""
+    return [
+        [(labels[index], probability) for index, probability in zip(*best, strict=True) if probability >= threshold]
+        for best in zip(indices.tolist(), probabilities.tolist(), strict=True)
+    ]
+
+
 def loss_to_values(loss: Loss) -> dict[str, Any]:
     """Return a loss as JSON values for :func:`loss_from_values`."""
     return {"loss": loss.name, "multilabel": loss.multilabel, "sharpness": loss.inverse_temperature}
 
 
-def loss_from_values(values: dict[str, Any], head: nn.Sequential | None = None) -> Loss:
-    """Build a saved loss."""
-    return make_loss(
-        values["loss"],
-        head,
-        multilabel=bool(values["multilabel"]),
-        inverse_temperature=float(values["sharpness"]),
-    )
+def loss_from_values(values: dict[str, Any]) -> Loss:
+    """Build a saved loss; one of a tree has no layer yet."""
+    multilabel, inverse_temperature = bool(values["multilabel"]), float(values["sharpness"])
+    return make_loss(values["loss"], multilabel=multilabel, inverse_temperature=inverse_temperature)
+
+
+def class_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of each class, from the weights of its rows and of all; multilabel shares do not add up to one.
+
+    A class without rows is improbable, not impossible.
+    """
+    smoothed = 1 / len(counts)
+    return np.asarray((counts[:-1] + smoothed) / (counts[-1] + smoothed * len(counts)))
+
+
+def log_odds_of(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithms of odds."""
+    return np.asarray(np.log(probabilities) - np.log1p(-probabilities))
 
 
 def _indicators(scores: Tensor, targets: Tensor) -> Tensor:

@@ -1,28 +1,35 @@
-"""ClassifierNet: the skorch net of the classifiers."""
+"""ClassifierNet: the skorch net of the classifiers, and the fit of its probabilities to rows it was not trained on."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
-from skorch.callbacks import PassthroughScoring
+from skorch.callbacks import Callback, PassthroughScoring
 from torch import Tensor, nn
 
-from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced
-from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_values, loss_to_values
+from sklearn_hashnlp.classifiers._calibration import MAX_ROWS, Calibration, Numbers, Scored, fit_calibration
+from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, SoftmaxLoss
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
+from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._validation_split import Samples
 
 PREDICT_ROWS = 1024
 _ROWS_TO_CHECK = 32
 _HIDDEN_FACTOR = 0.1  # of the learning rate of hidden and output layers above tables, with AdaGrad
+_MIN_ROWS = 200  # with fewer a temperature from out-of-batch scores is too uncertain
+_SHARE, _MAX_OUT_OF_BATCH = 0.25, 1000
+_N_TO_COMPARE = 250
+_ROWS_OF_A_CROP = 16  # when training continues
+_TINY = np.finfo(np.float64).tiny
 
 
 class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch has no types
@@ -67,19 +74,6 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         """Return the module's arguments, except the tree."""
         return {name: value for name, value in self.get_params_for("module").items() if name != "tree"}
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return architecture, device and loss as JSON values, and the weights and the tree as arrays."""
-        values, arrays = super().to_state()
-        return values | {"probabilities": loss_to_values(self.criterion_)}, arrays
-
-    def load_state(
-        self, values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
-    ) -> Self:
-        """Load the result of :meth:`to_state` into an uninitialized net on the CPU."""
-        self.restore(arrays, values["device"], history)
-        self.criterion_ = loss_from_values(values["probabilities"], self.module_.head)
-        return self
-
     @abstractmethod
     def score_rows(self, rows: Any) -> NDArray[np.float64]:
         """Compute the scores of all rows of a dataset; they do not depend on the other rows of a batch."""
@@ -88,22 +82,14 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         """Return what the lengths of rows are computed from, in the CPU's memory; None for rows without a length."""
         return None
 
-    def scored(
-        self,
-        rows: Samples,
-        some: NDArray[np.int64],
-        calibration: Calibration,
-        cropped: NDArray[np.int64],
-        *,
-        unseen: bool = False,
-        bag: Any = None,
-    ) -> Scored:
-        """Score ``some`` rows, and crops of ``cropped`` ones; ``unseen`` takes untrained columns as unknown.
+    def scores_and_lengths(
+        self, rows: Any, calibration: Calibration, *, unseen: bool = False, bag: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Compute the scores and the lengths of rows; ``unseen`` takes untrained columns as unknown.
 
         Give the result of :meth:`host_bag` for several calls: it is a copy if the net is on another device.
         """
-        part = rows.select(evenly_spaced(some, calibration.n_classes))
-        return Scored.of(part, self.score_rows(part))
+        return self.score_rows(rows), np.full(len(rows), np.inf)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, for skorch's callbacks."""
@@ -160,3 +146,123 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         names = self.tables()
         tables = [parameter for key, parameter in self.module_.named_parameters() if key in names]
         return [{"params": tables}] if tables else []
+
+
+class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
+    """Scores of rows before the net is trained on them."""
+
+    def __init__(
+        self, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, calibrate: Calibrate
+    ) -> None:
+        self.rows, self.calibration, self.order = rows, calibration, np.arange(len(rows))
+        self.is_shuffled, self.crops = settings.schedule.shuffle, calibrate == "auto"
+        if self.is_shuffled:  # as the rows are in the first epoch
+            np.random.default_rng(settings.seed).shuffle(self.order)
+        self.n_seen = 0
+        self.bag: Any = None  # of the net
+        self.parts: list[Scored] = []
+
+    def _score(self, net: ClassifierNet, rows: NDArray[np.int64], cropped: NDArray[np.int64]) -> None:
+        """Keep the scores of some rows, and of crops of some."""
+        score = partial(net.scores_and_lengths, calibration=self.calibration, unseen=True, bag=self.bag)
+        self.parts.append(Scored.by(score, self.rows, rows, cropped, self.calibration, len(net.history)))
+
+    def scored(self, net: ClassifierNet) -> Scored | None:
+        """Return the scores, as large as of the trained net, if there are some; the data are released."""
+        parts = self.parts
+        del self.rows, self.order, self.parts, self.bag  # the data do not outlive the training
+        return Scored.joined(parts) if parts else None
+
+
+class OutOfBatchScores(UnseenScores):
+    """Scores of the last rows of the first epoch before the net is trained on them, scaled by the growth of others."""
+
+    seen: tuple[Samples, NDArray[np.float64]] | None = None  # rows that were trained on, and their scores
+
+    def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
+        """Score the rows when all others have been trained on."""
+        if not training or self.parts or len(self.rows) < _MIN_ROWS or not self.is_shuffled:  # or sorted by class
+            return
+        n_out_of_batch = min(int(_SHARE * len(self.rows)), _MAX_OUT_OF_BATCH)
+        if max(1, len(self.rows) - n_out_of_batch) <= self.n_seen < len(self.rows):
+            rows = self.order[self.n_seen :]
+            self._score(net, rows, rows if self.crops else rows[:0])
+            seen = self.rows.select(self.order[: min(self.n_seen, _N_TO_COMPARE)])
+            self.seen = seen, net.score_rows(seen)
+        self.n_seen += len(batch[0])
+
+    def scored(self, net: ClassifierNet) -> Scored | None:
+        """Return the scores, if they say something; the data are released."""
+        scored, seen, loss = super().scored(net), self.seen, net.criterion_
+        self.seen = None
+        if scored is None or seen is None or not _are_informative(loss, scored.select(~scored.is_crop)):
+            return None
+        before, after = (_centered(loss, scores) for scores in (seen[1], net.score_rows(seen[0])))
+        growth = (before * after).sum() / max((before**2).sum(), _TINY)
+        return scored._replace(scores=growth * scored.scores) if growth > 0 else None
+
+
+class ProgressiveScores(UnseenScores):
+    """Scores of rows just before the net is trained on them, when training continues."""
+
+    def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
+        """Score the batch, in the first epoch."""
+        if training and self.n_seen < min(len(self.rows), MAX_ROWS):
+            self.bag = net.host_bag() if self.n_seen == 0 else self.bag
+            part = self.order[self.n_seen : self.n_seen + len(batch[0])]
+            self._score(net, part, self._cropped(net))
+            self.n_seen += len(part)
+
+    def _cropped(self, net: ClassifierNet) -> NDArray[np.int64]:
+        """Return the rows to crop: some of many, or all rows of one in some calls, since each crop takes time."""
+        n_rows = len(self.rows)
+        if not self.crops or self.n_seen:
+            return self.order[:0]
+        if n_rows >= _MIN_ROWS:
+            return self.order[: n_rows // _ROWS_OF_A_CROP]
+        return self.order if len(net.history) % _ROWS_OF_A_CROP == 0 else self.order[:0]
+
+
+def calibrate_net(
+    net: ClassifierNet,
+    calibration: Calibration,
+    rows: Samples,
+    valid_rows: Samples | None,
+    unseen: UnseenScores | None,  # None if scores need no calibration, or there are validation rows
+    *,
+    calibrate: Calibrate,
+    earlier: Calibration | None,  # of a training that was continued
+) -> None:
+    """Fit the probabilities of a trained net, on rows that it was not trained on if there are any."""
+    loss, options = net.criterion_, dict[str, Any]()
+    if earlier is not None:
+        options["earlier"] = Numbers(loss.inverse_temperature, earlier.half)
+        options["n_earlier"] = min(earlier.n_rows, MAX_ROWS)
+    scored = None if unseen is None else unseen.scored(net)
+    if scored is None and (calibrate or loss.needs_temperature):
+        if not calibrate or valid_rows is None:
+            # Nearly all training rows are predicted correctly: smooth more, by a row per class.
+            options |= {"n_uniform": calibration.n_classes, "keeps_temperature": not loss.needs_temperature}
+        rows = rows if valid_rows is None else valid_rows
+        some = np.arange(len(rows))
+        cropped = some if calibrate == "auto" else some[:0]
+        score = partial(net.scores_and_lengths, calibration=calibration)
+        scored = Scored.by(score, rows, some, cropped, calibration, len(net.history))
+    if scored is not None:
+        fit_calibration(loss, calibration, scored, **options)
+
+
+def _centered(loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return logits, centered unless they are multilabel; the probabilities are the same."""
+    logits = loss.linked(scores)
+    return logits if loss.multilabel else logits - logits.mean(axis=1, keepdims=True)
+
+
+def _are_informative(loss: Loss, scored: Scored) -> bool:
+    """Return whether the scores of the rows' own labels are high by more than two standard errors."""
+    logits, targets = _centered(loss, scored.scores), scored.targets
+    if loss.multilabel:
+        own = (logits * (2 * targets - 1)).ravel()
+    else:
+        own = (logits * targets).sum(axis=1) if targets.ndim == 2 else logits[np.arange(len(logits)), targets]
+    return bool(own.mean() * np.sqrt(len(own)) > 2 * own.std())

@@ -152,8 +152,12 @@ class NetClassifier(ScoringClassifier, FittedNet):
         """Train on rows, from the start or on."""
         caller = type(self).__name__
         self._check_parameters()
-        if partial:
-            refuse_balanced(self.class_weight)
+        if partial and self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' is not for partial_fit: a part of the rows does not have the label "
+                "frequencies. Compute the weights from a sample of the labels, by "
+                "sklearn.utils.class_weight.compute_class_weight, and set class_weight to a dict of them."
+            )
         device = resolve_device(self.device, caller=caller)
         continues = self._is_fitted and (partial or bool(self.warm_start))
         known = self._labels if continues else None
@@ -214,7 +218,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         settings: TrainingSettings,
     ) -> Self:
         """Train the net, and set the fitted attributes."""
-        from sklearn_hashnlp.classifiers._unseen_scores import OutOfBatchScores, ProgressiveScores, calibrate_net
+        from sklearn_hashnlp.classifiers._net import OutOfBatchScores, ProgressiveScores, calibrate_net
         from sklearn_hashnlp.training._fit import fit_net
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
@@ -295,18 +299,15 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
         with plain_torch(self.net_.device_type):
             scores: NDArray[np.float64] = self.net_.score_rows(rows, *vectors)
-        self._check_finite(scores)
+        if not np.isfinite(scores).all():
+            raise self._not_finite()
         return scores
 
-    def _check_finite(self, scores: NDArray[np.float64]) -> None:
-        self._check_all_finite(bool(np.isfinite(scores).all()))
-
-    def _check_all_finite(self, finite: bool) -> None:
-        if not finite:
-            raise ValueError(
-                f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. If the training "
-                f"diverged, {train_anew(self)}. Otherwise values in X are too large: scale them down."
-            )
+    def _not_finite(self) -> ValueError:
+        return ValueError(
+            f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. If the training "
+            f"diverged, {train_anew(self)}. Otherwise values in X are too large: scale them down."
+        )
 
     def _keep_labels(self, labels: Labels) -> None:
         self.classes_, self._label_lists = labels.classes, labels.lists
@@ -330,13 +331,3 @@ class NetClassifier(ScoringClassifier, FittedNet):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = takes_several_labels(self.loss)
         return tags
-
-
-def refuse_balanced(class_weight: Any) -> None:
-    """Refuse balanced class weights, which need the labels of all calls."""
-    if class_weight == "balanced":
-        raise ValueError(
-            "class_weight='balanced' is not for partial_fit: a part of the rows does not have the label frequencies. "
-            "Compute the weights from a sample of the labels, by sklearn.utils.class_weight.compute_class_weight, "
-            "and set class_weight to a dict of them."
-        )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from sklearn_hashnlp.classifiers._class_shares import count_classes
+from sklearn_hashnlp.classifiers._calibration import count_classes
 from sklearn_hashnlp.classifiers._labels import Labels, name_labels
 from sklearn_hashnlp.training._validation_split import Samples
 

@@ -147,7 +147,7 @@ class Predictor:
             model, texts = model[-1], model[:-1].transform(texts)
         if hasattr(model, "predict_topk"):
             return model.predict_topk(texts, k, threshold)  # type: ignore[no-any-return]  # of any model
-        from sklearn_hashnlp.classifiers._topk import label_pairs, largest
+        from sklearn_hashnlp.classifiers._losses import label_pairs, largest
 
         return label_pairs(model.classes_.tolist(), *largest(model.predict_proba(texts), k), threshold)
 

@@ -74,7 +74,7 @@ def _with_prior(
 ) -> Contributions:
     """Move the scores of a row towards those of the class shares, by its length."""
     loss, calibration = classifier._loss, classifier._calibration
-    prior, lengths = calibration.prior_scores(loss), classifier._model.lengths(classifier._rows(row))
+    prior, lengths = loss.prior_scores(calibration.class_counts), classifier._model.lengths(classifier._rows(row))
     if prior is None:
         return parts
     share = float(calibration.shares_of_scores(lengths)[0])

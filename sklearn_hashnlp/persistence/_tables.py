@@ -76,24 +76,24 @@ def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray
     return which | {f"{name}{TABLE_VALUES}": table[rows]}
 
 
+def stored_rows(name: str, arrays: Mapping[str, NDArray[Any]], n_rows: int) -> NDArray[Any] | None:
+    """Return the numbers of the rows that are stored of a table of ``n_rows``; None if all are."""
+    if f"{name}.bitmap" not in arrays:
+        return arrays.get(f"{name}.rows")
+    bitmap = arrays[f"{name}.bitmap"]
+    if bitmap.dtype != np.uint8 or bitmap.shape != (-(-n_rows // 8),):
+        raise ValueError(f"The bitmap of {name!r} must hold a bit for each of {n_rows} rows.")
+    return np.flatnonzero(np.unpackbits(bitmap, count=n_rows).view(np.bool_)).astype(np.uint32)
+
+
 def unpack_table(name: str, arrays: Mapping[str, NDArray[Any]], table: NDArray[Any]) -> None:
     """Write the stored rows into a new table."""
     stored = arrays[name] if name in arrays else arrays[f"{name}{TABLE_VALUES}"]
-    rows: Any = slice(None)
-    n_rows = len(table)
-    if f"{name}.bitmap" in arrays:
-        bitmap = arrays[f"{name}.bitmap"]
-        if bitmap.dtype != np.uint8 or bitmap.shape != (-(-n_rows // 8),):
-            raise ValueError(f"The bitmap of {name!r} must hold a bit for each of {n_rows} rows.")
-        rows = np.flatnonzero(np.unpackbits(bitmap, count=n_rows))
-        n_rows = len(rows)
-    elif f"{name}.rows" in arrays:
-        rows = arrays[f"{name}.rows"]
-        n_rows = len(rows)
-    check_shape(name, stored, (n_rows, *table.shape[1:]))
+    rows = stored_rows(name, arrays, len(table))
+    check_shape(name, stored, (len(table) if rows is None else len(rows), *table.shape[1:]))
     if stored.dtype != table.dtype:
         raise ValueError(f"The table {name!r} must be of {table.dtype}, the stored one is of {stored.dtype}.")
-    table[rows] = stored
+    table[slice(None) if rows is None else rows] = stored
 
 
 def check_shape(name: str, stored: NDArray[Any], expected: tuple[int, ...]) -> None:

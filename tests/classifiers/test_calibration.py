@@ -71,7 +71,7 @@ def test_calibration_repairs_probabilities_and_moves_scores_towards_the_shares(m
     assert (model.predict(TEST) == labels).mean() > 0.98  # others are near the shares of the classes
     lengths, calibration = model[-1]._model.lengths(model[-1]._rows(X)), model[-1]._calibration
     shares = lengths**3 / (lengths**3 + calibration.half**3)
-    prior = calibration.prior_scores(model[-1]._loss)
+    prior = model[-1]._loss.prior_scores(calibration.class_counts)
     moved = shares[:, np.newaxis] * scores + (1 - shares[:, np.newaxis]) * prior
     logits = (moved[:, 1] - moved[:, 0]) / model[-1].temperature_
     assert_near(model.decision_function(TEST), logits, rtol=1e-9)

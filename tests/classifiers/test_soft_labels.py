@@ -16,7 +16,7 @@ from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, Tex
 from sklearn_hashnlp.classifiers import AugmentedTextClassifier, export_predictor
 from sklearn_hashnlp.classifiers._calibration import Scored
 from sklearn_hashnlp.classifiers._losses import SoftLabelLoss
-from sklearn_hashnlp.classifiers._unseen_scores import _are_informative
+from sklearn_hashnlp.classifiers._net import _are_informative
 from sklearn_hashnlp.inspection import explain
 from sklearn_hashnlp.training import EarlyStopping
 from tests.trainings import assert_near, assert_same_bits

@@ -209,9 +209,10 @@ def _linear_model(steps: list[Any], precision: Precision) -> PredictorModel:
     for key in [key for key in arrays if key.endswith(TABLE_VALUES)]:
         arrays |= _in_precision(key, arrays[key], precision)
     try:
-        return classifier_model([spec.to_dict() for spec in specs], state, arrays)
+        header, kept = classifier_model([spec.to_dict() for spec in specs], state, arrays)
     except UnsupportedModelError as error:
         raise ValueError(f"export_predictor: {error}.") from error
+    return header | ({"link": "number"} if is_regressor else {}), kept
 
 
 def regressor_state(model: TextRegressor, specs: list[NgramSpec]) -> tuple[dict[str, Any], Arrays]:
@@ -220,7 +221,7 @@ def regressor_state(model: TextRegressor, specs: list[NgramSpec]) -> tuple[dict[
     state = {
         "architecture": {name: getattr(spec, name) for name in _OF_SPEC}
         | {"importance_init": 0.0, "hidden_sizes": [], "hash_seed": spec.seed},
-        "probabilities": {"loss": "squared", "multilabel": False, "sharpness": 1.0},
+        "probabilities": {"loss": "hinge", "multilabel": False, "sharpness": 1.0},
         "classes": pack_labels(np.array(["value"])),
         "label_lists": False,
         "n_features_in": sum(one.n_features + one.padding for one in specs),
@@ -264,12 +265,12 @@ def _assemble(kind: ModuleType, docstring: str) -> str:
                 if _OWN not in text and "__future__" not in text:
                     imports.add(text)
         bodies.append("".join(source.splitlines(keepends=True)[last:]).strip("\n"))
-    begin = [docstring.rstrip("\n"), "from __future__ import annotations", "\n".join(sorted(imports, key=_sort_key))]
+    begin = [
+        docstring.rstrip("\n"),
+        "from __future__ import annotations",
+        "\n".join(sorted(imports, key=lambda line: (line.startswith("from"), line))),
+    ]
     return "\n\n".join(begin) + "\n\n\n" + "\n\n\n".join(bodies) + "\n"
-
-
-def _sort_key(line: str) -> tuple[bool, str]:
-    return line.startswith("from"), line
 
 
 def _write_folder(folder: Path, header: bytes, content: bytes) -> int:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import hash_constants
-from sklearn_hashnlp.classifiers._class_shares import prior_scores
+from sklearn_hashnlp.classifiers._losses import loss_from_values
+from sklearn_hashnlp.persistence._tables import stored_rows
 from sklearn_hashnlp.persistence._values import decode_value, is_finite
 
 Arrays = dict[str, NDArray[Any]]
 PredictorModel = tuple[dict[str, Any], Arrays]
-
-LINKS: Final = {
-    "softmax": "identity",
-    "ova": "log_sigmoid",
-    "hinge": "identity",
-    "soft_softmax": "identity",
-}
-"""The losses of linear predictors, and the links of their scores."""
 
 _ARCHITECTURE = (
     *("num_embeddings", "num_buckets", "variant", "aggregation", "append_weight", "normalize", "hash_rows"),
@@ -35,13 +28,11 @@ class UnsupportedModelError(ValueError):
 
 def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any], arrays: Arrays) -> PredictorModel:
     """Return the header and the arrays from n-gram specifications and the state of a HashEmbeddingClassifier."""
-    architecture, loss = state["architecture"], state["probabilities"]
-    name = loss["loss"]
+    architecture, loss = state["architecture"], loss_from_values(state["probabilities"])
     if architecture["hidden_sizes"]:
         raise UnsupportedModelError("a HashEmbeddingClassifier with hidden_layer_sizes is not supported")
-    links = LINKS | {"squared": "number"}  # of a regressor
-    if name not in links:
-        raise UnsupportedModelError(f"a HashEmbeddingClassifier with loss={name!r} is not supported")
+    if not loss.has_temperature:  # its probabilities are not those of scores times a factor
+        raise UnsupportedModelError(f"a HashEmbeddingClassifier with loss={loss.name!r} is not supported")
     if len(arrays["head.0.bias"]) != len(state["classes"]["values"]):
         raise UnsupportedModelError("the classifier has not as many labels as scores")
     widths = [vectorizer["n_features"] + vectorizer["padding"] for vectorizer in vectorizers]
@@ -54,14 +45,13 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
         | {"constants": [(a, b) for a, b, _ in constants]},  # columns are below 2**32: they have no high half
         "labels": state["classes"],
         "label_lists": bool(state["label_lists"]),
-        "multilabel": bool(loss["multilabel"]),
-        "link": links[name],
-        "inverse_temperature": float(loss["sharpness"]),
+        "multilabel": loss.multilabel,
+        "link": loss.link,
+        "inverse_temperature": loss.inverse_temperature,
     }
     kept = {"weight": arrays["head.0.weight"], "bias": arrays["head.0.bias"]}
-    if arrays["class_counts"][-1] > 0:
-        options = {name: header[name] for name in ("link", "multilabel", "inverse_temperature")}
-        kept["prior"] = prior_scores(arrays["class_counts"], **options)
+    if (prior := loss.prior_scores(arrays["class_counts"])) is not None:
+        kept["prior"] = prior
         kept |= {"common_columns": arrays["common_columns"].astype(np.uint32), "common_values": arrays["common_values"]}
         header["half"] = float(state["half"])
     n_rows = architecture["num_embeddings"]
@@ -72,19 +62,11 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
 
 
 def _table(name: str, arrays: Arrays, n_rows: int) -> Arrays:
-    """Return a table under the names that the predictor reads it by; a bitmap of rows becomes their numbers."""
-    stored = f"bag.{name}"
-    table = {name: arrays[f"{stored}.values"]}
-    if f"{stored}.bitmap" in arrays:
-        if len(arrays[f"{stored}.bitmap"]) != -(-n_rows // 8):  # more rows would take their memory
-            raise UnsupportedModelError(f"the bitmap of {name} has not a bit for each of {n_rows} rows")
-        touched = np.unpackbits(arrays[f"{stored}.bitmap"], count=n_rows).view(bool)
-        table[f"{name}.rows"] = np.flatnonzero(touched).astype(np.uint32)
-    elif f"{stored}.rows" in arrays:
-        table[f"{name}.rows"] = arrays[f"{stored}.rows"]
-    if f"{stored}.values.scale" in arrays:
-        table[f"{name}.scale"] = arrays[f"{stored}.values.scale"]
-    return table
+    """Return a table under the names that the predictor reads it by."""
+    key = f"bag.{name}"
+    parts = {"": arrays[f"{key}.values"], ".rows": stored_rows(key, arrays, n_rows)}
+    parts[".scale"] = arrays.get(f"{key}.values.scale")
+    return {f"{name}{part}": array for part, array in parts.items() if array is not None}
 
 
 def model_of_document(description: Any, arrays: Arrays) -> PredictorModel:

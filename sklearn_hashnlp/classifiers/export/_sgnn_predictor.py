@@ -17,67 +17,8 @@ from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, SGNNWordPro
 def sgnn_model(pipeline: Any) -> tuple[dict[str, Any], bytes]:
     """Return the header and the arrays, in the order in which the exported file reads them."""
     featurizer, projector, classifier, level = _find_steps(pipeline)
-    _check_steps(featurizer, projector, classifier)
-    return _serialize(featurizer, projector, classifier, level)
-
-
-def _find_steps(
-    pipeline: Any,
-) -> tuple[CharNgramFeaturizer, SGNNProjector, QuantizedSGNNClassifier, str]:
-    steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
-    if steps and isinstance(steps[-1], SGNNClassifier):
-        check_is_fitted(steps[-1])
-        steps = [*steps[:-1], quantize_classifier(steps[-1])]
-    match steps:
-        case [CharNgramFeaturizer() as featurizer, SGNNProjector() as projector, QuantizedSGNNClassifier() as last]:
-            level = "document"
-        case [SGNNWordProjector() as words, QuantizedSGNNClassifier() as last]:
-            featurizer, projector, level = words.featurizer, words.projector, "word"
-        case _:
-            got = ", ".join(type(step).__name__ for step in steps) if steps else type(pipeline).__name__
-            raise TypeError(
-                "export_predictor takes a TextClassifier, a Pipeline of HashingNgramVectorizer and "
-                "HashEmbeddingClassifier, of CharNgramFeaturizer, SGNNProjector and SGNNClassifier, or of "
-                f"SGNNWordProjector and SGNNClassifier; got {got}."
-            )
-    check_is_fitted(last)
-    return featurizer, projector, last, level
-
-
-def _check_steps(
-    featurizer: CharNgramFeaturizer, projector: SGNNProjector, classifier: QuantizedSGNNClassifier
-) -> None:
-    featurizer.fit()  # only checks its parameters
-    projector._validate_params()
-    if featurizer.norm is not None:
-        raise ValueError(
-            f"export_predictor: a CharNgramFeaturizer with norm={featurizer.norm!r} cannot be exported. Set norm=None: "
-            "the sign of a projection does not depend on the norm of a row."
-        )
-    if projector.hyperplanes == "google":
-        raise ValueError(
-            "export_predictor: an SGNNProjector with hyperplanes='google' cannot be exported. Set hyperplanes to "
-            "'normal' or 'sign', and train again."
-        )
-    if projector.output == "float":
-        raise ValueError(
-            "export_predictor: an SGNNProjector with output='float' cannot be exported: its values have no "
-            "bounds. Set output to 'binary', and train again."
-        )
-    n_inputs = classifier.layers_[0].weight.shape[1]
     n_bits = int(projector.n_projections) * int(projector.n_bits)
-    packed = projector.output == "packed"
-    if packed != classifier.packed_ or n_inputs != (-(-n_bits // 8) * 8 if packed else n_bits):
-        raise ValueError(
-            f"export_predictor: the classifier was trained on {n_inputs} {'packed ' * classifier.packed_}columns, and "
-            f"the projector has {n_bits} with output={projector.output!r}. Was a parameter changed after fit?"
-        )
-
-
-def _serialize(
-    featurizer: CharNgramFeaturizer, projector: SGNNProjector, classifier: QuantizedSGNNClassifier, level: str
-) -> tuple[dict[str, Any], bytes]:
-    n_bits = int(projector.n_projections) * int(projector.n_bits)
+    _check_steps(featurizer, projector, classifier, n_bits)
     hyperplanes = Hyperplanes.of(
         projector.hyperplanes, n_bits, density=float(projector.density), seed=int(projector.random_state)
     )
@@ -113,3 +54,54 @@ def _serialize(
         factor = layer.scale.astype("<f8") if last else layer.multiplier.astype("<i4")
         parts += [layer.weight.tobytes(), layer.bias.astype("<i8").tobytes(), factor.tobytes()]
     return header, b"".join(parts)
+
+
+def _find_steps(pipeline: Any) -> tuple[CharNgramFeaturizer, SGNNProjector, QuantizedSGNNClassifier, str]:
+    """Return the steps of a pipeline, and whether texts or words are projected."""
+    steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
+    if steps and isinstance(steps[-1], SGNNClassifier):
+        check_is_fitted(steps[-1])
+        steps = [*steps[:-1], quantize_classifier(steps[-1])]
+    match steps:
+        case [CharNgramFeaturizer() as featurizer, SGNNProjector() as projector, QuantizedSGNNClassifier() as last]:
+            level = "document"
+        case [SGNNWordProjector() as words, QuantizedSGNNClassifier() as last]:
+            featurizer, projector, level = words.featurizer, words.projector, "word"
+        case _:
+            got = ", ".join(type(step).__name__ for step in steps) if steps else type(pipeline).__name__
+            raise TypeError(
+                "export_predictor takes a TextClassifier, a Pipeline of HashingNgramVectorizer and "
+                "HashEmbeddingClassifier, of CharNgramFeaturizer, SGNNProjector and SGNNClassifier, or of "
+                f"SGNNWordProjector and SGNNClassifier; got {got}."
+            )
+    check_is_fitted(last)
+    return featurizer, projector, last, level
+
+
+def _check_steps(
+    featurizer: CharNgramFeaturizer, projector: SGNNProjector, classifier: QuantizedSGNNClassifier, n_bits: int
+) -> None:
+    featurizer.fit()  # only checks its parameters
+    projector._validate_params()
+    if featurizer.norm is not None:
+        raise ValueError(
+            f"export_predictor: a CharNgramFeaturizer with norm={featurizer.norm!r} cannot be exported. Set norm=None: "
+            "the sign of a projection does not depend on the norm of a row."
+        )
+    if projector.hyperplanes == "google":
+        raise ValueError(
+            "export_predictor: an SGNNProjector with hyperplanes='google' cannot be exported. Set hyperplanes to "
+            "'normal' or 'sign', and train again."
+        )
+    if projector.output == "float":
+        raise ValueError(
+            "export_predictor: an SGNNProjector with output='float' cannot be exported: its values have no "
+            "bounds. Set output to 'binary', and train again."
+        )
+    n_inputs = classifier.layers_[0].weight.shape[1]
+    packed = projector.output == "packed"
+    if packed != classifier.packed_ or n_inputs != (-(-n_bits // 8) * 8 if packed else n_bits):
+        raise ValueError(
+            f"export_predictor: the classifier was trained on {n_inputs} {'packed ' * classifier.packed_}columns, and "
+            f"the projector has {n_bits} with output={projector.output!r}. Was a parameter changed after fit?"
+        )

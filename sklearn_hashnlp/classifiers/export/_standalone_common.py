@@ -55,12 +55,13 @@ def _mix(words: Any) -> Any:
     return words ^ words >> np.uint32(16)
 
 
-def _class_probabilities(scores: Any, *, multilabel: bool, link: str, inverse_temperature: float) -> Any:
+def _class_probabilities(scores: Any, header: dict[str, Any]) -> Any:
     """Compute probabilities from scores: sigmoids of several labels, else a softmax."""
-    if multilabel:
+    inverse_temperature = header["inverse_temperature"]
+    if header["multilabel"]:
         return np.exp(-np.logaddexp(0, -inverse_temperature * scores))
     # The softmax of log-sigmoids is sigmoids divided by their sum.
-    logits = inverse_temperature * (-np.logaddexp(0, -scores) if link == "log_sigmoid" else scores)
+    logits = inverse_temperature * (-np.logaddexp(0, -scores) if header["link"] == "log_sigmoid" else scores)
     odds = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
     return odds / odds.sum(axis=1, keepdims=True)
 

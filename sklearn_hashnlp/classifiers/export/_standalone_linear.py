@@ -68,8 +68,7 @@ class LinearTextPredictor:
         """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
         if self.header["link"] == "number":
             raise ValueError("This model predicts numbers, which have no probabilities: call predict.")
-        options = {name: self.header[name] for name in ("multilabel", "link", "inverse_temperature")}
-        return _class_probabilities(self.scores(texts), **options)
+        return _class_probabilities(self.scores(texts), self.header)
 
     def scores(self, texts: Iterable[str | bytes]) -> Any:
         """Compute the scores of texts: an array of shape (n_texts, n_classes)."""

@@ -39,8 +39,7 @@ def predict(texts: Iterable[str]) -> Any:
 
 def predict_proba(texts: Iterable[str]) -> Any:
     """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
-    options = {name: _model()[name] for name in ("multilabel", "link", "inverse_temperature")}
-    return _class_probabilities(_scores(texts), **options)
+    return _class_probabilities(_scores(texts), _model())
 
 
 def _scores(texts: Iterable[str]) -> Any:

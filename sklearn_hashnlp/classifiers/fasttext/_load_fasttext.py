@@ -12,7 +12,6 @@ from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import FastTextLoss, LossName, TreeLoss, make_loss
-from sklearn_hashnlp.classifiers.hash_embedding._architecture import bag_architecture
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel, spec_of
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
@@ -136,7 +135,7 @@ def _classifier(file: FastTextFile) -> HashEmbeddingClassifier:
     classifier._keep_labels(labels)
     calibration = Calibration(np.append(counts, counts.sum()), int(counts.sum()))
     classifier._idf_divisor, classifier.solver_ = 1.0, "sgd"
-    architecture, bias = bag_architecture(classifier, len(order), draw_seeds(0).hash), np.zeros(len(weight), np.float32)
+    architecture, bias = classifier._architecture(len(order), draw_seeds(0).hash), np.zeros(len(weight), np.float32)
     linear = LinearModel(spec_of(architecture), file.inputs[:n_rows], None, np.ascontiguousarray(weight), bias)
     classifier._keep_model(
         HashEmbeddingModel.of_linear(architecture, linear, make_loss(loss), calibration, tree=tree), []

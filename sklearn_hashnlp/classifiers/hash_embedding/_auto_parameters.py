@@ -92,7 +92,8 @@ def choose_solver(
             f"{caller}(solver='dual') does not work with {name}={parameters[name]!r}: {reason}. Change {name!r}, or "
             "set solver='auto' or 'sgd'."
         )
-    return "dual" if obstacle is None and (wanted == "dual" or _may_be_dual(n_rows, n_classes)) else "sgd"
+    is_small = n_rows <= MAX_DUAL_ROWS and n_classes <= _MAX_CLASSES
+    return "dual" if obstacle is None and (wanted == "dual" or is_small) else "sgd"
 
 
 def warn_of_printers(callbacks: list[Any] | None, caller: str) -> None:
@@ -103,10 +104,6 @@ def warn_of_printers(callbacks: list[Any] | None, caller: str) -> None:
             "train by epochs of stochastic gradients.",
             stacklevel=level_of_user(),
         )
-
-
-def _may_be_dual(n_rows: int, n_classes: int) -> bool:
-    return n_rows <= MAX_DUAL_ROWS and n_classes <= _MAX_CLASSES
 
 
 def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, device: str) -> Iterator[tuple[str, str]]:

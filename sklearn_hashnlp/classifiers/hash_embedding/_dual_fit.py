@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order, run_beside
-from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced, fit_calibration
+from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, fit_calibration
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
 from sklearn_hashnlp.classifiers.hash_embedding._model import (
@@ -30,7 +30,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._model import (
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_columns, locate_ids
-from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
+from sklearn_hashnlp.kernels.embeddings._tables import lazy_table
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     LinearRows,
     add_by_label,
@@ -46,7 +46,7 @@ from sklearn_hashnlp.kernels.linear._dual_solver import (
     sums_of_squares,
 )
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
-from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
+from sklearn_hashnlp.training._interrupts import current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
 
 _MANY_ROWS = 20_000
@@ -285,9 +285,9 @@ class Minimum(NamedTuple):
     duality_gap: float  # upper bound of the relative distance from the optimum
 
 
-def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt, crop: Crop | None = None) -> Minimum:
+def minimize(problem: LinearProblem, seed: int, crop: Crop | None) -> Minimum:
     """Choose the settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
-    n_rows = len(problem.rows.labels)
+    n_rows, interrupt = len(problem.rows.labels), current_interrupt()
     settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(problem, seed, crop)
     n_epochs, interrupt.deferred = n_dual_epochs(n_rows, problem.n_hashes), True
     solver = DualSolver(problem, settings.strength, seed, n_epochs)
@@ -303,51 +303,79 @@ def minimize(problem: LinearProblem, seed: int, interrupt: Interrupt, crop: Crop
     return Minimum(weights, bias, left_out, objective, gap)
 
 
-class DualSolution(NamedTuple):
-    """A linear model trained by dual coordinate descent, with the state for further training."""
+class DualFit(NamedTuple):
+    """A model that was trained by dual coordinate descent."""
 
-    model: LinearModel
-    optimizer: OptimizerState  # for further training
+    model: HashEmbeddingModel
     minimum: Minimum
     idf_divisor: float | None
 
 
-def solve_dual(
-    spec: TableSpec,
+def fit_dual(
+    architecture: dict[str, Any],
     rows: SparseRows,
-    n_classes: int,
+    loss: Loss,
     calibration: Calibration,
     *,
-    crops: bool = True,  # whether crops of left-out rows are scored, too
     importance_init: ImportanceInit,
     learning_rate: float,
     rows_per_step: int,
     seed: int,
-    interrupt: Interrupt,
-) -> DualSolution:
-    """Fit a linear model to rows; ``learning_rate`` and ``rows_per_step`` are for further training."""
-    model = LinearModel.zeros(spec, n_classes, float(importance_init == "ones"))
-    divisor = None
-    located = Located.of(model, rows)
-    if model.importance is not None and importance_init == "idf":
+    calibrate: Calibrate,
+) -> DualFit:
+    """Fit a linear model and its probabilities; ``learning_rate`` and ``rows_per_step`` are for further training."""
+    spec, n_classes = spec_of(architecture), architecture["num_classes"]
+    linear, divisor = LinearModel.zeros(spec, n_classes, float(importance_init == "ones")), None
+    located = Located.of(linear, rows)
+    if linear.importance is not None and importance_init == "idf":
         weights = smoothed_idf(np.bincount(located.rows), len(rows))
         divisor = mean_idf(weights)
-        model.importance[located.table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
-    problem = problem_of(model, rows, located, drops_new=divisor is not None)
+        linear.importance[located.table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
+    problem = problem_of(linear, rows, located, drops_new=divisor is not None)
 
     def crop(some: NDArray[np.int64]) -> tuple[LinearProblem, NDArray[np.int64]]:
         crops, sources = rows.crops(some, calibration.common_columns, seed)
-        own = problem_of(model, crops, Located.of(model, crops), drops_new=divisor is not None)
+        own = problem_of(linear, crops, Located.of(linear, crops), drops_new=divisor is not None)
         return own.in_columns_of(problem), sources
 
-    minimum = minimize(problem, seed, interrupt, crop if crops else None)
+    minimum = minimize(problem, seed, crop if calibrate == "auto" else None)
     # Each class is a column of the pool, below a multiple of the identity matrix.
     for first in range(0, spec.vector_dim, spec.embedding_dim):  # a part for each hash where they are concatenated
-        model.weight[:, first : first + n_classes] = problem.scale * np.eye(n_classes, dtype=np.float32)
-    model.bias[:] = minimum.bias
-    model.pool[problem.slots, :n_classes] = minimum.weights
-    optimizer = curvature_state(model, problem, rows, located, learning_rate, rows_per_step)
-    return DualSolution(model, optimizer, minimum, divisor)
+        linear.weight[:, first : first + n_classes] = problem.scale * np.eye(n_classes, dtype=np.float32)
+    linear.bias[:] = minimum.bias
+    linear.pool[problem.slots, :n_classes] = minimum.weights
+    first_rows = rows if len(rows) <= _ROWS_TO_CHECK else rows.select(np.arange(_ROWS_TO_CHECK))
+    if not score_rows(linear, first_rows).finite:
+        raise ValueError(DIVERGENCE)
+    optimizer = curvature_state(linear, problem, rows, located, learning_rate, rows_per_step)
+    state: dict[str, Any] = {"rows_per_step": rows_per_step, "optimizer": optimizer}
+    model = HashEmbeddingModel.of_linear(architecture, linear, loss, calibration, **state)
+    _fit_probabilities(model, rows, minimum.left_out, seed, calibrate)
+    return DualFit(model, minimum, divisor)
+
+
+def _fit_probabilities(
+    model: HashEmbeddingModel, rows: SparseRows, left_out: LeftOut | None, seed: int, calibrate: Calibrate
+) -> None:
+    """Fit the probabilities to left-out rows if there are any."""
+    calibration = model.calibration
+    if calibrate and left_out is not None and left_out.sizes is not None:
+        weights = costs_of(rows)[left_out.rows].astype(np.float64)
+        lengths = np.sqrt(np.maximum(left_out.sizes - model.base, 0.0))
+        is_crop = np.arange(len(weights)) >= left_out.n_whole
+        scored = Scored(rows.targets[left_out.rows], weights, left_out.scores, lengths, is_crop)
+        fit_calibration(model.loss, calibration, scored)
+        return
+
+    def score(some: SparseRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        assert model.linear is not None
+        result = score_rows(model.linear._replace(base=model.base), some)
+        return result.scores, result.lengths
+
+    every = np.arange(len(rows))
+    scored = Scored.by(score, rows, every, every if calibrate == "auto" else every[:0], calibration, seed)
+    # Nearly all training rows are predicted correctly: smooth more, by a row per class.
+    fit_calibration(model.loss, calibration, scored, n_uniform=calibration.n_classes)
 
 
 def curvature_state(
@@ -388,52 +416,3 @@ def curvature_state(
         damping = [eps / n_hashes, eps / n_hashes, eps * n_hashes / n_parts]
         rates = [learning_rate, learning_rate / n_hashes, learning_rate]
     return OptimizerState("adagrad", damping, parameters, learning_rates=rates)
-
-
-def fit_dual(
-    architecture: dict[str, Any],
-    rows: SparseRows,
-    loss: Loss,
-    calibration: Calibration,
-    *,
-    importance_init: ImportanceInit,
-    learning_rate: float,
-    rows_per_step: int,
-    seed: int,
-    calibrate: Calibrate,
-) -> tuple[HashEmbeddingModel, DualSolution]:
-    """Fit a linear model, check its scores, and fit its probabilities."""
-    n_classes = architecture["num_classes"]
-    solution = solve_dual(
-        spec_of(architecture),
-        rows,
-        n_classes,
-        calibration,
-        crops=calibrate == "auto",
-        importance_init=importance_init,
-        learning_rate=learning_rate,
-        rows_per_step=rows_per_step,
-        seed=seed,
-        interrupt=current_interrupt(),
-    )
-    linear, left_out = solution.model, solution.minimum.left_out
-    state: dict[str, Any] = {"rows_per_step": rows_per_step, "optimizer": solution.optimizer}
-    model = HashEmbeddingModel.of_linear(architecture, linear, loss, calibration, **state)
-    first = rows if len(rows) <= _ROWS_TO_CHECK else rows.select(np.arange(_ROWS_TO_CHECK))
-    if not score_rows(linear, first).finite:
-        raise ValueError(DIVERGENCE)
-    if calibrate and left_out is not None and left_out.sizes is not None:
-        weights = costs_of(rows)[left_out.rows].astype(np.float64)
-        lengths = np.sqrt(np.maximum(left_out.sizes - model.base, 0.0))
-        is_crop = np.arange(len(weights)) >= left_out.n_whole
-        scored = Scored(rows.targets[left_out.rows], weights, left_out.scores, lengths, is_crop)
-        fit_calibration(loss, calibration, scored)
-        return model, solution
-    some = evenly_spaced(np.arange(len(rows)), n_classes)
-    cropped = some if calibrate == "auto" else some[:0]
-    both, n_crops = rows.with_crops(some, cropped, calibration.common_columns, seed)
-    result = score_rows(linear._replace(base=model.base), both)
-    # Nearly all training rows are predicted correctly: smooth more, by a row per class.
-    scored = Scored.of(both, result.scores, result.lengths, n_crops)
-    fit_calibration(loss, calibration, scored, n_uniform=n_classes)
-    return model, solution

@@ -136,7 +136,8 @@ class FittedHashEmbedding(NetClassifier):
 
     def _score(self, rows: SparseRows, model: LinearModel, *, with_scores: bool = True) -> ScoredRows:
         scored = score_rows(model, rows, with_scores=with_scores)
-        self._check_all_finite(scored.finite)
+        if not scored.finite:
+            raise self._not_finite()
         return scored
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
@@ -161,9 +162,10 @@ class FittedHashEmbedding(NetClassifier):
         with plain_torch(self.net_.device_type):
             vectors, lengths = self.net_.embedded(rows, self._model.tables)
             log_probs, classes = self.net_.topk(rows, k, vectors)
-        self._check_finite(log_probs)
+        if not np.isfinite(log_probs).all():
+            raise self._not_finite()
         unknown = np.flatnonzero(lengths == 0)
-        prior = self._calibration.prior_scores(self._loss)
+        prior = self._loss.prior_scores(self._calibration.class_counts)
         if prior is not None:
             classes[unknown] = np.argsort(-prior, kind="stable")[:k]
             log_probs[unknown] = self._loss.log_probabilities(prior[np.newaxis])[0, classes[unknown]]

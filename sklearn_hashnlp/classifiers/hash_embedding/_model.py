@@ -89,7 +89,7 @@ class HashEmbeddingModel:
     @cached_property
     def calibrated(self) -> LinearModel | None:
         """The linear model with scores that are moved towards those of the class shares."""
-        prior = self.calibration.prior_scores(self.loss)
+        prior = self.loss.prior_scores(self.calibration.class_counts)
         if self.linear is None or prior is None:
             return self.linear
         return self.linear._replace(prior=prior, half=self.calibration.half, base=self.base)

@@ -13,12 +13,14 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, evenly_spaced
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, TreeLoss, make_loss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
+from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._model import (
     DIVERGENCE,
     HashEmbeddingModel,
@@ -31,16 +33,17 @@ from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBat
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
+from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork, TreeHead
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.training._loop import EpochHistory, Steps
 from sklearn_hashnlp.training._optimizers import read_state
 from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
-from sklearn_hashnlp.training._validation_split import Samples
 from sklearn_hashnlp.trees import SoftmaxTree
 
 PREDICT_VALUES = 2**18  # limits batches of long rows: about 40 MB of component vectors at the default sizes
+_MAX_FREQUENCY = np.iinfo(np.int32).max
 _TIE_TOLERANCE = 1e-6  # relative: log-probabilities may be equal in float32
 
 
@@ -59,6 +62,23 @@ class SparseNet(ClassifierNet):
             return super().table_groups(learning_rate, eps)
         importance = {"params": [bag.importance], "eps": eps / n_hashes}
         return [importance, {"params": [bag.pool], "lr": learning_rate / n_hashes}]
+
+    def prepare_tables(
+        self, rows: SparseRows, tables: EmbeddingTables, n_rows: int, divisor: float | None, *, starts: bool
+    ) -> float | None:
+        """Initialize the importance of new columns, and freeze tables that are not trained.
+
+        Return the divisor of the inverse document frequencies; ``n_rows`` rows have been seen, these included.
+        """
+        bag = self.module_.bag
+        if tables.importance_init == "idf" and bag.importance is not None:
+            if starts:
+                self.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
+            divisor = initialize_importance(bag, rows.indices, n_rows, divisor, self.document_frequencies)
+        bag.pool.requires_grad_(bool(tables.train_pool))
+        if bag.importance is not None:
+            bag.importance.requires_grad_(bool(tables.train_importance))
+        return divisor
 
     def damped(self, loss: Loss, settings: TrainingSettings, shares: NDArray[np.float64]) -> float:
         """Start at the shares of the classes; return the eps of AdaGrad that makes the first steps Newton steps."""
@@ -114,28 +134,18 @@ class SparseNet(ClassifierNet):
         importance = None if bag.importance is None else bag.importance.detach().cpu().numpy()
         return bag_of(bag.spec, bag.pool.detach().cpu().numpy(), importance)
 
-    def scored(
-        self,
-        rows: Samples,
-        some: NDArray[np.int64],
-        calibration: Calibration,
-        cropped: NDArray[np.int64],
-        *,
-        unseen: bool = False,
-        bag: LinearModel | None = None,
-    ) -> Scored:
-        """Score ``some`` rows, and crops of ``cropped`` ones; ``unseen`` takes untrained columns as unknown."""
-        assert isinstance(rows, SparseRows)
-        some = evenly_spaced(some, calibration.n_classes)
-        chosen, n_crops = rows.with_crops(some, cropped, calibration.common_columns, len(self.history))
-        with self._unknown_if_untrained(chosen) if unseen else nullcontext():
+    def scores_and_lengths(
+        self, rows: SparseRows, calibration: Calibration, *, unseen: bool = False, bag: LinearModel | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Compute the scores and the lengths of rows; ``unseen`` takes untrained columns as unknown."""
+        with self._unknown_if_untrained(rows) if unseen else nullcontext():
             bag = self.host_bag() if bag is None else bag
             tables, linear = bag._replace(base=base_of(bag, calibration)), self.module_.linear_model()
             if linear is not None:
-                scored = score_rows(linear._replace(base=tables.base), chosen)
-                return Scored.of(chosen, scored.scores, scored.lengths, n_crops)
-            vectors, lengths = self.embedded(chosen, tables)
-            return Scored.of(chosen, self.score_rows(chosen, vectors), lengths, n_crops)
+                scored = score_rows(linear._replace(base=tables.base), rows)
+                return scored.scores, scored.lengths
+            vectors, lengths = self.embedded(rows, tables)
+            return self.score_rows(rows, vectors), lengths
 
     @contextmanager
     def _unknown_if_untrained(self, rows: SparseRows) -> Iterator[None]:
@@ -250,6 +260,34 @@ class SparseNet(ClassifierNet):
             self._set_training(True)
             return CompiledStep(self.module_, self.optimizer_, self.step_scale).steps(batches)
         return super().training_steps(batches)
+
+
+def initialize_importance(
+    bag: HashEmbeddingBag,
+    columns: NDArray[Any],
+    n_rows: int,
+    divisor: float | None = None,
+    frequencies: NDArray[np.int32] | None = None,
+) -> float:
+    """Set importance rows that are still zero to inverse document frequencies; return their divisor.
+
+    The frequencies are added to document frequencies, (num_embeddings,).
+    """
+    assert bag.importance is not None
+    rows, counts = count_rows(columns, bag.spec.constants[0], bag.spec.num_embeddings)
+    if frequencies is not None:
+        frequencies[rows] = np.minimum(frequencies[rows] + counts.astype(np.int64), _MAX_FREQUENCY)
+    weights = smoothed_idf(counts, n_rows)
+    table = bag.importance.detach()
+    indices = torch.from_numpy(rows).to(table.device)
+    if divisor is None:
+        divisor = mean_idf(weights)
+    else:
+        untouched = ~table[indices].any(dim=1)
+        indices, weights = indices[untouched], weights[untouched.cpu().numpy()]
+    initial = torch.from_numpy((weights / divisor).astype(np.float32))
+    table[indices] = initial.unsqueeze(1).to(table.device, table.dtype)
+    return divisor
 
 
 def _are_close(log_probs: NDArray[Any]) -> NDArray[np.bool_]:

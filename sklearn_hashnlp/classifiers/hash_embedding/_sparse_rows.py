@@ -120,16 +120,6 @@ class SparseRows(Samples):
         is_common = (np.bincount(at[found], minlength=len(first)) == len(some)) & (shared != 0)
         return first[is_common], shared[is_common]
 
-    def with_crops(
-        self, some: NDArray[np.int64], cropped: NDArray[np.int64], common: NDArray[Any], seed: int
-    ) -> tuple[Self, int]:
-        """Return ``some`` rows followed by crops of ``cropped`` ones, and the number of crops."""
-        chosen = self.select(some)
-        if len(cropped) == 0:
-            return chosen, 0
-        crops, _ = self.crops(cropped, common, seed)
-        return chosen.joined(crops), len(crops)
-
     def crops(self, some: NDArray[np.int64], common: NDArray[Any], seed: int) -> tuple[Self, NDArray[np.int64]]:
         """Return crops of at most 1,000 of some rows, with their targets, and the indices of their rows in ``some``.
 

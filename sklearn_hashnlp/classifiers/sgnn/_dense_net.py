@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
+from sklearn_hashnlp.classifiers._losses import loss_from_values, loss_to_values
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.nn._layers import DenseNetwork
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
@@ -80,6 +81,11 @@ class DenseNet(ClassifierNet):
         "X down."
     )
 
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return architecture, device and loss as JSON values, and the weights as arrays."""
+        values, arrays = super().to_state()
+        return values | {"probabilities": loss_to_values(self.criterion_)}, arrays
+
     def update_standardization(self, rows: DenseDataset) -> None:
         """Update the mean and variance by which rows are standardized."""
         for part in Batches(rows, PREDICT_ROWS).parts():
@@ -115,4 +121,6 @@ def dense_net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> DenseNet:
     """Build a trained net from the state that its ``to_state`` returned."""
-    return make_dense_net(values["architecture"], "cpu").load_state(values, arrays, history)
+    net = make_dense_net(values["architecture"], "cpu").restore(arrays, values["device"], history)
+    net.criterion_ = loss_from_values(values["probabilities"])
+    return net

@@ -21,8 +21,7 @@ from sklearn.preprocessing import Normalizer
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, make_text_classifier
 from sklearn_hashnlp.classifiers import EmbeddingTables, export_predictor
-from sklearn_hashnlp.classifiers._losses import LOSSES
-from sklearn_hashnlp.classifiers.export._linear_predictor import LINKS, UnsupportedModelError, model_of_document
+from sklearn_hashnlp.classifiers.export._linear_predictor import UnsupportedModelError, model_of_document
 from sklearn_hashnlp.classifiers.export._standalone_linear import LinearTextPredictor, _Vectorizer
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
@@ -296,10 +295,6 @@ def test_numpy_is_enough_and_the_start_is_light(name, large, tmp_path):
     seconds, memory = map(float, lines[1].split())
     assert seconds < 0.5
     assert memory < 60
-
-
-def test_losses_and_links_equal_the_classifier():
-    assert {name: loss.link for name, loss in LOSSES.items() if name not in ("hsigmoid", "fasttext_ova")} == LINKS
 
 
 @pytest.mark.parametrize(

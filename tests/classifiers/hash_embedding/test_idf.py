@@ -8,7 +8,7 @@ import torch
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from sklearn_hashnlp.classifiers.hash_embedding._architecture import initialize_importance
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import initialize_importance
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
 COUNTS = csr_array(np.array([[1, 2, 0, 0, 0], [3, 0, 1, 0, 0], [1, 0, 0, 0, 0]]))

@@ -18,13 +18,11 @@ from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
     Located,
     fit_dual,
     problem_of,
-    solve_dual,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._model import score_rows, spec_of
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import net_of_model
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
-from sklearn_hashnlp.training._interrupts import current_interrupt
 from tests.oracles.bags import locate_ids
 from tests.oracles.first_step import VARIANTS, first_update
 from tests.training.nets import ARCHITECTURE, fresh_net
@@ -58,10 +56,13 @@ def model_of(n_classes: int = N_CLASSES, **form: Any) -> LinearModel:
 
 
 def solved(n_classes: int, **form: Any) -> Any:
-    spec = spec_of(ARCHITECTURE | {"append_weight": False} | form)
+    architecture = ARCHITECTURE | {"append_weight": False, "num_classes": n_classes} | form
     options: dict[str, Any] = {"importance_init": "idf", "learning_rate": 0.2, "rows_per_step": 32, "seed": 0}
     rows = counts(n_classes)
-    return solve_dual(spec, rows, n_classes, Calibration.of(rows, n_classes), interrupt=current_interrupt(), **options)
+    model, minimum, _ = fit_dual(
+        architecture, rows, make_loss("hinge"), Calibration.of(rows, n_classes), calibrate="auto", **options
+    )
+    return model.linear, minimum
 
 
 def outputs(net: Any, rows: SparseRows) -> torch.Tensor:
@@ -104,7 +105,7 @@ def test_scores_of_the_network_are_those_of_the_problem(
     variant: str, aggregation: str, norm: str, k: int, n_classes: int
 ) -> None:
     form = {"variant": variant, "aggregation": aggregation, "normalize": norm, "num_hashes": k}
-    model, _, minimum, *_ = solved(n_classes, **form, **COLLISIONS)
+    model, minimum = solved(n_classes, **form, **COLLISIONS)
     rows = counts(n_classes)
     problem = problem_of(model, rows, Located.of(model, rows))
     terms = problem.rows.values, problem.rows.columns, problem.rows.offsets
@@ -121,14 +122,14 @@ def test_without_collisions_the_solution_is_that_of_one_hash(
     aggregation: str, norm: str, k: int, n_classes: int
 ) -> None:
     form = {"aggregation": aggregation, "normalize": norm, **NO_COLLISIONS}
-    rows, several = counts(n_classes), solved(n_classes, num_hashes=k, **form)
-    one = solved(n_classes, num_hashes=1, **form)
-    assert np.count_nonzero(several.model.pool.any(axis=1)) == k * N_COLUMNS
-    expected = score_rows(one.model, rows).scores
+    rows, (several, minimum) = counts(n_classes), solved(n_classes, num_hashes=k, **form)
+    one, other = solved(n_classes, num_hashes=1, **form)
+    assert np.count_nonzero(several.pool.any(axis=1)) == k * N_COLUMNS
+    expected = score_rows(one, rows).scores
     tolerance = 10 * k * N_COLUMNS * EPS * abs(expected).max()  # ten epochs of sums over the columns of a row
-    np.testing.assert_allclose(score_rows(several.model, rows).scores, expected, atol=tolerance, rtol=0)
-    assert several.minimum.objective == pytest.approx(one.minimum.objective, rel=10 * N_ROWS * EPS)
-    odds = [problem_of(m, rows, Located.of(m, rows)) for m in (several.model, one.model)]
+    np.testing.assert_allclose(score_rows(several, rows).scores, expected, atol=tolerance, rtol=0)
+    assert minimum.objective == pytest.approx(other.objective, rel=10 * N_ROWS * EPS)
+    odds = [problem_of(m, rows, Located.of(m, rows)) for m in (several, one)]
     found, expected = (problem.scores(problem.log_odds()) for problem in odds)
     np.testing.assert_allclose(found, expected, atol=k * N_COLUMNS * EPS * abs(expected).max(), rtol=0)
 
