@@ -150,7 +150,7 @@ class Scored(NamedTuple):
         """
         step = -(-len(some) // min(MAX_ROWS, max(1, _MAX_SCORES // calibration.n_classes)))
         chosen, n_crops = rows.select(some[:: max(1, step)]), 0
-        if len(cropped) and hasattr(rows, "crops"):  # dense rows have none
+        if len(cropped):
             crops, _ = rows.crops(cropped, calibration.common_columns, seed)
             chosen, n_crops = chosen.joined(crops), len(crops)
         weights = np.ones(len(chosen)) if chosen.row_weights is None else chosen.row_weights.astype(np.float64)

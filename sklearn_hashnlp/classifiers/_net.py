@@ -37,6 +37,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
 
     criterion_: Loss
     measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
+    has_lengths: ClassVar[bool] = False  # of rows, so that parts of them can be scored: those of sparse rows
     eps: ClassVar[float] = 1e-4  # damps the first steps of rare n-grams, whose gradients are small
 
     @classmethod
@@ -165,6 +166,7 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
     def _score(self, net: ClassifierNet, rows: NDArray[np.int64], cropped: NDArray[np.int64]) -> None:
         """Keep the scores of some rows, and of crops of some."""
         score = partial(net.scores_and_lengths, calibration=self.calibration, unseen=True, bag=self.bag)
+        cropped = cropped if net.has_lengths else cropped[:0]
         self.parts.append(Scored.by(score, self.rows, rows, cropped, self.calibration, len(net.history)))
 
     def scored(self, net: ClassifierNet) -> Scored | None:
@@ -245,7 +247,7 @@ def calibrate_net(
             options |= {"n_uniform": calibration.n_classes, "keeps_temperature": not loss.needs_temperature}
         rows = rows if valid_rows is None else valid_rows
         some = np.arange(len(rows))
-        cropped = some if calibrate == "auto" else some[:0]
+        cropped = some if calibrate == "auto" and net.has_lengths else some[:0]
         score = partial(net.scores_and_lengths, calibration=calibration)
         scored = Scored.by(score, rows, some, cropped, calibration, len(net.history))
     if scored is not None:

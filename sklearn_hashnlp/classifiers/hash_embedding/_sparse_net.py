@@ -53,6 +53,7 @@ class SparseNet(ClassifierNet):
     has_sparse_gradients = True
     document_frequencies: NDArray[np.int32] | None = None  # of the importance rows, which merging models adds up
     divergence: ClassVar[str] = DIVERGENCE
+    has_lengths: ClassVar[bool] = True
 
     def table_groups(self, learning_rate: float, eps: float) -> list[dict[str, Any]]:
         """Return the parameter groups of the tables: more hashes of a column share a step, unless they were drawn."""
