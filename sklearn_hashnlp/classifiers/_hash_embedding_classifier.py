@@ -47,8 +47,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import Embeddi
 from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, Norm, Variant
-from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._fit_task import begin_without_epochs, reported_to_callbacks
+from sklearn_hashnlp.training._fit_task import atomic_fit, begin_without_epochs, reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     EarlyStopping,

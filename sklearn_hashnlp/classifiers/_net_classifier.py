@@ -31,7 +31,6 @@ from sklearn_hashnlp.classifiers._losses import (
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights, weights_of_batch
 from sklearn_hashnlp.training._check_unchanged import check_unchanged, train_anew
 from sklearn_hashnlp.training._estimator import FittedNet
-from sklearn_hashnlp.training._fit_task import epoch_reports
 from sklearn_hashnlp.training._settings import (
     TRAINING,
     AdaptiveOptimizer,
@@ -219,6 +218,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
     ) -> Self:
         """Train the net, and set the fitted attributes."""
         from sklearn_hashnlp.classifiers._net import OutOfBatchScores, ProgressiveScores, calibrate_net
+        from sklearn_hashnlp.training._callbacks import epoch_reports
         from sklearn_hashnlp.training._fit import fit_net
         from sklearn_hashnlp.training._torch_scope import plain_torch
 

@@ -18,8 +18,7 @@ from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
 from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, ClassWeight, Monitor, NetClassifier
 from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset, DenseNet, dense_net_from_state, make_dense_net
-from sklearn_hashnlp.training._estimator import atomic_fit
-from sklearn_hashnlp.training._fit_task import reported_to_callbacks
+from sklearn_hashnlp.training._fit_task import atomic_fit, reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
     EarlyStopping,

@@ -45,7 +45,7 @@ from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
 from sklearn_hashnlp.language._tokenizer import Padding, TrainingData, read_training_data
 from sklearn_hashnlp.language._word_trees import WordTree, language_tree, learned_tree
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
-from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind
+from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, epoch_reports
 from sklearn_hashnlp.training._checkpoints import (
     Checkpoints,
     SaveCheckpoints,
@@ -53,9 +53,8 @@ from sklearn_hashnlp.training._checkpoints import (
     check_checkpoint_parameters,
     storable_copy,
 )
-from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
-from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
+from sklearn_hashnlp.training._fit_task import atomic_fit, reported_to_callbacks
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._optimizers import undone_on_error
 from sklearn_hashnlp.training._settings import (

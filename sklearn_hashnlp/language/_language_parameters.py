@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import sqrt
 from numbers import Real
 from typing import Any, ClassVar, Final, Literal, TypeAlias
@@ -15,11 +16,12 @@ from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, check_sizes, 
 from sklearn_hashnlp.training._check_unchanged import cannot_continue, check_unchanged
 from sklearn_hashnlp.training._checkpoints import Checkpoints, best_epoch
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
-from sklearn_hashnlp.training._settings import Bundle, Decay, EarlyStopping, Schedule
+from sklearn_hashnlp.training._settings import Bundle, Decay, EarlyStopping, Schedule, as_bundle
 
 EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)  # early_stopping="valid_loss"
 
 
+@dataclass(eq=False, repr=False)
 class Regularization(Bundle):
     """Regularization of a :class:`HsigmoidLanguageModel`: dropout, weight decay and clipping of gradients.
 
@@ -63,19 +65,11 @@ class Regularization(Bundle):
         "max_grad_norm": [Interval(Real, 0, MAX_REAL, closed="right"), None],
     }
 
-    def __init__(
-        self,
-        dropout: float = 0.35,
-        embedding_dropout: float = 0.1,
-        word_dropout: float = 0.0,
-        weight_decay: float = 0.0,
-        max_grad_norm: float | None = 0.5,
-    ) -> None:
-        self.dropout = dropout
-        self.embedding_dropout = embedding_dropout
-        self.word_dropout = word_dropout
-        self.weight_decay = weight_decay
-        self.max_grad_norm = max_grad_norm
+    dropout: float = 0.35
+    embedding_dropout: float = 0.1
+    word_dropout: float = 0.0
+    weight_decay: float = 0.0
+    max_grad_norm: float | None = 0.5
 
 
 class LanguageSchedule(Schedule):
@@ -133,9 +127,7 @@ class LanguageSchedule(Schedule):
 
 def as_regularization(value: Regularization | str | None) -> Regularization:
     """Return the value of ``regularization``; None disables everything."""
-    if value is None:
-        return Regularization(0.0, 0.0, 0.0, 0.0, None)
-    return Regularization() if isinstance(value, str) else value
+    return as_bundle(value, Regularization(), Regularization(0.0, 0.0, 0.0, 0.0, None))
 
 
 def learning_rate_factors(schedule: Schedule) -> tuple[float, float]:

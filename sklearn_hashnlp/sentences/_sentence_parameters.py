@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
 from sklearn_hashnlp.nn._word_batch import Pooling
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
-from sklearn_hashnlp.training._settings import Bundle
+from sklearn_hashnlp.training._settings import Bundle, as_bundle
 
 SentenceLoss: TypeAlias = Literal["bxent", "infonce", "proximity", "vmf"]
 Weight: TypeAlias = float | tuple[float, float]
@@ -22,6 +23,7 @@ _FREE = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Network(Bundle):
     """The network of the second part of sentence vectors.
 
@@ -61,21 +63,12 @@ class Network(Bundle):
         "depths": [Interval(Integral, 1, 2, closed="both")],
     }
 
-    def __init__(
-        self,
-        embedding_dim: int = 128,
-        n_layers: int = 0,
-        n_heads: int = 8,
-        feedforward_size: int = 1024,
-        pooling: Pooling = "weighted",
-        depths: int = 1,
-    ) -> None:
-        self.embedding_dim = embedding_dim
-        self.n_layers = n_layers
-        self.n_heads = n_heads
-        self.feedforward_size = feedforward_size
-        self.pooling = pooling
-        self.depths = depths
+    embedding_dim: int = 128
+    n_layers: int = 0
+    n_heads: int = 8
+    feedforward_size: int = 1024
+    pooling: Pooling = "weighted"
+    depths: int = 1
 
     def _check(self) -> None:
         """Check constraints between fields."""
@@ -88,6 +81,7 @@ class Network(Bundle):
             raise ValueError(f"Network(depths=2) needs n_layers of at least 2. Got n_layers={self.n_layers!r}.")
 
 
+@dataclass(eq=False, repr=False)
 class Objectives(Bundle):
     """The losses of the contrastive training of sentence vectors, and their weights.
 
@@ -124,19 +118,11 @@ class Objectives(Bundle):
         **{name: [Interval(Real, 0, MAX_REAL, closed="both"), tuple, list] for name in _WEIGHTS},
     }
 
-    def __init__(
-        self,
-        loss: SentenceLoss = "infonce",
-        temperature: float = 0.05,
-        sentence_weight: Weight = 1.0,
-        word_weight: Weight = 0.0,
-        masked_weight: Weight = 0.0,
-    ) -> None:
-        self.loss = loss
-        self.temperature = temperature
-        self.sentence_weight = sentence_weight
-        self.word_weight = word_weight
-        self.masked_weight = masked_weight
+    loss: SentenceLoss = "infonce"
+    temperature: float = 0.05
+    sentence_weight: Weight = 1.0
+    word_weight: Weight = 0.0
+    masked_weight: Weight = 0.0
 
     def _check(self) -> None:
         """Check the pairs, and that a weight is positive."""
@@ -160,23 +146,13 @@ def first_and_last(weight: Any) -> tuple[Any, ...]:
     return tuple(weight) if isinstance(weight, tuple | list) else (weight, weight)
 
 
-def as_network(value: Network | str) -> Network:
-    """Return the value of ``network``; "auto" is the default network."""
-    return Network() if isinstance(value, str) else value
-
-
-def as_objectives(value: Objectives | str) -> Objectives:
-    """Return the value of ``objectives``; "auto" is the default."""
-    return Objectives() if isinstance(value, str) else value
-
-
-_BUNDLES = {"network": as_network, "objectives": as_objectives}
+_BUNDLES: dict[str, type[Bundle]] = {"network": Network, "objectives": Objectives}
 
 
 def sentence_architecture(estimator: Any) -> dict[str, Any]:
     """Return the sizes and options of the network of an estimator, as JSON values."""
-    network, weight = as_network(estimator.network), estimator.context_weight
-    predicts_masked_words = weight != 0 and any(first_and_last(as_objectives(estimator.objectives).masked_weight))
+    network, weight = as_bundle(estimator.network, Network()), estimator.context_weight
+    objectives = as_bundle(estimator.objectives, Objectives())
     return {
         "transformer": {
             "n_features": int(estimator.n_projections) * int(estimator.n_bits),
@@ -193,7 +169,7 @@ def sentence_architecture(estimator: Any) -> dict[str, Any]:
         },
         "projection_dim": int(estimator.projection_dim),
         "context_weight": weight if weight == "auto" else float(weight),
-        "masked_words": bool(predicts_masked_words),
+        "masked_words": weight != 0 and any(first_and_last(objectives.masked_weight)),
     }
 
 
@@ -220,5 +196,5 @@ def check_same_training(estimator: Any, model: Any) -> None:
 def _plain(name: str, value: Any) -> Any:
     """Return the value of a parameter with lists for tuples, and a bundle as its fields."""
     if name in _BUNDLES:
-        return {field: _plain(field, own) for field, own in _BUNDLES[name](value).get_params().items()}
+        return {field: _plain(field, own) for field, own in as_bundle(value, _BUNDLES[name]()).get_params().items()}
     return list(value) if isinstance(value, tuple) else value

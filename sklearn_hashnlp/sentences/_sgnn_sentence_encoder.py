@@ -26,8 +26,6 @@ from sklearn_hashnlp.sentences._sentence_net import (
 from sklearn_hashnlp.sentences._sentence_parameters import (
     Network,
     Objectives,
-    as_network,
-    as_objectives,
     check_same_training,
     first_and_last,
     sentence_architecture,
@@ -43,6 +41,7 @@ from sklearn_hashnlp.sentences._sentence_reader import (
 )
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
+from sklearn_hashnlp.training._callbacks import epoch_reports
 from sklearn_hashnlp.training._check_unchanged import cannot_continue
 from sklearn_hashnlp.training._checkpoints import (
     Checkpoints,
@@ -50,11 +49,11 @@ from sklearn_hashnlp.training._checkpoints import (
     check_checkpoint_parameters,
     storable_copy,
 )
-from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import Resumed, fit_net
-from sklearn_hashnlp.training._fit_task import epoch_reports, reported_to_callbacks
+from sklearn_hashnlp.training._fit_task import atomic_fit, reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
     TrainingSettings,
+    as_bundle,
     check_training_parameters,
     draw_seeds,
 )
@@ -392,7 +391,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     def _check_parameters(self) -> None:
         """Check constraints between parameters."""
         name = type(self).__name__
-        network, objectives = as_network(self.network), as_objectives(self.objectives)
+        network, objectives = as_bundle(self.network, Network()), as_bundle(self.objectives, Objectives())
         check_training_parameters(self)
         pair = self.ngram_range
         if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
@@ -527,7 +526,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             mask_probability=_MASK_PROBABILITY if net.module_.masked_head is not None else 0.0,
             n_jobs=self.n_jobs,
         )
-        objectives = as_objectives(self.objectives)
+        objectives = as_bundle(self.objectives, Objectives())
         if not streams and any(first_and_last(objectives.sentence_weight)):
             warn_of_single_sentences(paragraphs, caller=type(self).__name__)
         settings, every = take_step_logs(TrainingSettings.of(self, seed=seed), self.log_)

@@ -6,14 +6,14 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
 from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
 from sklearn_hashnlp._clock import clock
-from sklearn_hashnlp.training._interrupts import StopTraining
+from sklearn_hashnlp.training._fit_task import StopTraining, tasks_of
 from sklearn_hashnlp.trees._arrays import is_integer
 
 _MAX_PRINTED_LOSS = 20.0  # perplexity of 10**8; larger ones are printed in scientific notation
@@ -231,6 +231,11 @@ class EpochReports(Callback):  # type: ignore[misc]  # skorch has no types
         """Report the end of an epoch; stop the training if a callback asks for it."""
         if self.task.end_epoch(self.fitted):
             raise StopTraining
+
+
+def epoch_reports(estimator: Any, fitted: Callable[[], Any]) -> list[EpochReports]:
+    """Return callbacks that report the epochs to the callbacks of scikit-learn, if there are any."""
+    return [EpochReports(task, fitted) for task in tasks_of(estimator)]
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike, fspath
 from pathlib import Path
@@ -107,13 +108,13 @@ class Checkpoints:
         remove_abandoned(self.folder)
 
 
+@dataclass(eq=False)
 class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
     """Save the model after every epoch, by time also within epochs; by epoch remove older checkpoints."""
 
-    def __init__(self, checkpoints: Checkpoints, make_model: Callable[[], Any], first_epoch: int = 0) -> None:
-        self.checkpoints = checkpoints
-        self.make_model = make_model
-        self.first_epoch = first_epoch
+    checkpoints: Checkpoints
+    make_model: Callable[[], Any]
+    first_epoch: int = 0
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
         """Delete unfinished checkpoints, and start the clock."""

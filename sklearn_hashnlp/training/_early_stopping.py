@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import torch
@@ -11,36 +12,27 @@ from skorch.callbacks import Callback
 from torch import Tensor, nn
 
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
-from sklearn_hashnlp.training._interrupts import StopTraining
+from sklearn_hashnlp.training._fit_task import StopTraining
 from sklearn_hashnlp.training._optimizers import UndoLog
-from sklearn_hashnlp.training._schedules import lower_is_better
 
 _MIN_STEPS = 100  # between two epochs that are compared
 _SMALLEST_FALL = 0.95  # loss of an epoch relative to an earlier one, above which it no longer falls
 _VANISHED = 0.01  # loss relative to the first one
 
 
+@dataclass(eq=False)
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when validation has not improved for some epochs, and restore the weights of the best epoch."""
 
-    def __init__(
-        self,
-        patience: int | None,  # number of epochs without improvement; None never stops
-        monitor: str = "valid_acc",
-        *,
-        restore: bool = True,  # whether to restore the best weights
-        first_epoch: int = 0,  # of the training, in the history of the net
-        best_weights: Mapping[str, Tensor] | None = None,  # best weights of a resumed training
-    ) -> None:
-        self.patience = patience
-        self.monitor = monitor
-        self.restore = restore
-        self.first_epoch = first_epoch
-        self.best_weights = best_weights
+    patience: int | None  # number of epochs without improvement; None never stops
+    monitor: str = "valid_acc"
+    restore: bool = True  # whether to restore the best weights
+    first_epoch: int = 0  # of the training, in the history of the net
+    best_weights: Mapping[str, Tensor] | None = None  # best weights of a resumed training
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
         """Start, or resume an interrupted training."""
-        scores = [self._score(entry) for entry in net.history[self.first_epoch :]]
+        scores = [score_of(entry, self.monitor) for entry in net.history[self.first_epoch :]]
         self._best_score = max(scores, default=-math.inf)
         self.best_epoch_ = self.first_epoch + scores.index(self._best_score) + 1 if scores else 0
         self._undo_logs: dict[str, UndoLog] = {}
@@ -57,7 +49,7 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Compare with the best epoch."""
-        score, epoch = self._score(net.history[-1]), net.history[-1]["epoch"]
+        score, epoch = score_of(net.history[-1], self.monitor), net.history[-1]["epoch"]
         if score > self._best_score:
             self._best_score, self.best_epoch_ = score, epoch
             self._keep(net)
@@ -73,10 +65,6 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
     def release(self) -> None:
         """Release the weights of the best epoch."""
         self._undo_logs, self._copies, self.best_weights = {}, {}, None
-
-    def _score(self, entry: Mapping[str, Any]) -> float:
-        score = float(entry[self.monitor])
-        return -score if lower_is_better(self.monitor) else score
 
     def _keep(self, net: Any) -> None:
         if not self.restore:
@@ -96,11 +84,12 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
                 state[name].copy_(value)
 
 
+@dataclass(eq=False)
 class Convergence(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when the training loss no longer falls, or has nearly vanished, after some epochs of averaged weights."""
 
-    def __init__(self, *, averages: bool) -> None:
-        self.averages = averages
+    _: KW_ONLY
+    averages: bool
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
         """Start."""
@@ -125,6 +114,11 @@ class Convergence(Callback):  # type: ignore[misc]  # skorch has no types
                     group["average_after"] = group["steps"]
         if n_epochs >= self._last_epoch:
             raise StopTraining
+
+
+def score_of(epoch: Mapping[str, Any], monitor: str) -> float:
+    """Return a metric of an epoch with the sign by which higher is better."""
+    return -float(epoch[monitor]) if monitor == "valid_loss" else float(epoch[monitor])
 
 
 def _not_copied(module: nn.Module) -> set[str]:

@@ -1,19 +1,17 @@
-"""Base class of estimators with a trained net: history, pickling, state, and atomic ``fit``."""
+"""Base class of estimators with a trained net: history, pickling and state."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import CallbackSupportMixin
-from sklearn_hashnlp.training._interrupts import deferred_interrupt
 from sklearn_hashnlp.training._optimizer_state import Packed
 from sklearn_hashnlp.training._settings import HasBundles
 
@@ -44,8 +42,6 @@ def _cell(value: Any) -> str:
         return ""
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
 
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 _NO_MEASURES = frozenset({"epoch", "train_batch_count", "valid_batch_count"})  # counts in skorch's history
 
@@ -180,14 +176,3 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
             self._load(values, arrays, self.history_)
         if optimizer is not None:
             self._load_optimizer(*optimizer)
-
-
-def atomic_fit(fit: Method) -> Method:
-    """Decorate ``fit`` or ``partial_fit``: an error restores the estimator, SIGINT leaves it fitted."""
-
-    @wraps(fit)
-    def fit_or_restore(self: FittedNet, *args: Any, **kwargs: Any) -> Any:
-        with deferred_interrupt(), self._restored_on_error():
-            return fit(self, *args, **kwargs)
-
-    return cast(Method, fit_or_restore)

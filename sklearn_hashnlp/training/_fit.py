@@ -1,26 +1,26 @@
-"""Train a net, for every estimator."""
+"""Train a net, for every estimator; and the schedule of the learning rate."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from skorch.callbacks import GradientNormClipping, LRScheduler
+from skorch.callbacks import Callback, GradientNormClipping, LRScheduler
 from skorch.helper import predefined_split
 from torch import Tensor
 from torch.optim import Optimizer
 
 from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.training._callbacks import EpochBar, EpochReports
-from sklearn_hashnlp.training._early_stopping import Convergence, EarlyStopping
+from sklearn_hashnlp.training._early_stopping import Convergence, EarlyStopping, score_of
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
-from sklearn_hashnlp.training._schedules import LearningRateSchedule
 from sklearn_hashnlp.training._settings import TrainingSettings
 
 _WARMUP_EPOCHS = 3  # maximum length of a warmup: small corpora have few steps per epoch
@@ -67,8 +67,11 @@ def fit_net(
         elif averages:
             for group in optimizer.param_groups:
                 group["average_after"] = n_steps - max(1, n_steps // 4)
-        callbacks = [*first_callbacks, *settings.callbacks, *_schedule(settings, resumed, n_batches, n_done, valid)]
-        stopping = settings.early_stopping
+        callbacks = [*first_callbacks, *settings.callbacks]
+        schedule, stopping = settings.schedule, settings.early_stopping
+        plateau = None if valid is None else schedule.plateau
+        if schedule.warmup_steps or schedule.decay == "linear" or plateau:
+            callbacks.append(LearningRateSchedule(settings, resumed, n_batches, n_done=n_done, plateau=plateau))
         if valid is not None and stopping is not None:
             early_stopping = EarlyStopping(
                 stopping.patience,
@@ -89,7 +92,7 @@ def fit_net(
                 "GradientNormClipping cannot clip sparse gradients. Set max_grad_norm where the estimator has it, or "
                 "call sklearn_hashnlp.optim.clip_grad_norm_ in on_grad_computed of a callback of your own."
             )
-        if settings.schedule.decay == "linear" and any(isinstance(callback, LRScheduler) for callback in used):
+        if schedule.decay == "linear" and any(isinstance(callback, LRScheduler) for callback in used):
             warnings.warn(
                 "The learning rates of the linear decay are multiplied by those of the callback LRScheduler. Set a "
                 "schedule with decay='constant' to use the callback's alone.",
@@ -105,6 +108,62 @@ def fit_net(
             entry["batches"] = []
     if averages:
         optimizer.load_average()  # type: ignore[attr-defined]  # averages are only used with row-wise optimizers
+
+
+@dataclass(eq=False)
+class LearningRateSchedule(Callback):  # type: ignore[misc]  # skorch has no types
+    """Multiply the learning rates at each step: a linear warmup, a linear decay, and a factor on a plateau."""
+
+    settings: TrainingSettings
+    resumed: Resumed
+    n_batches: int  # of an epoch
+    _: KW_ONLY
+    n_done: int  # epochs before an interruption
+    plateau: Sequence[float] | None  # epochs without improvement, and the factor after them
+
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Start, or resume with the learning rate of the new plan."""
+        schedule, resumed, n_epochs = self.settings.schedule, self.resumed, self.settings.max_epochs
+        # The rate rises to its full value in the warmup, and decreases to 0 after the last step.
+        self._n_warmup = 0 if resumed.first_epoch else min(schedule.warmup_steps, _WARMUP_EPOCHS * self.n_batches)
+        self._decays, self._n_steps = schedule.decay == "linear", n_epochs * self.n_batches
+        self.steps_ = self.n_done * self.n_batches
+        n_planned = (resumed.planned_epochs or n_epochs) * self.n_batches  # before the interruption
+        if not self._decays or not self.n_done or n_planned == self._n_steps:
+            return  # the same plan must give the same bits
+        new, old = (1 - (self.steps_ - 1) / n_steps for n_steps in (self._n_steps, n_planned))
+        _multiply_rates(net, new / old)
+
+    def on_batch_begin(self, net: Any, training: bool | None = None, **_: Any) -> None:
+        """Set the learning rate of the next step."""
+        if not training:
+            return
+        done = self.steps_
+        if done < self._n_warmup:
+            _multiply_rates(net, (done + 1) / done if done else 1 / self._n_warmup)
+        if done and self._decays:
+            left = self._n_steps - done
+            _multiply_rates(net, left / (left + 1))
+        self.steps_ += 1
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Check all epochs so far for a plateau; without further state, training can be resumed."""
+        if self.plateau is None:
+            return
+        net.history.record("lr", net.optimizer_.param_groups[0]["lr"])
+        (patience, factor), best, waited = self.plateau, math.inf, 0
+        for entry in net.history[self.resumed.first_epoch :]:
+            loss = -score_of(entry, self.settings.monitor)
+            waited = 0 if waited >= patience else waited
+            waited = 0 if loss < best else waited + 1
+            best = min(best, loss)
+        if waited >= patience:
+            _multiply_rates(net, factor)
+
+
+def _multiply_rates(net: Any, factor: float) -> None:
+    for group in net.optimizer_.param_groups:
+        group["lr"] *= factor
 
 
 @contextmanager
@@ -138,28 +197,6 @@ def _configured(
             if isinstance(callback, EarlyStopping | EpochReports):
                 callback.release()
         net.module_.eval()
-
-
-def _schedule(
-    settings: TrainingSettings, resumed: Resumed, n_batches: int, n_done: int, valid: Any | None
-) -> list[LearningRateSchedule]:
-    """Return the schedule of the learning rate, if it changes."""
-    n_warmup = 0 if resumed.first_epoch else min(settings.schedule.warmup_steps, _WARMUP_EPOCHS * n_batches)
-    plateau = None if valid is None else settings.schedule.plateau
-    decays = settings.schedule.decay == "linear"
-    if not (n_warmup or decays or plateau):
-        return []
-    schedule = LearningRateSchedule(
-        settings.max_epochs * n_batches,
-        n_done=n_done * n_batches,
-        n_planned=(resumed.planned_epochs or settings.max_epochs) * n_batches,
-        n_warmup=n_warmup,
-        decays=decays,
-        plateau=plateau,
-        monitor=settings.monitor,
-        first_epoch=resumed.first_epoch,
-    )
-    return [schedule]
 
 
 def _describe(net: Net, train: Any, valid: Any | None, settings: TrainingSettings, n_steps: int) -> str:

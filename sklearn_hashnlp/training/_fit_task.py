@@ -1,20 +1,103 @@
-"""The callbacks of scikit-learn (SLEP 23): ``fit`` is a task, and each of its epochs a subtask.
+"""A call of ``fit``: an error undoes it, SIGINT (Ctrl-C) ends it properly, callbacks of scikit-learn are told of it.
 
-scikit-learn's decorator of ``fit`` calls their ``teardown``.
+To these (SLEP 23) ``fit`` is a task, and each of its epochs a subtask. scikit-learn's decorator of ``fit`` calls their
+``teardown``.
 """
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-if TYPE_CHECKING:  # skorch, and torch with it, is imported where a net is trained
-    from sklearn_hashnlp.training._callbacks import EpochReports
+from types import FrameType
+from typing import Any, TypeVar, cast
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class StopTraining(Exception):  # noqa: N818 - as StopIteration
+    """Raised by a callback to end the training after the current epoch."""
+
+
+class Interrupt:
+    """The SIGINT during one call of ``fit``, if any."""
+
+    def __init__(self) -> None:
+        self.deferred = False  # whether to defer it: set at the start of the first epoch
+        self.pending = False  # it was deferred, and is raised at the end of fit
+        self.raised = False  # it was raised at once, before the first epoch or for the second time
+        self._previous: Any = None  # the previous handler
+
+    @contextmanager
+    def handled(self) -> Iterator[None]:
+        """Install the handler; only the main thread receives signals."""
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.getsignal(signal.SIGINT)
+        if not callable(self._previous):  # SIGINT is ignored, kills the process, or is not handled by Python
+            yield
+            return
+        try:
+            signal.signal(signal.SIGINT, self._handle)
+            yield
+        finally:
+            signal.signal(signal.SIGINT, self._previous)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        """Call the previous handler; if it raises ``KeyboardInterrupt``, defer that."""
+        try:
+            self._previous(number, frame)
+        except KeyboardInterrupt:
+            if self.pending or not self.deferred:
+                self.raised = True
+                raise
+            self.pending = True
+
+
+class _Here(threading.local):
+    """The current call of ``fit`` in this thread."""
+
+    interrupt: Interrupt | None = None
+
+
+_here = _Here()
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[None]:
+    """Raise the ``KeyboardInterrupt`` of a SIGINT at the end if a net is being trained; a second one at once."""
+    outer, interrupt = _here.interrupt, Interrupt()
+    _here.interrupt = interrupt
+    try:
+        with interrupt.handled():
+            yield
+    except Exception as error:
+        if interrupt.pending:  # else a search would count a failed fit and continue
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        _here.interrupt = outer
+    if interrupt.pending:
+        raise KeyboardInterrupt
+
+
+def current_interrupt() -> Interrupt:
+    """Return the interrupt of the current ``fit`` in this thread; outside of ``fit`` one that never occurs."""
+    return _here.interrupt or Interrupt()
+
+
+def atomic_fit(fit: Method) -> Method:
+    """Decorate ``fit`` or ``partial_fit``: an error restores the estimator, SIGINT leaves it fitted."""
+
+    @wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with deferred_interrupt(), self._restored_on_error():
+            return fit(self, *args, **kwargs)
+
+    return cast(Method, fit_or_restore)
 
 
 class FitTask:
@@ -89,27 +172,18 @@ def reported_to_callbacks(fit: Method) -> Method:
     return cast(Method, fit_and_report)
 
 
-def _tasks_of(trained: Any) -> list[FitTask]:
+def tasks_of(trained: Any) -> list[FitTask]:
+    """Return the calls of ``fit`` that report the training of an estimator."""
     return [task for task in _running.get() if task.trained is trained]
 
 
 def let_report(part: Any, estimator: Any, whole: Callable[[Any], Any]) -> None:
     """Let a part of an estimator report its epochs; ``whole`` returns the fitted estimator, given the fitted part."""
-    for task in _tasks_of(estimator):
+    for task in tasks_of(estimator):
         task.trained, task.whole = part, whole
 
 
 def begin_without_epochs(estimator: Any) -> None:
     """Report the beginning of a ``fit`` without a net."""
-    for task in _tasks_of(estimator):
+    for task in tasks_of(estimator):
         task.begin(0)
-
-
-def epoch_reports(estimator: Any, fitted: Callable[[], Any]) -> list[EpochReports]:
-    """Return skorch callbacks that report the epochs, if there are callbacks to report to."""
-    tasks = _tasks_of(estimator)
-    if not tasks:
-        return []
-    from sklearn_hashnlp.training._callbacks import EpochReports
-
-    return [EpochReports(task, fitted) for task in tasks]

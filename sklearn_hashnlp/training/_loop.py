@@ -25,7 +25,7 @@ from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
 from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, EpochReports
-from sklearn_hashnlp.training._interrupts import Interrupt, StopTraining, current_interrupt
+from sklearn_hashnlp.training._fit_task import Interrupt, StopTraining, current_interrupt
 from sklearn_hashnlp.training._optimizer_state import (
     OptimizerName,
     OptimizerState,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -29,6 +29,10 @@ class Bundle(BaseEstimator):
         return hash((type(self), *map(repr, self.get_params().items())))
 
 
+_AnyBundle = TypeVar("_AnyBundle", bound=Bundle)
+
+
+@dataclass(eq=False, repr=False)
 class EarlyStopping(Bundle):
     """Early stopping by a validation set, which is split off the training rows.
 
@@ -61,19 +65,13 @@ class EarlyStopping(Bundle):
         "restore_best": ["boolean"],
     }
 
-    def __init__(
-        self,
-        monitor: Literal["valid_acc", "valid_loss"] = "valid_acc",
-        patience: int | None = 10,
-        validation_fraction: float = 0.05,
-        restore_best: bool = True,
-    ) -> None:
-        self.monitor = monitor
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.restore_best = restore_best
+    monitor: Literal["valid_acc", "valid_loss"] = "valid_acc"
+    patience: int | None = 10
+    validation_fraction: float = 0.05
+    restore_best: bool = True
 
 
+@dataclass(eq=False, repr=False)
 class Schedule(Bundle):
     """Schedule of the learning rate, order of the rows, and weight averaging.
 
@@ -113,19 +111,11 @@ class Schedule(Bundle):
         "shuffle": ["boolean"],
     }
 
-    def __init__(
-        self,
-        decay: Decay = "constant",
-        warmup_steps: int = 0,
-        plateau: tuple[int, float] | list[float] | None = None,
-        average: bool = False,
-        shuffle: bool = True,
-    ) -> None:
-        self.decay = decay
-        self.warmup_steps = warmup_steps
-        self.plateau = plateau
-        self.average = average
-        self.shuffle = shuffle
+    decay: Decay = "constant"
+    warmup_steps: int = 0
+    plateau: tuple[int, float] | list[float] | None = None
+    average: bool = False
+    shuffle: bool = True
 
     def _check(self) -> None:
         if self.plateau is not None and not _is_plateau(self.plateau):
@@ -170,15 +160,21 @@ def _is_plateau(pair: Any) -> bool:
 def as_early_stopping(value: Any, default: EarlyStopping) -> EarlyStopping | None:
     """Return the value of ``early_stopping``; a metric's name is replaced by the default with that metric."""
     if isinstance(value, str):
-        return EarlyStopping(value, default.patience, default.validation_fraction)  # type: ignore[arg-type]  # checked
+        return replace(default, monitor=value)  # type: ignore[arg-type]  # checked
     return value if isinstance(value, EarlyStopping) else None
 
 
 def as_schedule(value: Any, automatic: Schedule) -> Schedule:
     """Return the value of ``schedule``; None is a constant learning rate."""
-    if value == "auto":
-        return automatic
-    return Schedule() if value is None else value
+    schedule: Schedule = as_bundle(value, automatic, Schedule())
+    return schedule
+
+
+def as_bundle(value: _AnyBundle | str | None, automatic: _AnyBundle, without: _AnyBundle | None = None) -> _AnyBundle:
+    """Return the value of a parameter that is a bundle, "auto", or None for the bundle ``without`` effect."""
+    if value is None and without is not None:
+        return without
+    return automatic if value is None or isinstance(value, str) else value
 
 
 AdaptiveOptimizer: TypeAlias = Literal["adagrad", "adam"]

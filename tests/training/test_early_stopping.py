@@ -13,7 +13,7 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, TextClassifier
 from sklearn_hashnlp.training import EarlyStopping
 from sklearn_hashnlp.training._early_stopping import Convergence
-from sklearn_hashnlp.training._interrupts import StopTraining
+from sklearn_hashnlp.training._fit_task import StopTraining
 from sklearn_hashnlp.training._optimizers import UndoLog
 from tests.trainings import assert_other_bits, assert_same_bits
 

@@ -4,7 +4,7 @@ import threading
 import pytest
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.training._interrupts import current_interrupt, deferred_interrupt
+from sklearn_hashnlp.training._fit_task import current_interrupt, deferred_interrupt
 from tests.contract.estimators import CASES
 
 

@@ -1,7 +1,5 @@
 """Parameters of several values and fields of bundles, automatic sizes, and the settings that follow from them."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
@@ -92,11 +90,11 @@ def test_a_plan_says_what_the_parameters_say():
         "progress_bar": False, "verbose": 1, "callbacks": (),
         "continues": False, "partial": False, "max_grad_norm": None, "to_convergence": False,
     }  # fmt: skip
-    found = asdict(model._settings(100, 5))
+    found = vars(model._settings(100, 5))
     assert found == expected
     assert {name: type(value) for name, value in found.items()} == {name: type(v) for name, v in expected.items()}
     streaming = {"schedule": Schedule(shuffle=False), "max_epochs": 1, "partial": True}
-    assert asdict(model._settings(1, 5).single_epoch()) == expected | streaming
+    assert vars(model._settings(1, 5).single_epoch()) == expected | streaming
 
 
 def test_seeds():

@@ -46,7 +46,7 @@ from sklearn_hashnlp.kernels.linear._dual_solver import (
     sums_of_squares,
 )
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
-from sklearn_hashnlp.training._interrupts import current_interrupt
+from sklearn_hashnlp.training._fit_task import current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
 
 _MANY_ROWS = 20_000
