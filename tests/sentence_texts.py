@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_hashnlp.sentences import Network, Objectives, SGNNSentenceEncoder
 from sklearn_hashnlp.sentences._sentence_reader import Paragraphs, read_paragraphs
-from sklearn_hashnlp.text import CharNgramFeaturizer, split_sentences
+from sklearn_hashnlp.text import split_sentences
 
 TOPICS = [
     [f"{begin}{end}" for begin in "bcdfg" for end in ends]
@@ -71,7 +71,6 @@ def read(texts: list[str] | list[list[str]]) -> Paragraphs:
     return read_paragraphs(
         texts,
         split=split_sentences,
-        featurizer=CharNgramFeaturizer(split="punctuation", lowercase=True),
         max_sentences=8,
         max_words=99,
         caller="Me",

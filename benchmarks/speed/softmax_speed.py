@@ -14,8 +14,8 @@ from benchmarks.common.data import DataFolder, read_text
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
 from benchmarks.speed.softmax_baselines import BATCH, LanguageBaseline, Words, fused_is_faster
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule
+from sklearn_hashnlp.language._language_net import cooccurrence_vectors
 from sklearn_hashnlp.language._tokenizer import WordWindows, read_training_data
-from sklearn_hashnlp.language._word_trees import cooccurrence_vectors
 from sklearn_hashnlp.trees import SoftmaxTree, cluster_tree
 
 SIZES = {"order": 5, "embedding_dim": 64, "hidden_size": 256}

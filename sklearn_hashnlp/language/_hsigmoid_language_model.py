@@ -22,6 +22,9 @@ from sklearn_hashnlp.language._language_net import (
     LanguageNet,
     SeedEpochs,
     WindowDataset,
+    WordTree,
+    language_tree,
+    learned_tree,
     make_language_net,
 )
 from sklearn_hashnlp.language._language_parameters import (
@@ -43,14 +46,12 @@ from sklearn_hashnlp.language._language_parameters import (
 )
 from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
 from sklearn_hashnlp.language._tokenizer import Padding, TrainingData, read_training_data
-from sklearn_hashnlp.language._word_trees import WordTree, language_tree, learned_tree
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, Initialization, Softmax
 from sklearn_hashnlp.training._callbacks import StepLog, TimeLimit, callbacks_of_kind, epoch_reports
 from sklearn_hashnlp.training._checkpoints import (
     Checkpoints,
     SaveCheckpoints,
     best_epoch,
-    check_checkpoint_parameters,
     storable_copy,
 )
 from sklearn_hashnlp.training._fit import Resumed, fit_net
@@ -403,7 +404,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         continues = hasattr(self, "net_") and (partial or bool(self.warm_start))
-        checkpoints = None if partial or self.checkpoint_dir is None else Checkpoints.of(self)
+        checkpoints = None if partial else self._checkpoints()
         if checkpoints is not None:
             model = checkpoints.begin(self, n_epochs=len(self.history_) if continues else 0)
             if model is not None:
@@ -427,9 +428,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         spent = time.monotonic() - began  # by the small network of a learned tree
         return self._train(net, corpus, settings, checkpoints, seconds_spent=spent)
 
+    def _checkpoints(self) -> Checkpoints | None:
+        return Checkpoints.of(self) if self.resume or self.checkpoint_dir is not None else None
+
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
         stopping = self._stopping()
+        self._checkpoints()
         check_training_parameters(self)
         check_network_parameters(self)
         if stopping is not None and stopping.monitor != "valid_loss":
@@ -437,8 +442,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 f"{type(self).__name__}(early_stopping={stopping!r}) has no accuracy to monitor. Set "
                 "EarlyStopping('valid_loss', ...)."
             )
-        if self.resume or self.checkpoint_dir is not None:
-            check_checkpoint_parameters(self)
         if self.resume and self._schedule().average:
             raise ValueError(
                 f"{type(self).__name__}(resume=True) cannot continue an average of weights, which checkpoints do not "
@@ -578,15 +581,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 factors={HIDDEN_BIAS: bias_factor, DIRECT: direct_factor},
                 weight_decay=float(as_regularization(self.regularization).weight_decay),
             )
-            generator = np.random.default_rng(settings.seed)
             fit_net(
                 net,
                 train,
                 valid,
                 settings,
                 optimizer=optimizer,
-                batch_options={"generator": generator},
-                first_callbacks=[SeedEpochs(settings.seed, generator)],
+                first_callbacks=[SeedEpochs(settings.seed)],
                 last_callbacks=last_callbacks,
                 resumed=resumed,
             )

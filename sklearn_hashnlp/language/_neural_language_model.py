@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.language._base_language_model import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._corpus import word_encoder_of
-from sklearn_hashnlp.language._language_net import LanguageNet, net_from_state
+from sklearn_hashnlp.language._language_net import LanguageNet, learned_tree, mean_hidden_states, net_from_state
 from sklearn_hashnlp.language._tokenizer import Tokenizer, WordWindows
-from sklearn_hashnlp.language._word_trees import learned_tree, mean_hidden_states
 from sklearn_hashnlp.nn._hierarchical_softmax import Search
 from sklearn_hashnlp.persistence import save_word_vectors
 from sklearn_hashnlp.training._estimator import FittedNet
@@ -68,7 +67,8 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         if search not in ("exact", "greedy") or (search == "greedy" and not has_tree):
             choices = "'exact' or 'greedy'," if has_tree else "'exact', since the model has no tree,"
             raise ValueError(f"{type(self).__name__}.predict needs search to be {choices} got {search!r}.")
-        return self._words_of(self._predict_ids(part, search) for part in self._batches_of(contexts))
+        parts = (self._compute("predict", part, search) for part in self._batches_of(contexts))
+        return self._words_of(part.cpu().numpy() for part in parts)
 
     def learned_tree(self, X: Any) -> SoftmaxTree:
         """Build a tree for another model with the same vocabulary from the hidden states of this one.
@@ -179,9 +179,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         return self._tokenizer.far.across_sentences
 
     def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
-        with self._inference() as device:
-            log_probs = self.net_.module_.log_prob(torch.from_numpy(contexts).to(device))
-            return np.asarray(log_probs.double().cpu().numpy())
+        return np.asarray(self._compute("log_prob", contexts).double().cpu().numpy())
 
     def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
         with self._inference():
@@ -190,24 +188,18 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
     def _batch_size(self) -> int:
         return BATCH_SIZE  # the module splits large vocabularies itself
 
-    def _predict_ids(self, contexts: NDArray[np.int64], search: Search) -> NDArray[np.int64]:
-        with self._inference() as device:
-            return np.asarray(self.net_.module_.predict(torch.from_numpy(contexts).to(device), search).cpu().numpy())
-
     def _topk(self, contexts: NDArray[np.int64], k: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        with self._inference() as device:
-            log_probs, ids = self.net_.module_.topk(torch.from_numpy(contexts).to(device), k)
-            return log_probs.cpu().numpy(), ids.cpu().numpy()
+        log_probs, ids = self._compute("topk", contexts, k)
+        return log_probs.cpu().numpy(), ids.cpu().numpy()
 
     def _sampler(self, seed: int) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
         generator = torch.Generator(self.net_.device).manual_seed(seed)
+        return lambda contexts: np.asarray(self._compute("sample", contexts, generator=generator).cpu().numpy())
 
-        def draw(contexts: NDArray[np.int64]) -> NDArray[np.int64]:
-            with self._inference() as device:
-                drawn = self.net_.module_.sample(torch.from_numpy(contexts).to(device), generator=generator)
-                return np.asarray(drawn.cpu().numpy())
-
-        return draw
+    def _compute(self, method: str, contexts: NDArray[np.int64], *arguments: Any, **options: Any) -> Any:
+        """Return the result of a method of the network for contexts."""
+        with self._inference() as device:
+            return getattr(self.net_.module_, method)(torch.from_numpy(contexts).to(device), *arguments, **options)
 
     def _vectors(self, words: list[str]) -> NDArray[np.float32]:
         word_encoder, word_to_id = self._tokenizer.word_encoder, self._tokenizer.vocabulary.word_to_id

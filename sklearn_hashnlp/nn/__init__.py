@@ -6,9 +6,8 @@ from sklearn_hashnlp.nn._nplm import NPLM
 from sklearn_hashnlp.nn._sentence_losses import CosineProximityLoss, InfoNCELoss, SimilarityBXENT, VonMisesFisherLoss
 from sklearn_hashnlp.nn._seq2seq import AttentionSeq2Seq
 from sklearn_hashnlp.nn._sgnn_projection import SGNNProjection
-from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
+from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer, WordBatch
 from sklearn_hashnlp.nn._softmax_layers import FullSoftmax
-from sklearn_hashnlp.nn._word_batch import WordBatch
 from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
 from sklearn_hashnlp.nn.ngrams._ngram_hash_embedding import NgramHashEmbedding
 from sklearn_hashnlp.nn.ngrams._ngram_memory import NgramMemory

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
+from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer, WordBatch, WordVectors, pool_rows
 from sklearn_hashnlp.nn._tensors import check_minimum
-from sklearn_hashnlp.nn._word_batch import WordBatch, WordVectors, pool_rows
 
 ContextWeight = float | Literal["auto"]
 

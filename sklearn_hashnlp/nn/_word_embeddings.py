@@ -17,17 +17,6 @@ from sklearn_hashnlp.nn._tensors import check_minimum, kernels_apply, row_gradie
 class WordTable(nn.Embedding):
     """:class:`torch.nn.Embedding` with coalesced sparse gradients on the CPU."""
 
-    def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        *,
-        sparse: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(num_embeddings, embedding_dim, sparse=sparse, device=device, dtype=dtype)
-
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
         """Return the vectors of words."""
         if self.sparse and kernels_apply(self.weight):

@@ -15,7 +15,7 @@ from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product
 from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, multiply, ridge_regression
-from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, read_texts
+from sklearn_hashnlp.sentences._sentence_reader import read_texts
 from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 
 _STEPS = 30  # of conjugate gradients; the loss on other texts hardly changes after 20
@@ -144,7 +144,7 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
             or has NaN, infinite values, only zeros or only one direction.
         """
         name, n_jobs = type(self).__name__, effective_n_jobs(self.n_jobs)
-        words, rows = read_texts(X, featurizer=WORD_SPLITTER, max_words=int(self.max_words), caller=name)
+        words, rows = read_texts(X, max_words=int(self.max_words), caller=name)
         if not words:
             raise ValueError(f"{name}: there is no word in X to learn from.")
         vectors = _check_vectors(y, len(rows.offsets) - 1, caller=name)
@@ -178,9 +178,6 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
     ) -> None:
         self._dictionary, self.coef_, self.intercept_, self.history_ = dictionary, coefficients, mean, history
         self.n_parameters_ = coefficients.size
-
-    def _sentence_encoder(self) -> Any:
-        return self._encode_rows
 
     @property
     def _n_features_out(self) -> int:

@@ -17,10 +17,32 @@ from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged, of_lengths
 from sklearn_hashnlp.nn import WordBatch
-from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragraphs
+from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragraphs, SentenceReader
 from sklearn_hashnlp.trees._arrays import ranges
 
 _WINDOW = 64  # batches: paragraphs of similar length are grouped within them
+
+
+class TrainingText(NamedTuple):
+    """Paragraphs, with the weights and the projections of their words."""
+
+    paragraphs: Paragraphs
+    weights: NDArray[np.float32]  # (n_words,): in a sentence
+    projections: CachedProjections
+
+    @classmethod
+    def of(cls, paragraphs: Paragraphs, reader: SentenceReader) -> TrainingText:
+        """Weigh and project the words of paragraphs."""
+        words, counts = paragraphs.words, np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
+        projections = CachedProjections(words, counts, reader.featurizer, reader.projector)
+        return cls(paragraphs, reader.frequencies.weights(words), projections)
+
+    def batch(self, rows: NDArray[np.int64]) -> WordBatch:
+        """Make a batch of some sentences, with the projection of each of their words once."""
+        sentences = take_rows(self.paragraphs.sentences, rows)
+        distinct, index = np.unique(sentences.values, return_inverse=True)
+        words, word_weights = pad_sentences(Ragged(index, sentences.offsets), self.weights[distinct])
+        return WordBatch(torch.from_numpy(self.projections.rows(distinct)), words, word_weights)
 
 
 class ParagraphBatch(NamedTuple):
@@ -44,9 +66,7 @@ class ParagraphBatch(NamedTuple):
 class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
     """Iterate over the batches of an epoch, in a random order; the next time over those of the next epoch."""
 
-    paragraphs: Paragraphs
-    weights: NDArray[np.float32]  # (n_words,): of the paragraphs' words in a sentence
-    projections: CachedProjections  # of the paragraphs' words
+    text: TrainingText
     _: KW_ONLY
     batch_size: int  # sentences, at most; a single paragraph may have more
     seed: int  # of the order and the hidden words
@@ -64,12 +84,12 @@ class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
     def _plan(self) -> None:
         """Draw the order of an epoch."""
         generator = np.random.default_rng((self.seed, self.epoch))
-        self._order, self._boundaries = _pack_batches(self.paragraphs, self.batch_size, generator)
+        self._order, self._boundaries = _pack_batches(self.text.paragraphs, self.batch_size, generator)
         self._batches = generator.permutation(len(self._boundaries) - 1)
         self._planned = self.epoch
 
     def __len__(self) -> int:
-        return self.paragraphs.n_sentences
+        return self.text.paragraphs.n_sentences
 
     @property
     def n_batches(self) -> int:
@@ -98,13 +118,10 @@ class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
         """Make a batch by its number in the epoch."""
         index = self._batches[number]
         chosen = self._order[self._boundaries[index] : self._boundaries[index + 1]]
-        n_sentences = np.diff(self.paragraphs.offsets)[chosen]
+        offsets = self.text.paragraphs.offsets
+        n_sentences = np.diff(offsets)[chosen]
         blocks = np.repeat(np.arange(len(chosen)), n_sentences)
-        batch = make_word_batch(
-            take_rows(self.paragraphs.sentences, ranges(self.paragraphs.offsets[chosen], n_sentences)),
-            self.weights,
-            self.projections,
-        )
+        batch = self.text.batch(ranges(offsets[chosen], n_sentences))
         hidden = None
         if self.mask_probability > 0:
             # number + 1, since numpy ignores trailing zeros of a seed: batch 0 would draw the numbers of the order.
@@ -139,17 +156,6 @@ def _pack_batches(
     if len(sizes) > 1 and sizes[-2] > sizes[-1]:
         boundaries[-2] = int(np.searchsorted(ends, (ends[boundaries[-3]] + ends[boundaries[-1]]) / 2))
     return order, np.array(boundaries)
-
-
-def make_word_batch(
-    sentences: Ragged,  # of word ids
-    weights: NDArray[np.float32],  # (n_words,)
-    projections: CachedProjections,
-) -> WordBatch:
-    """Make a batch of sentences, with the projection of each of their words once."""
-    distinct, index = np.unique(sentences.values, return_inverse=True)
-    words, word_weights = pad_sentences(Ragged(index, sentences.offsets), weights[distinct])
-    return WordBatch(torch.from_numpy(projections.rows(distinct)), words, word_weights)
 
 
 def pad_sentences(

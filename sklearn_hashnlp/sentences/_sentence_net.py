@@ -90,6 +90,11 @@ class SentenceNet(Net):
     criterion_: SentenceObjective
     keeps_batches = False
 
+    @property
+    def n_parameters(self) -> int:
+        """The number of parameters of the network, without the head of masked words."""
+        return sum(parameter.numel() for parameter in self.module_.network.parameters())
+
     def tables(self) -> dict[str, float]:
         """Return the tables of words; their rows start at zero."""
         return {name: 0.0 for name, _ in self.module_.named_parameters() if name == _TABLES}
@@ -254,11 +259,3 @@ def take_step_logs(settings: TrainingSettings, log: list[dict[str, Any]]) -> tup
 def trained_weights(net: SentenceNet) -> dict[str, Tensor]:
     """Copy the weights that training changes."""
     return {name: value.detach().clone() for name, value in net.module_.named_parameters() if value.requires_grad}
-
-
-def load_trained_weights(net: SentenceNet, weights: dict[str, Tensor]) -> None:
-    """Load the weights that :func:`trained_weights` returned."""
-    parameters = dict(net.module_.named_parameters())
-    with torch.no_grad():
-        for name, value in weights.items():
-            parameters[name].copy_(value)

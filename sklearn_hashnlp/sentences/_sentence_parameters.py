@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
-from sklearn_hashnlp.nn._word_batch import Pooling
+from sklearn_hashnlp.nn._sgnn_transformer import Pooling
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
-from sklearn_hashnlp.training._settings import Bundle, as_bundle
+from sklearn_hashnlp.training._settings import Bundle, as_bundle, check_training_parameters
 
 SentenceLoss: TypeAlias = Literal["bxent", "infonce", "proximity", "vmf"]
 Weight: TypeAlias = float | tuple[float, float]
@@ -179,6 +179,37 @@ def _key_bits(estimator: Any) -> int | None:
         return None
     available = int(estimator.n_projections) * int(estimator.n_bits) // int(estimator.n_tables)
     return max(int(estimator.table_bits), min(_MAX_KEY_BITS, available))
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check constraints between the parameters of an estimator."""
+    name = type(estimator).__name__
+    network, objectives = as_bundle(estimator.network, Network()), as_bundle(estimator.objectives, Objectives())
+    check_training_parameters(estimator)
+    pair = estimator.ngram_range
+    if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
+        raise ValueError(
+            f"The 'ngram_range' parameter of {name} must be a pair (min_n, max_n) of integers with "
+            f"1 <= min_n <= max_n. Got {pair!r} instead."
+        )
+    if network.n_layers == 0 and any(first_and_last(objectives.masked_weight)):
+        raise ValueError(
+            f"{name}: Objectives(masked_weight={objectives.masked_weight!r}) predicts masked words from the words "
+            "around them, which needs layers. Set n_layers of Network to 1 or more."
+        )
+    n_features, n_pointing = estimator.n_projections * estimator.n_bits, estimator.n_tables * estimator.table_bits
+    if n_pointing > n_features:
+        raise ValueError(
+            f"{name}(n_tables={estimator.n_tables}, table_bits={estimator.table_bits}) needs projections of "
+            f"{n_pointing} columns or more, and n_projections * n_bits is {n_features}. Take fewer or smaller "
+            "tables."
+        )
+    n_removed = 0 if estimator.n_components_removed == "auto" else estimator.n_components_removed
+    if estimator.context_weight != 1 and n_removed >= estimator.projection_dim:
+        raise ValueError(
+            f"The 'n_components_removed' parameter of {name} must be less than "
+            f"projection_dim={estimator.projection_dim}. Got {estimator.n_components_removed!r} instead."
+        )
 
 
 def check_same_training(estimator: Any, model: Any) -> None:

@@ -64,13 +64,12 @@ def read_paragraphs(
     X: Any,
     *,
     split: Splitter,  # a text into sentences
-    featurizer: CharNgramFeaturizer,  # splits sentences into words
     max_sentences: int,  # longer paragraphs are split into parts of equal length
     max_words: int,  # longer sentences are truncated, with a warning
     caller: str,
 ) -> Paragraphs:
     """Read paragraphs, without sentences that have no words and paragraphs that have no sentences."""
-    sentences = _WordRows(featurizer, max_words, caller)
+    sentences = _WordRows(max_words, caller)
     n_sentences: list[int] = []
     for paragraphs in _chunks(_split_paragraphs(X, split, caller)):
         sentences.add([sentence for paragraph in paragraphs for sentence in paragraph], first=0)
@@ -81,9 +80,9 @@ def read_paragraphs(
     return _assemble(list(sentences.word_ids), *sentences.concatenated(), counts, max_sentences)
 
 
-def read_texts(X: Any, *, featurizer: CharNgramFeaturizer, max_words: int, caller: str) -> tuple[list[str], Ragged]:
+def read_texts(X: Any, *, max_words: int, caller: str) -> tuple[list[str], Ragged]:
     """Return the distinct words of texts, and each text, truncated with a warning, as word ids."""
-    texts = _WordRows(featurizer, max_words, caller)
+    texts = _WordRows(max_words, caller)
     for first, chunk in in_chunks(as_documents(X, caller=caller), n_characters=_CHUNK_CHARACTERS):
         texts.add(chunk, first=first)
     warn_of_truncation(texts.longest, max_words, "text", "Set max_words, or pass shorter texts.", caller=caller)
@@ -93,15 +92,15 @@ def read_texts(X: Any, *, featurizer: CharNgramFeaturizer, max_words: int, calle
 class _WordRows:
     """Truncated rows of word ids; a new word gets the next id."""
 
-    def __init__(self, featurizer: CharNgramFeaturizer, max_words: int, caller: str) -> None:
-        self._featurizer, self._max_words, self._caller = featurizer, max_words, caller
+    def __init__(self, max_words: int, caller: str) -> None:
+        self._max_words, self._caller = max_words, caller
         self.word_ids: dict[str, int] = {}
         self.longest = 0
         self._values, self._lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
 
     def add(self, texts: list[str], *, first: int) -> None:
         """Add texts; ``first`` is the index of the first text, for errors."""
-        words, rows = encode_words(texts, first=first, featurizer=self._featurizer, caller=self._caller)
+        words, rows = encode_words(texts, first=first, featurizer=WORD_SPLITTER, caller=self._caller)
         ids = np.fromiter((self.word_ids.setdefault(word, len(self.word_ids)) for word in words), np.int32, len(words))
         self.longest = max(self.longest, int(np.diff(rows.offsets).max(initial=0)))
         values, offsets = truncate_words(rows, self._max_words)

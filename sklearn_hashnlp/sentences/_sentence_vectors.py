@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,8 @@ class SentenceVectors(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTran
     max_words: int
 
     @abstractmethod
-    def _sentence_encoder(self) -> Callable[[list[str], Ragged], NDArray[np.float32]]:
-        """Return the function that encodes sentences, given as distinct words and rows of word ids."""
+    def _encode_rows(self, words: list[str], rows: Ragged) -> NDArray[np.float32]:
+        """Encode sentences, given as distinct words and rows of word ids."""
 
     @property
     @abstractmethod
@@ -66,7 +65,6 @@ class SentenceVectors(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTran
         name = type(self).__name__
         longest, parts, indices = 0, [], []
         seen: dict[str, int] = {}  # equal texts have one vector: in another batch its last bits would differ
-        encode = self._sentence_encoder()
         for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHUNK_CHARACTERS):
             words, rows = encode_words(chunk, first=first, featurizer=WORD_SPLITTER, caller=name)
             longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
@@ -74,7 +72,7 @@ class SentenceVectors(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTran
             indices.append(np.array([seen.setdefault(text, len(seen)) for text in chunk]))
             distinct, firsts = np.unique(indices[-1], return_index=True)
             rows = take_rows(rows, firsts[distinct >= n_seen])
-            parts.append(encode(words, truncate_words(rows, self.max_words)))
+            parts.append(self._encode_rows(words, truncate_words(rows, self.max_words)))
         advice = "Set max_words, or split texts into sentences and take the mean of their vectors."
         warn_of_truncation(longest, self.max_words, "text", advice, caller=name)
         vectors = np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)

@@ -8,37 +8,41 @@ from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn._sgnn_transformer import Init
-from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder, score_of
-from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches
+from sklearn_hashnlp.sentences._encode_sentences import check_weight, encode_sentences
+from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches, TrainingText
 from sklearn_hashnlp.sentences._sentence_net import (
     RecordTraining,
+    SentenceNet,
     SentenceObjective,
     TrainingState,
     WarmUpAndDecay,
-    load_trained_weights,
     make_sentence_net,
+    net_from_state,
     take_step_logs,
 )
 from sklearn_hashnlp.sentences._sentence_parameters import (
     Network,
     Objectives,
+    check_parameters,
     check_same_training,
     first_and_last,
     sentence_architecture,
 )
 from sklearn_hashnlp.sentences._sentence_reader import (
-    WORD_SPLITTER,
-    CachedProjections,
     Paragraphs,
     SentenceReader,
     WordFrequencies,
     read_paragraphs,
     warn_of_single_sentences,
 )
+from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._callbacks import epoch_reports
@@ -46,15 +50,15 @@ from sklearn_hashnlp.training._check_unchanged import cannot_continue
 from sklearn_hashnlp.training._checkpoints import (
     Checkpoints,
     SaveCheckpoints,
-    check_checkpoint_parameters,
     storable_copy,
 )
+from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._fit import Resumed, fit_net
 from sklearn_hashnlp.training._fit_task import atomic_fit, reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
+    Seeds,
     TrainingSettings,
     as_bundle,
-    check_training_parameters,
     draw_seeds,
 )
 from sklearn_hashnlp.training._torch_scope import plain_torch
@@ -62,7 +66,7 @@ from sklearn_hashnlp.training._torch_scope import plain_torch
 _MASK_PROBABILITY = 0.15  # of masking a word
 
 
-class SGNNSentenceEncoder(FittedSentenceEncoder):
+class SGNNSentenceEncoder(SentenceVectors, FittedNet):
     """Encode sentences as embeddings for cosine similarity, without a vocabulary.
 
     It is trained on plain paragraphs. An embedding has two parts. The first depends on the spelling of the words: the
@@ -225,6 +229,16 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         "verbose": [Interval(Integral, 0, 2, closed="both")],
     }
 
+    _net: SentenceNet
+    log_: list[dict[str, Any]]
+    waiting_share_: float
+    _reader: SentenceReader
+    _seeds: Seeds
+    _trained_on: int  # checksum of the training paragraphs
+    _training_state: TrainingState | None  # progress of a training that can be resumed
+    _measures = ("train_loss", "dur")
+    _net_from_state = staticmethod(net_from_state)
+
     def __init__(
         self,
         *,
@@ -345,9 +359,9 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             If a parameter is not as described, ``X`` has no words, or training diverges; if ``checkpoint_dir`` is not
             empty and ``resume`` is not set, or has a training with other paragraphs or parameters.
         """
-        self._check_parameters()
+        check_parameters(self)
         device = resolve_device(self.device, caller=type(self).__name__)
-        has_folder = self.checkpoint_dir is not None
+        has_folder = self.resume or self.checkpoint_dir is not None
         checkpoints = Checkpoints.of(self, every=float(self.checkpoint_every)) if has_folder else None
         model = None if checkpoints is None else checkpoints.begin(self)
         if model is not None:
@@ -355,11 +369,11 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         paragraphs = self._read(X)
         if model is not None:
             return self._resume(model, paragraphs, checkpoints)
-        projections = self._begin(paragraphs, device)
+        text = self._begin(paragraphs, device)
         self._training_state = TrainingState()
         if checkpoints is not None:
             checkpoints.save(self._snapshot())
-        return self._train(paragraphs, projections, self._training_state, checkpoints)
+        return self._train(text, self._training_state, checkpoints)
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
@@ -382,50 +396,18 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         self : SGNNSentenceEncoder
             The fitted encoder.
         """
-        self._check_parameters()
+        check_parameters(self)
         device = resolve_device(self.device, caller=type(self).__name__)
         paragraphs = self._read(X)
-        projections = self._projections(paragraphs) if hasattr(self, "net_") else self._begin(paragraphs, device)
-        return self._train(paragraphs, projections, None, None)
-
-    def _check_parameters(self) -> None:
-        """Check constraints between parameters."""
-        name = type(self).__name__
-        network, objectives = as_bundle(self.network, Network()), as_bundle(self.objectives, Objectives())
-        check_training_parameters(self)
-        pair = self.ngram_range
-        if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
-            raise ValueError(
-                f"The 'ngram_range' parameter of {name} must be a pair (min_n, max_n) of integers with "
-                f"1 <= min_n <= max_n. Got {pair!r} instead."
-            )
-        if network.n_layers == 0 and any(first_and_last(objectives.masked_weight)):
-            raise ValueError(
-                f"{name}: Objectives(masked_weight={objectives.masked_weight!r}) predicts masked words from the words "
-                "around them, which needs layers. Set n_layers of Network to 1 or more."
-            )
-        n_features, n_pointing = self.n_projections * self.n_bits, self.n_tables * self.table_bits
-        if n_pointing > n_features:
-            raise ValueError(
-                f"{name}(n_tables={self.n_tables}, table_bits={self.table_bits}) needs projections of "
-                f"{n_pointing} columns or more, and n_projections * n_bits is {n_features}. Take fewer or smaller "
-                "tables."
-            )
-        n_removed = 0 if self.n_components_removed == "auto" else self.n_components_removed
-        if self.context_weight != 1 and n_removed >= self.projection_dim:
-            raise ValueError(
-                f"The 'n_components_removed' parameter of {name} must be less than "
-                f"projection_dim={self.projection_dim}. Got {self.n_components_removed!r} instead."
-            )
-        if self.resume or self.checkpoint_dir is not None:
-            check_checkpoint_parameters(self)
+        is_new = not hasattr(self, "net_")
+        text = self._begin(paragraphs, device) if is_new else TrainingText.of(paragraphs, self._reader)
+        return self._train(text, None, None)
 
     def _read(self, X: Any) -> Paragraphs:
         name = type(self).__name__
         paragraphs = read_paragraphs(
             X,
             split=split_sentences if self.sentence_splitter is None else self.sentence_splitter,
-            featurizer=WORD_SPLITTER,
             max_sentences=int(self.max_sentences),
             max_words=int(self.max_words),
             caller=name,
@@ -434,7 +416,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             raise ValueError(f"{name}: there is no word in X to learn from.")
         return paragraphs
 
-    def _begin(self, paragraphs: Paragraphs, device: str) -> CachedProjections:
+    def _begin(self, paragraphs: Paragraphs, device: str) -> TrainingText:
         """Make a new net and train its first stage."""
         seeds = draw_seeds(self.random_state)
         reader = SentenceReader(
@@ -446,52 +428,40 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         )
         net = make_sentence_net(sentence_architecture(self), device).initialized(seeds.module)
         self.log_, self.waiting_share_, self._seeds = [], 0.0, seeds
-        self._trained_on, self._training_state = paragraphs.digest(), None
-        self._hold(net, reader, [])
-        projections = self._projections(paragraphs)
+        self._trained_on, self._training_state, self._reader = paragraphs.digest(), None, reader
+        self._keep_net(net, [])
+        text = TrainingText.of(paragraphs, reader)
         self._score("untrained")
         with plain_torch(device):
             pretrain(
                 net.module_.network,
-                paragraphs,
-                reader,
-                projections,
+                text,
                 word_steps=int(self.word_steps),
                 n_components_removed=self.n_components_removed,
                 seed=seeds.split,
                 verbose=int(self.verbose),
             )
         self._score("words")
-        return projections
-
-    def _projections(self, paragraphs: Paragraphs) -> CachedProjections:
-        counts = np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
-        return CachedProjections(paragraphs.words, counts, self._reader.featurizer, self._reader.projector)
+        return text
 
     def _score(self, stage: str) -> None:
         if self.scoring is not None:
-            self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": score_of(self)})
+            self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": _score_of(self)})
             if self.verbose > 1:
                 print(f"{stage}: score {self.log_[-1]['score']:.4f}")
 
-    def _resume(
-        self, model: SGNNSentenceEncoder, paragraphs: Paragraphs, checkpoints: Checkpoints | None
-    ) -> SGNNSentenceEncoder:
+    def _resume(self, model: Self, paragraphs: Paragraphs, checkpoints: Checkpoints | None) -> Self:
         """Resume the training of a checkpoint as if it had not been interrupted."""
         if model._trained_on != paragraphs.digest():
             raise cannot_continue(self, "on these paragraphs", "on others", "Give the same ones in the same order")
-        self._share_state(model)
+        for name in ("log_", "waiting_share_", "_seeds", "_trained_on", "_training_state", "_reader"):
+            setattr(self, name, getattr(model, name))
+        self._keep_net(model.net_, list(model.history_))
         if self._training_state is None:
             return self
-        return self._train(paragraphs, self._projections(paragraphs), self._training_state, checkpoints)
+        return self._train(TrainingText.of(paragraphs, self._reader), self._training_state, checkpoints)
 
-    def _train(
-        self,
-        paragraphs: Paragraphs,
-        projections: CachedProjections,
-        state: TrainingState | None,
-        checkpoints: Checkpoints | None,
-    ) -> SGNNSentenceEncoder:
+    def _train(self, text: TrainingText, state: TrainingState | None, checkpoints: Checkpoints | None) -> Self:
         net, streams = self.net_, state is None
         state = TrainingState() if state is None else state
         learns = any(parameter.requires_grad for parameter in net.module_.network.parameters())
@@ -499,25 +469,22 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             return self._finished(checkpoints)
         n_before = len(net.history)
         seed = self._seeds.of_order(n_before) if streams else self._seeds.order
-        weights = self._reader.frequencies.weights(paragraphs.words)
 
         def update_component() -> None:
             if self.n_components_removed == "auto":
                 with plain_torch(net.device_type):
-                    set_context_component(net.module_.network, paragraphs.sentences, weights, projections)
+                    set_context_component(net.module_.network, text)
 
         def score() -> float:
             update_component()
-            return score_of(self)
+            return _score_of(self)
 
         def so_far() -> SGNNSentenceEncoder:
             update_component()
             return self._so_far()
 
         batches = ParagraphBatches(
-            paragraphs,
-            weights,
-            projections,
+            text,
             batch_size=int(self.batch_size),
             seed=seed,
             epoch=state.epoch,
@@ -528,7 +495,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         )
         objectives = as_bundle(self.objectives, Objectives())
         if not streams and any(first_and_last(objectives.sentence_weight)):
-            warn_of_single_sentences(paragraphs, caller=type(self).__name__)
+            warn_of_single_sentences(text.paragraphs, caller=type(self).__name__)
         settings, every = take_step_logs(TrainingSettings.of(self, seed=seed), self.log_)
         scoring = None if self.scoring is None else score
         record = RecordTraining(state, self.log_, every=every, scoring=scoring, show=settings.verbose > 1)
@@ -548,14 +515,13 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 resumed=Resumed(n_before - state.epoch),
             )
         record.scoring = None  # it holds the paragraphs
-        if state.best_weights:
-            load_trained_weights(net, state.best_weights)
+        net.module_.load_state_dict(state.best_weights, strict=False)  # without scoring there are none
         update_component()
         self.waiting_share_ = batches.waited / batches.total if batches.total else 0.0
-        self._hold(net, self._reader, self.history_)
+        self._keep_net(net, self.history_)
         return self._finished(None if net.interrupted_ else checkpoints)
 
-    def _finished(self, checkpoints: Checkpoints | None) -> SGNNSentenceEncoder:
+    def _finished(self, checkpoints: Checkpoints | None) -> Self:
         self._training_state = None  # nothing is left to resume
         if checkpoints is not None:
             checkpoints.save(self._snapshot(), training_state=bool(self.net_.optimizer_.state))
@@ -564,10 +530,66 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     def _so_far(self) -> SGNNSentenceEncoder:
         """Return an encoder of the epochs so far, which shares the net."""
         model = self._shallow_copy()
-        model._hold(self.net_, self._reader, list(self.history_))
+        model._keep_net(self.net_, list(self.history_))
         return model
 
     def _snapshot(self) -> SGNNSentenceEncoder:
         """Return an encoder that shares the net and can be saved."""
         model: SGNNSentenceEncoder = storable_copy(self._so_far(), "scoring", "sentence_splitter")
         return model
+
+    def _encode_rows(self, words: list[str], rows: Ragged) -> NDArray[np.float32]:
+        weight = check_weight(self.context_weight, self.net_.module_.network, caller=type(self).__name__)
+        return encode_sentences(self.net_, self._reader, words, rows, weight, n_jobs=self.n_jobs)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.net_.module_.network.dim)
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return everything learned, as JSON values and as arrays."""
+        check_is_fitted(self)
+        net_values, net_arrays = self.net_.to_state()
+        reader_values, reader_arrays = self._reader.to_state()
+        arrays = net_arrays | {f"reader.{name}": array for name, array in reader_arrays.items()}
+        return net_values | {
+            "history": self.history_,
+            "log": self.log_,
+            "reader": reader_values,
+            "seeds": list(self._seeds),
+            "trained_on": self._trained_on,
+            "waiting_share": self.waiting_share_,
+        }, arrays
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load the state that :meth:`_get_model_state` returned; the parameters may have changed since."""
+        prefix = "reader."
+        of_reader = {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
+        self.log_, self.waiting_share_, self._training_state = values["log"], values["waiting_share"], None
+        self._seeds, self._trained_on = Seeds(*values["seeds"]), values["trained_on"]
+        self._reader = SentenceReader.from_state(values["reader"], of_reader)
+        self._keep_net(net_from_state(values, arrays, values["history"]), [])
+
+    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        state = self._training_state
+        if state is None and not self.net_.optimizer_.state:
+            return None
+        values, arrays = self.net_.to_training_state()
+        course, best = (None, {}) if state is None else state.to_state()
+        return values | {"course": course}, arrays | best
+
+    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._set_training_state(values, arrays)
+        self._training_state = None if values["course"] is None else TrainingState.from_state(values["course"], arrays)
+
+
+def _score_of(estimator: Any) -> float:
+    """Return the validation score of an encoder."""
+    score = estimator.scoring(estimator)
+    try:
+        return float(score)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{type(estimator).__name__}: scoring must return a number, higher is better; got {score!r:.60} "
+            f"({type(score).__name__})."
+        ) from error

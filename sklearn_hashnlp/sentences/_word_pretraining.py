@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
 from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
-from sklearn_hashnlp.sentences._paragraph_batches import make_word_batch, take_rows
-from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragraphs, SentenceReader
+from sklearn_hashnlp.sentences._paragraph_batches import TrainingText, take_rows
+from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragraphs
 
 _MAX_WORDS = 100_000  # the most frequent words are fitted
 _WORD_BLOCK = 2**13  # words projected at once
@@ -39,9 +39,7 @@ _ROUNDING = 1e-5  # relative rounding errors of float32, at most
 
 def pretrain(
     network: SentenceNetwork,
-    paragraphs: Paragraphs,
-    reader: SentenceReader,
-    projections: CachedProjections,
+    text: TrainingText,
     *,
     word_steps: int,
     n_components_removed: int | Literal["auto"],
@@ -49,14 +47,15 @@ def pretrain(
     verbose: int = 0,
 ) -> None:
     """Fit the word vectors of a network, and set the principal components that it removes."""
-    weights = reader.frequencies.weights(paragraphs.words)
     if network.transformer is not None and word_steps:
-        word_ids, targets, counts = ppmi_vectors(paragraphs, n_components=network.transformer.embedding_dim, seed=seed)
+        word_ids, targets, counts = ppmi_vectors(
+            text.paragraphs, n_components=network.transformer.embedding_dim, seed=seed
+        )
         most_frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_WORDS])
         if len(most_frequent):
             fit_word_vectors(
                 network.transformer,
-                projections,
+                text.projections,
                 word_ids[most_frequent],
                 targets[most_frequent],
                 counts[most_frequent],
@@ -64,15 +63,15 @@ def pretrain(
                 verbose=verbose,
             )
     if n_components_removed == "auto":
-        set_context_component(network, paragraphs.sentences, weights, projections)
-        enough = paragraphs.n_sentences // _SENTENCES_PER_COMPONENT
-        n_removed = min(_MAX_COMPONENTS, enough, projections.n_features - 2)
+        set_context_component(network, text)
+        enough = text.paragraphs.n_sentences // _SENTENCES_PER_COMPONENT
+        n_removed = min(_MAX_COMPONENTS, enough, text.projections.n_features - 2)
     else:
         n_removed = int(n_components_removed)
     if network.spelling is not None and n_removed and n_components_removed == "auto":
-        whiten_spelling(network.spelling, paragraphs.sentences, weights, projections, n_removed)
+        whiten_spelling(network.spelling, text, n_removed)
     elif network.spelling is not None and n_removed:
-        network.common = principal_components(network, paragraphs.sentences, weights, projections, n_removed)
+        network.common = principal_components(network, text, n_removed)
 
 
 # The linear layer is fitted by ridge regression. The tables are fitted to its residuals by a few steps of conjugate
@@ -174,16 +173,14 @@ def _print_loss(losses: list[float], verbose: int) -> None:
 # The first axis is kept and the next ones are excluded, as by principal_components, so the network removes none.
 def whiten_spelling(
     spelling: torch.nn.Linear,  # its weight is set
-    sentences: Ragged,  # of word ids
-    weights: NDArray[np.float32],  # (n_words,)
-    projections: CachedProjections,
+    text: TrainingText,
     n_removed: int,
 ) -> None:
     """Set the linear map of the first part, which removes principal components and scales the others."""
-    moment = np.zeros((projections.n_features,) * 2)
+    moment = np.zeros((text.projections.n_features,) * 2)
     with threadpool_limits(1, user_api="blas"):  # more threads would sum in another order
-        for rows in _sample(len(sentences.offsets) - 1, _MAX_WHITENED_SENTENCES, _SENTENCE_BLOCK):
-            pooled = _pool_projections(take_rows(sentences, rows), weights, projections)
+        for rows in _sample(text.paragraphs.n_sentences, _MAX_WHITENED_SENTENCES, _SENTENCE_BLOCK):
+            pooled = _pool_projections(text, rows)
             moment += pooled.T @ pooled
         eigenvalues, eigenvectors = np.linalg.eigh(moment)
     eigenvalues, eigenvectors = eigenvalues[::-1], eigenvectors[:, ::-1]
@@ -196,18 +193,17 @@ def whiten_spelling(
         spelling.weight[: len(kept)] = _to_tensor((eigenvectors[:, kept] * scale[kept]).T, spelling.weight)
 
 
-def _pool_projections(
-    sentences: Ragged, weights: NDArray[np.float32], projections: CachedProjections
-) -> NDArray[np.float64]:
-    """Return the weighted sums of the projections of the words of sentences, at unit length."""
+def _pool_projections(text: TrainingText, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the weighted sums of the projections of the words of some sentences, at unit length."""
+    sentences = take_rows(text.paragraphs.sentences, rows)
     distinct, index = np.unique(sentences.values, return_inverse=True)
     counts = csr_array(
         (np.ones(len(index), dtype=np.float64), index, sentences.offsets),
         shape=(len(sentences.offsets) - 1, len(distinct)),
     )
     counts.sum_duplicates()
-    counts.data[:] = weights[distinct][counts.indices]  # a repeated word has its weight once
-    pooled = counts @ projections.rows(distinct).astype(np.float64)
+    counts.data[:] = text.weights[distinct][counts.indices]  # a repeated word has its weight once
+    pooled = counts @ text.projections.rows(distinct).astype(np.float64)
     lengths = np.linalg.norm(pooled, axis=1, keepdims=True)
     unit: NDArray[np.float64] = pooled / np.where(lengths > 0, lengths, 1)
     return unit
@@ -215,33 +211,20 @@ def _pool_projections(
 
 # Of the second moment, not of the covariance: the first component is near the mean of all sentences. It is kept, since
 # a sentence's part of it measures how ordinary its words are; the next ones are the spelling of frequent words.
-def principal_components(
-    network: SentenceNetwork,
-    sentences: Ragged,  # of word ids
-    weights: NDArray[np.float32],  # (n_words,)
-    projections: CachedProjections,
-    n_components: int,
-) -> torch.Tensor:
+def principal_components(network: SentenceNetwork, text: TrainingText, n_components: int) -> torch.Tensor:
     """Return the principal components of the spelling parts of sentences, without the first; fewer if there are few."""
-    sample = _sample(len(sentences.offsets) - 1, _MAX_SENTENCES, _SENTENCE_BLOCK)
-    batches = (make_word_batch(take_rows(sentences, rows), weights, projections) for rows in sample)
+    batches = map(text.batch, _sample(text.paragraphs.n_sentences, _MAX_SENTENCES, _SENTENCE_BLOCK))
     eigenvalues, eigenvectors = _principal_axes(network.spell, batches, network.common)
     rank = int((eigenvalues > 1e-9 * eigenvalues[-1]).sum())  # the eigenvalues ascend; others are rounding errors
     return _to_tensor(eigenvectors[:, ::-1].T[1 : min(1 + n_components, rank)], network.common)
 
 
-def set_context_component(
-    network: SentenceNetwork,
-    sentences: Ragged,  # of word ids
-    weights: NDArray[np.float32],  # (n_words,)
-    projections: CachedProjections,
-) -> None:
+def set_context_component(network: SentenceNetwork, text: TrainingText) -> None:
     """Set the first principal component of the second parts of sentences, a part of which is removed."""
     if network.transformer is None:
         return
     network.transformer.eval()
-    sample = _sample(len(sentences.offsets) - 1, _MAX_CONTEXT_SENTENCES, _CONTEXT_BLOCK)
-    batches = (make_word_batch(take_rows(sentences, rows), weights, projections) for rows in sample)
+    batches = map(text.batch, _sample(text.paragraphs.n_sentences, _MAX_CONTEXT_SENTENCES, _CONTEXT_BLOCK))
     eigenvectors = _principal_axes(network.transformer, batches, network.context_common)[1]
     network.context_common = _to_tensor(eigenvectors[:, -1:].T, network.context_common)
 

@@ -34,8 +34,16 @@ class Checkpoints:
     @classmethod
     def of(cls, estimator: Any, *, every: float | None = None) -> Self:
         """Return the checkpoints in ``checkpoint_dir``, a path or a pair of a path and the epochs to keep."""
-        folder = estimator.checkpoint_dir
-        folder, keep = folder if isinstance(folder, tuple | list) else (folder, "best")
+        name, folder, keep = type(estimator).__name__, estimator.checkpoint_dir, "best"
+        if isinstance(folder, tuple | list):
+            if len(folder) != 2 or not isinstance(folder[0], str | PathLike) or folder[1] not in _KEPT:
+                raise ValueError(
+                    f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a path and 'all' or "
+                    f"'best', the epochs to keep. Got {folder!r} instead."
+                )
+            folder, keep = folder
+        if folder is None:
+            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
         return cls(folder, every=every, keep_all=keep == "all")
 
     def path(self, epoch: int) -> Path:
@@ -151,20 +159,6 @@ def best_epoch(history: Sequence[Mapping[str, Any]], first_epoch: int) -> int:
     measure = "valid_loss" if all("valid_loss" in entry for entry in history[first_epoch:]) else "train_loss"
     losses = [entry[measure] for entry in history[first_epoch:]]
     return first_epoch + losses.index(min(losses)) + 1 if losses else 0
-
-
-def check_checkpoint_parameters(estimator: Any) -> None:
-    """Check ``checkpoint_dir`` and ``resume``."""
-    name, folder = type(estimator).__name__, estimator.checkpoint_dir
-    if isinstance(folder, tuple | list) and not (
-        len(folder) == 2 and isinstance(folder[0], str | PathLike) and folder[1] in _KEPT
-    ):
-        raise ValueError(
-            f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a path and 'all' or 'best', the "
-            f"epochs to keep. Got {folder!r} instead."
-        )
-    if estimator.resume and folder is None:
-        raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
 
 
 def storable_copy(estimator: Any, *functions: str) -> Any:

@@ -140,7 +140,7 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
         net.module_.eval()
         self._net = net
         self._keep_history(net.history[len(history) :], history)
-        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
+        self.n_parameters_ = net.n_parameters
 
     def _keep_history(self, epochs: list[dict[str, Any]], history: list[dict[str, Any]]) -> None:
         """Set the history, extended by epochs."""

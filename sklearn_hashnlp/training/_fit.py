@@ -200,12 +200,11 @@ def _configured(
 
 
 def _describe(net: Net, train: Any, valid: Any | None, settings: TrainingSettings, n_steps: int) -> str:
-    n_parameters = sum(parameter.numel() for parameter in net.module_.parameters())
     n_valid = "no samples" if valid is None else f"{len(valid)} samples"
     return "\n".join(
         [
             f"Training on {len(train)} samples, validating on {n_valid}.",
-            f"{n_parameters} parameters on {net.device}: {net.module_}",
+            f"{net.n_parameters} parameters on {net.device}: {net.module_}",
             f"{n_steps} steps at most: {settings}",
         ]
     )

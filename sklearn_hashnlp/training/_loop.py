@@ -20,7 +20,7 @@ from skorch.utils import TeeGenerator
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sklearn_hashnlp.optim import clip_grad_norm_
+from sklearn_hashnlp.optim import RowwiseAdagrad, clip_grad_norm_
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.persistence._tables import check_shape, check_stored, pack_table, unpack_table
 from sklearn_hashnlp.training._batches import Batches
@@ -32,7 +32,7 @@ from sklearn_hashnlp.training._optimizer_state import (
     pack_step_sizes,
     unpack_step_sizes,
 )
-from sklearn_hashnlp.training._optimizers import load_state, make_optimizer, read_state, shapes_of
+from sklearn_hashnlp.training._optimizers import OPTIMIZERS, load_state, read_state, shapes_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, shapes_only, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -296,6 +296,11 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         """Return whether the deadline has passed."""
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
+    @property
+    def n_parameters(self) -> int:
+        """The number of parameters."""
+        return sum(parameter.numel() for parameter in self.module_.parameters())
+
     def tables(self) -> dict[str, float]:
         """Return the names of tables with few trained rows, and the initial value of their rows."""
         return {}
@@ -380,10 +385,14 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         weight_decay: float = 0.0,
         factors: Mapping[str, float] = MappingProxyType({}),
     ) -> RowwiseOptimizer:
-        """Build an optimizer without state, with the parameter groups of the net."""
+        """Build an optimizer without state, with the parameter groups of the net; ``eps`` is AdaGrad's."""
         eps = self.eps if eps is None else eps
         groups = self.parameter_groups(name, learning_rate, eps, factors)
-        return make_optimizer(name, groups, learning_rate, eps=eps, weight_decay=weight_decay)
+        if name == "adagrad":
+            return RowwiseAdagrad(groups, lr=learning_rate, eps=eps, weight_decay=weight_decay)
+        groups = [{key: value for key, value in group.items() if key != "eps"} for group in groups]
+        optimizer: RowwiseOptimizer = OPTIMIZERS[name](groups, lr=learning_rate, weight_decay=weight_decay)
+        return optimizer
 
     def parameter_groups(
         self, name: OptimizerName, learning_rate: float, eps: float, factors: Mapping[str, float]

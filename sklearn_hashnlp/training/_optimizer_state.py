@@ -35,7 +35,7 @@ class OptimizerState:
     def to_training_state(self, tables: Container[str]) -> Packed:
         """Return JSON values and arrays, with the trained rows of tables only."""
         arrays: dict[str, NDArray[Any]] = {}
-        for name, key, value in self._items():
+        for name, key, value in self.items():
             is_table = isinstance(value, np.ndarray) and name in tables
             full_name = f"{name}.{key}"
             arrays |= pack_table(full_name, value, 0.0) if is_table else {full_name: np.array(value)}
@@ -44,50 +44,29 @@ class OptimizerState:
     @classmethod
     def from_training_state(cls, shapes: Shapes, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
         """Read the result of :meth:`to_training_state`."""
-        if values["optimizer"] not in _NAMES:
-            raise ValueError(f"The optimizer must be one of {_NAMES}, got {values['optimizer']!r}.")
-        parameters = unpack_parameters(shapes, arrays)
-        return cls(values["optimizer"], list(values["eps"]), parameters, list(values["learning_rates"]))
+        optimizer, parameters = _checked(values["optimizer"]), unpack_parameters(shapes, arrays)
+        return cls(optimizer, list(values["eps"]), parameters, list(values["learning_rates"]))
 
-    def to_step_sizes(self, shapes: Shapes, tables: Container[str]) -> Packed:
-        """Return the accumulators as codes of eight bits, one per column for matrices of dense layers."""
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, key, value in self._items():
-            if key not in _ACCUMULATORS or self.optimizer not in _NAMES:
-                continue
-            value = np.asarray(value, dtype=np.float32)
-            if name not in tables and value.ndim > 1 and value.shape == shapes[name]:
-                value = value.mean(axis=0, keepdims=True)
-            full_name, codes = f"{name}.{key}", _encode(value)
-            arrays |= pack_table(full_name, codes, 0) if name in tables else {full_name: codes}
-        return ({"optimizer": self.optimizer, "eps": self.eps} if arrays else {}), arrays
-
-    @classmethod
-    def from_step_sizes(cls, shapes: Shapes, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
-        """Read the result of :meth:`to_step_sizes`."""
-        if values["optimizer"] not in _NAMES:
-            raise ValueError(f"The optimizer must be one of {_NAMES}, got {values['optimizer']!r}.")
-        parameters: dict[str, dict[str, Any]] = {}
-        for name, shape in shapes.items():
-            keys = _keys_of(name, arrays) & set(_ACCUMULATORS)
-            state: dict[str, Any] = {key: _decoded(f"{name}.{key}", arrays, shape) for key in keys}
-            if "step" in state:
-                state |= {"mean": lazy_table(shape), "step": round(float(state["step"]))}
-            if state:
-                parameters[name] = state
-        return cls(values["optimizer"], [float(eps) for eps in values["eps"]], parameters)
-
-    def _items(self) -> Iterator[tuple[str, str, Any]]:
+    def items(self) -> Iterator[tuple[str, str, Any]]:
+        """Iterate over the name of a parameter, the key of a part of its state, and that part."""
         return ((name, key, value) for name, state in self.parameters.items() for key, value in state.items())
 
 
 def pack_step_sizes(
     state: OptimizerState | None, rows_per_step: int | None, shapes: Shapes, tables: Container[str]
 ) -> Packed:
-    """Return the step sizes of a model as values and arrays to save."""
-    values, arrays = ({}, {}) if state is None else state.to_step_sizes(shapes, tables)
-    named = {f"{_STEP_SIZES}{name}": array for name, array in arrays.items()}
-    return {"step_sizes": values | {"rows_per_step": rows_per_step}}, named
+    """Return the accumulators as codes of eight bits, one per column for matrices of dense layers, to save."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, key, value in [] if state is None or state.optimizer not in _NAMES else state.items():
+        if key not in _ACCUMULATORS:
+            continue
+        value = np.asarray(value, dtype=np.float32)
+        if name not in tables and value.ndim > 1 and value.shape == shapes[name]:
+            value = value.mean(axis=0, keepdims=True)
+        full_name, codes = f"{_STEP_SIZES}{name}.{key}", _encode(value)
+        arrays |= pack_table(full_name, codes, 0) if name in tables else {full_name: codes}
+    values = {"optimizer": state.optimizer, "eps": state.eps} if state is not None and arrays else {}
+    return {"step_sizes": values | {"rows_per_step": rows_per_step}}, arrays
 
 
 def unpack_step_sizes(
@@ -95,9 +74,25 @@ def unpack_step_sizes(
 ) -> tuple[OptimizerState | None, int | None]:
     """Return the content of :func:`pack_step_sizes`; converted or untrained models have no state."""
     values = values["step_sizes"]
-    named = {name.removeprefix(_STEP_SIZES): array for name, array in arrays.items() if name.startswith(_STEP_SIZES)}
-    state = OptimizerState.from_step_sizes(shapes, values, named) if "optimizer" in values else None
-    return state, values["rows_per_step"]
+    if "optimizer" not in values:
+        return None, values["rows_per_step"]
+    parameters: dict[str, dict[str, Any]] = {}
+    for name, shape in shapes.items():
+        full_name = f"{_STEP_SIZES}{name}"
+        keys = _keys_of(full_name, arrays) & set(_ACCUMULATORS)
+        state: dict[str, Any] = {key: _decoded(f"{full_name}.{key}", arrays, shape) for key in keys}
+        if "step" in state:
+            state |= {"mean": lazy_table(shape), "step": round(float(state["step"]))}
+        if state:
+            parameters[name] = state
+    eps: list[float | None] = [float(eps) for eps in values["eps"]]
+    return OptimizerState(_checked(values["optimizer"]), eps, parameters), values["rows_per_step"]
+
+
+def _checked(optimizer: Any) -> str:
+    if optimizer not in _NAMES:
+        raise ValueError(f"The optimizer must be one of {_NAMES}, got {optimizer!r}.")
+    return str(optimizer)
 
 
 def unpack_parameters(shapes: Shapes, arrays: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

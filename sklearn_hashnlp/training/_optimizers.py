@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
-from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, coalesced
+from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 from sklearn_hashnlp.training._optimizer_state import OptimizerName, OptimizerState, unpack_parameters
 
 OPTIMIZERS: Final[dict[OptimizerName, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam, "sgd": RowwiseSGD}
@@ -54,17 +54,6 @@ def read_state(module: nn.Module, optimizer: Optimizer) -> OptimizerState:
         parameters,
         [float(group["lr"]) for group in optimizer.param_groups],
     )
-
-
-def make_optimizer(
-    name: OptimizerName, groups: list[dict[str, Any]], learning_rate: float, *, eps: float, weight_decay: float = 0.0
-) -> RowwiseOptimizer:
-    """Build an optimizer without state; ``eps``, also of single groups, is AdaGrad's."""
-    if name == "adagrad":
-        return RowwiseAdagrad(groups, lr=learning_rate, eps=eps, weight_decay=weight_decay)
-    groups = [{key: value for key, value in group.items() if key != "eps"} for group in groups]
-    optimizer: RowwiseOptimizer = OPTIMIZERS[name](groups, lr=learning_rate, weight_decay=weight_decay)
-    return optimizer
 
 
 def load_state(module: nn.Module, optimizer: Optimizer, state: OptimizerState) -> None:

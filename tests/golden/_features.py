@@ -18,7 +18,7 @@ from sklearn_hashnlp import (
     trees,
 )
 from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary
-from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, WordFrequencies, read_paragraphs
+from sklearn_hashnlp.sentences._sentence_reader import WordFrequencies, read_paragraphs
 from sklearn_hashnlp.text import AutoNgramVectorizer, distort_texts, project_words, split_sentences
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from tests.golden._register import UNUSUAL, Arrays, golden, golden_table, n_jobs, sparse_arrays, texts
@@ -129,9 +129,7 @@ def sgnn_word_projections() -> Arrays:
 
 @golden("exact")
 def weights_by_document_frequency() -> Arrays:
-    paragraphs = read_paragraphs(
-        texts(), split=split_sentences, featurizer=WORD_SPLITTER, max_sentences=8, max_words=256, caller="golden"
-    )
+    paragraphs = read_paragraphs(texts(), split=split_sentences, max_sentences=8, max_words=256, caller="golden")
     words, rows = paragraphs.words, paragraphs.sentences
     dictionary = NgramDictionary.learn(words, rows, 2000)
     design = dictionary.design(words, rows)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from sklearn_hashnlp.language import HsigmoidLanguageModel, _word_trees
+from sklearn_hashnlp.language import HsigmoidLanguageModel, _language_net
+from sklearn_hashnlp.language._language_net import cooccurrence_vectors, word_clusters
 from sklearn_hashnlp.language._tokenizer import read_training_data
-from sklearn_hashnlp.language._word_trees import cooccurrence_vectors, word_clusters
 
 RNG = np.random.default_rng(0)
 NAMES, VERBS, THINGS = ["ann", "bob", "cid"], ["sees", "hears"], ["tree", "bird", "song", "rain"]
@@ -27,9 +27,9 @@ def test_the_vectors_are_repeatable_and_bounded(monkeypatch):
     assert first.dtype == np.float32
     assert first.tobytes() == cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0).tobytes()
     assert not first[data.tokenizer.vocabulary.unknown_id].any()  # it does not occur
-    monkeypatch.setattr(_word_trees, "_BLOCK_SIZE", 7)
+    monkeypatch.setattr(_language_net, "_BLOCK_SIZE", 7)
     np.testing.assert_allclose(cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0), first, atol=1e-6)
-    monkeypatch.setattr(_word_trees, "_MAX_CONTEXT_WORDS", 2)
+    monkeypatch.setattr(_language_net, "_MAX_CONTEXT_WORDS", 2)
     assert cooccurrence_vectors(data.windows, n_classes).shape == (n_classes, 4)
 
 

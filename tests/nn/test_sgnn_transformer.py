@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.nn import SGNNTransformer, WordBatch
-from sklearn_hashnlp.nn._sgnn_transformer import sinusoids
-from sklearn_hashnlp.nn._word_batch import WordPooling
+from sklearn_hashnlp.nn._sgnn_transformer import WordPooling, sinusoids
 
 from ..oracles import sentence_network as oracle
 

@@ -11,7 +11,7 @@ import pytest
 
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, character_fingerprints, distinct_ids_of_rows
-from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, read_texts
+from sklearn_hashnlp.sentences._sentence_reader import read_texts
 
 TEXTS = [
     "The cat sat on the mat.",
@@ -24,7 +24,7 @@ TEXTS = [
 
 
 def read(texts):
-    return read_texts(texts, featurizer=WORD_SPLITTER, max_words=99, caller="Me")
+    return read_texts(texts, max_words=99, caller="Me")
 
 
 def tokens(texts):

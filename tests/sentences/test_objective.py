@@ -8,7 +8,7 @@ from torch.nn import functional
 from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SGNNTransformer, SimilarityBXENT, VonMisesFisherLoss
 from sklearn_hashnlp.nn._sentence_network import SentenceModule, SentenceNetwork
 from sklearn_hashnlp.sentences import Objectives
-from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches
+from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches, TrainingText
 from sklearn_hashnlp.sentences._sentence_net import SentenceObjective
 from sklearn_hashnlp.sentences._sentence_parameters import SentenceLoss
 from sklearn_hashnlp.sentences._sentence_reader import CachedProjections
@@ -20,7 +20,8 @@ READ = read(LISTS)
 PROJECTOR = SGNNProjector(n_projections=6, n_bits=8, output="float")
 PROJECTIONS = CachedProjections(READ.words, np.ones(len(READ.words)), CharNgramFeaturizer(), PROJECTOR)
 WEIGHTS = np.linspace(1, 2, len(READ.words), dtype=np.float32)
-BATCHES = list(ParagraphBatches(READ, WEIGHTS, PROJECTIONS, batch_size=24, seed=0, mask_probability=0.3))
+TEXT = TrainingText(READ, WEIGHTS, PROJECTIONS)
+BATCHES = list(ParagraphBatches(TEXT, batch_size=24, seed=0, mask_probability=0.3))
 BATCH = BATCHES[1]
 CRITERIA = {
     "infonce": InfoNCELoss(0.5),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences import _paragraph_batches
-from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches, make_word_batch, take_rows
+from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches, TrainingText, take_rows
 from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
@@ -41,7 +41,7 @@ DEFAULTS = {"batch_size": 12, "seed": 3, "epoch": 1, "mask_probability": 0.15}
 
 
 def batches_of(paragraphs=PARAGRAPHS, projections=PROJECTIONS, **changes):
-    return ParagraphBatches(paragraphs, WEIGHTS, projections, **DEFAULTS | changes)
+    return ParagraphBatches(TrainingText(paragraphs, WEIGHTS, projections), **DEFAULTS | changes)
 
 
 def as_bytes(batch):
@@ -206,7 +206,8 @@ def test_no_paragraphs_no_batches():
     nothing = Paragraphs([], Ragged(np.empty(0, dtype=np.int32), np.array([0])), np.array([0]))
     projector = SGNNProjector(output="float")
     projections = CachedProjections([], np.empty(0), CharNgramFeaturizer(), projector)
-    batches = ParagraphBatches(nothing, np.empty(0, dtype=np.float32), projections, batch_size=3, seed=0, epoch=0)
+    text = TrainingText(nothing, np.empty(0, dtype=np.float32), projections)
+    batches = ParagraphBatches(text, batch_size=3, seed=0, epoch=0)
     assert (batches.n_batches, list(batches)) == (0, [])
 
 
@@ -264,7 +265,8 @@ def ragged(sentences, dtype=np.int32):
 
 
 def word_batch_of(sentences, dtype=np.int32):
-    return make_word_batch(ragged(sentences, dtype), np.arange(1, 10, dtype=np.float32), FEW)
+    paragraphs = Paragraphs(WORDS[:9], ragged(sentences, dtype), np.array([0, len(sentences)]))
+    return TrainingText(paragraphs, np.arange(1, 10, dtype=np.float32), FEW).batch(np.arange(len(sentences)))
 
 
 @given(SENTENCES)

@@ -10,21 +10,16 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.sentences import _sentence_reader
 from sklearn_hashnlp.sentences._sentence_reader import Paragraphs, read_paragraphs
-from sklearn_hashnlp.text import CharNgramFeaturizer
 from tests.oracles import sentences as oracle
 from tests.strategies import TEXT
-
-FEATURIZER = CharNgramFeaturizer(split="punctuation", lowercase=True)
 
 
 def split_at_bars(text):
     return text.split("|")
 
 
-def read(X, *, max_sentences=8, max_words=100, split=split_at_bars, featurizer=FEATURIZER):
-    return read_paragraphs(
-        X, split=split, featurizer=featurizer, max_sentences=max_sentences, max_words=max_words, caller="Reader"
-    )
+def read(X, *, max_sentences=8, max_words=100, split=split_at_bars):
+    return read_paragraphs(X, split=split, max_sentences=max_sentences, max_words=max_words, caller="Reader")
 
 
 def as_lists(paragraphs: Paragraphs) -> list[list[list[str]]]:
@@ -74,7 +69,6 @@ def test_input_types(tmp_path):
     path.write_text("\n\n".join(texts), encoding="utf-8")
     expected = as_lists(read(texts))
     assert read(["b a|b c", ["d a"]], max_words=2).words == ["b", "a", "c", "d"]
-    assert read(["A b,c"], featurizer=CharNgramFeaturizer()).words == ["A", "b,c"]
     assert expected == [[["one", "a"], ["two", "b"]], [["three", "c"], ["four"]]]
     for X in (
         tuple(texts),

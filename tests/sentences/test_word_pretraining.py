@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 from sklearn_hashnlp.nn import SGNNTransformer
 from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
 from sklearn_hashnlp.sentences import _word_pretraining
+from sklearn_hashnlp.sentences._paragraph_batches import TrainingText
 from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, SentenceReader, WordFrequencies
 from sklearn_hashnlp.sentences._word_pretraining import (
     fit_word_vectors,
@@ -34,8 +35,7 @@ def projections_of(words, n_projections):
 def run_pretraining(paragraphs=READ, context_weight=0.5, *, word_steps=2, n_components_removed=3):
     """Return the network, the names of what has changed, and what it was trained with."""
     reader = SentenceReader(6, 8, (2, 5), 0, WordFrequencies.count(paragraphs))
-    counts = np.ones(len(paragraphs.words))
-    projections = CachedProjections(paragraphs.words, counts, reader.featurizer, reader.projector)
+    text = TrainingText.of(paragraphs, reader)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         transformer = SGNNTransformer(48, 8, 1, 2, 16, n_tables=2, table_bits=4)
@@ -43,20 +43,19 @@ def run_pretraining(paragraphs=READ, context_weight=0.5, *, word_steps=2, n_comp
         network = SentenceNetwork(transformer, 16, context_weight)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     options = {"word_steps": word_steps, "n_components_removed": n_components_removed, "seed": 1}
-    pretrain(network, paragraphs, reader, projections, **options)
+    pretrain(network, text, **options)
     after = network.state_dict()
     changed = {name for name in after if not torch.equal(after[name], before[name])}
-    return network, {name.removeprefix("transformer.") for name in changed}, (reader, projections)
+    return network, {name.removeprefix("transformer.") for name in changed}, text
 
 
 FITTED = {"linear.weight", "tables.tables.weight"}
 
 
 def test_word_vectors_are_fitted_and_components_set():
-    network, changed, (reader, projections) = run_pretraining()
+    network, changed, text = run_pretraining()
     assert changed == {*FITTED, "common"}
-    weights = reader.frequencies.weights(READ.words)
-    expected = principal_components(network, READ.sentences, weights, projections, 3)
+    expected = principal_components(network, text, 3)
     assert torch.equal(network.common, expected)
 
 
@@ -189,7 +188,7 @@ def make_network(width=16, n_features=48):
 def components_of(paragraphs, n_components, network=None, n_projections=6):
     weights = np.linspace(1, 3, len(paragraphs.words), dtype=np.float32)
     projections = projections_of(paragraphs.words, n_projections)
-    return principal_components(network or make_network(), paragraphs.sentences, weights, projections, n_components)
+    return principal_components(network or make_network(), TrainingText(paragraphs, weights, projections), n_components)
 
 
 def eigenvectors_of(paragraphs, network, sample=slice(None)):
@@ -223,7 +222,7 @@ def whitened(width, n_removed=3, paragraphs=MANY):
     spelling = make_network(width).spelling
     weights = np.linspace(1, 3, len(paragraphs.words), dtype=np.float32)
     projections = projections_of(paragraphs.words, 6)
-    whiten_spelling(spelling, paragraphs.sentences, weights, projections, n_removed)
+    whiten_spelling(spelling, TrainingText(paragraphs, weights, projections), n_removed)
     return spelling.weight.double().numpy(), projections.rows(np.arange(len(paragraphs.words))), weights
 
 

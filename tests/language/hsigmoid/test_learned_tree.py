@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel, Regularization, _hsigmoid_language_model
-from sklearn_hashnlp.language._word_trees import discriminant_vectors, word_clusters
+from sklearn_hashnlp.language._language_net import discriminant_vectors, word_clusters
 from sklearn_hashnlp.training import TimeLimit
 from sklearn_hashnlp.training._callbacks import callbacks_of_kind
 from sklearn_hashnlp.training._fit import fit_net

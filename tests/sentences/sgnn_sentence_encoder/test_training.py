@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches
+from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches, TrainingText
 from sklearn_hashnlp.training import StepLog, TimeLimit
 from tests.sentence_texts import LISTS, PARAGRAPHS, bytes_of, fitted, make, read
 from tests.sentences.callbacks import RecordSteps
@@ -68,7 +68,7 @@ def test_a_step_log():
 
 
 def test_a_time_limit():
-    n_batches = ParagraphBatches(read(LISTS), None, None, batch_size=16, seed=0).n_batches
+    n_batches = ParagraphBatches(TrainingText(read(LISTS), None, None), batch_size=16, seed=0).n_batches
     scores = []
 
     def scoring(encoder):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.sentences import _fitted_encoder, _sentence_vectors
+from sklearn_hashnlp.sentences import _encode_sentences, _sentence_vectors
 from tests.sentence_texts import PARAGRAPHS, QUERIES, fitted
 
 ENCODER = fitted()
@@ -36,7 +36,7 @@ def test_long_texts_are_truncated_with_one_warning():
 def test_equal_texts_have_equal_vectors_in_any_batches(monkeypatch):
     texts = np.random.default_rng(0).choice([*QUERIES, *PARAGRAPHS], 300).tolist()
     expected = ENCODER.transform(texts)
-    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", 30)
+    monkeypatch.setattr(_encode_sentences, "_BATCH_WORDS", 30)
     monkeypatch.setattr(_sentence_vectors, "_CHUNK_CHARACTERS", 100)
     vectors = ENCODER.transform(texts)
     for text, vector in zip(texts, vectors, strict=True):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.sentences import _fitted_encoder
-from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
-from sklearn_hashnlp.sentences._paragraph_batches import make_word_batch, take_rows
-from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, CachedProjections, truncate_words
+from sklearn_hashnlp.sentences import _encode_sentences
+from sklearn_hashnlp.sentences._encode_sentences import encode_sentences
+from sklearn_hashnlp.sentences._paragraph_batches import TrainingText, take_rows
+from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, CachedProjections, Paragraphs, truncate_words
 from sklearn_hashnlp.text._word_projections import encode_words
 from tests.sentence_texts import PARAGRAPHS, QUERIES, fitted
 
@@ -30,7 +30,8 @@ def encode_one_by_one(max_words):
         row = row._replace(values=row.values[:max_words], offsets=np.minimum(row.offsets, max_words))
         if text:
             with torch.inference_mode():
-                batch = make_word_batch(row, reader.frequencies.weights(WORDS), projections)
+                paragraph = Paragraphs(WORDS, row, np.array([0, 1]))
+                batch = TrainingText(paragraph, reader.frequencies.weights(WORDS), projections).batch(np.array([0]))
                 vectors[index] = ENCODER.net_.module_(batch)[0].numpy()
     return vectors
 
@@ -38,14 +39,14 @@ def encode_one_by_one(max_words):
 @pytest.mark.parametrize(("batch_words", "words_at_once"), [(1, 1), (30, 7), (2**14, 2**12)])
 @pytest.mark.parametrize("max_words", [3, 100])
 def test_batches_of_any_size_agree_with_single_sentences(batch_words, words_at_once, max_words, monkeypatch):
-    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", batch_words)
-    monkeypatch.setattr(_fitted_encoder, "_WORDS_AT_ONCE", words_at_once)
+    monkeypatch.setattr(_encode_sentences, "_BATCH_WORDS", batch_words)
+    monkeypatch.setattr(_encode_sentences, "_WORDS_AT_ONCE", words_at_once)
     np.testing.assert_allclose(encode(max_words), encode_one_by_one(max_words), atol=1e-6)
 
 
 def test_same_bytes_at_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", 30)
-    monkeypatch.setattr(_fitted_encoder, "_WORDS_AT_ONCE", 7)
+    monkeypatch.setattr(_encode_sentences, "_BATCH_WORDS", 30)
+    monkeypatch.setattr(_encode_sentences, "_WORDS_AT_ONCE", 7)
     before = torch.get_num_threads()
     try:
         results = set()
@@ -59,13 +60,13 @@ def test_same_bytes_at_any_number_of_threads(monkeypatch):
 
 
 def test_batches_hold_each_sentence_once_and_few_words(monkeypatch):
-    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", 20)
+    monkeypatch.setattr(_encode_sentences, "_BATCH_WORDS", 20)
     lengths = np.random.default_rng(0).integers(1, 30, 200)
     order = np.argsort(lengths, kind="stable")
-    batches = _fitted_encoder._split_batches(order, lengths)
+    batches = _encode_sentences._split_batches(order, lengths)
     assert np.concatenate(batches).tolist() == order.tolist()
     for batch, following in zip(batches, [*batches[1:], []], strict=True):
         assert len(batch) * lengths[batch].max() <= 20 or len(batch) == 1
         if len(following):  # one sentence more would have been too many
             assert (len(batch) + 1) * lengths[following[0]] > 20
-    assert _fitted_encoder._split_batches(order[:0], lengths) == []
+    assert _encode_sentences._split_batches(order[:0], lengths) == []
