@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
 from sklearn_hashnlp.nn._sgnn_transformer import Pooling
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
+from sklearn_hashnlp.training._checkpoints import Checkpoints
 from sklearn_hashnlp.training._settings import Bundle, as_bundle, check_training_parameters
 
 SentenceLoss: TypeAlias = Literal["bxent", "infonce", "proximity", "vmf"]
@@ -210,6 +211,8 @@ def check_parameters(estimator: Any) -> None:
             f"The 'n_components_removed' parameter of {name} must be less than "
             f"projection_dim={estimator.projection_dim}. Got {estimator.n_components_removed!r} instead."
         )
+    if estimator.resume or estimator.checkpoint_dir is not None:
+        Checkpoints.of(estimator)
 
 
 def check_same_training(estimator: Any, model: Any) -> None:

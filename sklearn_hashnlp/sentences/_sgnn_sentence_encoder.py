@@ -238,6 +238,7 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
     _training_state: TrainingState | None  # progress of a training that can be resumed
     _measures = ("train_loss", "dur")
     _net_from_state = staticmethod(net_from_state)
+    _check_parameters = check_parameters
 
     def __init__(
         self,
@@ -359,9 +360,9 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
             If a parameter is not as described, ``X`` has no words, or training diverges; if ``checkpoint_dir`` is not
             empty and ``resume`` is not set, or has a training with other paragraphs or parameters.
         """
-        check_parameters(self)
+        self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        has_folder = self.resume or self.checkpoint_dir is not None
+        has_folder = self.checkpoint_dir is not None
         checkpoints = Checkpoints.of(self, every=float(self.checkpoint_every)) if has_folder else None
         model = None if checkpoints is None else checkpoints.begin(self)
         if model is not None:
@@ -396,7 +397,7 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         self : SGNNSentenceEncoder
             The fitted encoder.
         """
-        check_parameters(self)
+        self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         paragraphs = self._read(X)
         is_new = not hasattr(self, "net_")

@@ -95,6 +95,19 @@ def test_an_error_names_the_parameter_and_what_is_expected(setting: str, message
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("resume=True", "needs checkpoint_dir"),
+        ("n_tables=99", "Take fewer or smaller"),
+        ("ngram_range=(3, 2)", "a pair"),
+    ],
+)
+def test_parameters_of_the_sentence_encoder_are_checked_with_each_other(setting: str, message: str) -> None:
+    with pytest.raises(typer.BadParameter, match=message):
+        check_parameters(configured(SGNNSentenceEncoder(), setting))
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     ("setting", "message"),
