@@ -404,7 +404,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         continues = hasattr(self, "net_") and (partial or bool(self.warm_start))
-        checkpoints = None if partial else self._checkpoints()
+        checkpoints = None if partial else Checkpoints.of(self)
         if checkpoints is not None:
             model = checkpoints.begin(self, n_epochs=len(self.history_) if continues else 0)
             if model is not None:
@@ -428,15 +428,12 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         spent = time.monotonic() - began  # by the small network of a learned tree
         return self._train(net, corpus, settings, checkpoints, seconds_spent=spent)
 
-    def _checkpoints(self) -> Checkpoints | None:
-        return Checkpoints.of(self) if self.resume or self.checkpoint_dir is not None else None
-
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
         stopping = self._stopping()
-        self._checkpoints()
         check_training_parameters(self)
         check_network_parameters(self)
+        Checkpoints.of(self)
         if stopping is not None and stopping.monitor != "valid_loss":
             raise ValueError(
                 f"{type(self).__name__}(early_stopping={stopping!r}) has no accuracy to monitor. Set "

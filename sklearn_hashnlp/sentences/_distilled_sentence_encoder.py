@@ -16,7 +16,7 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product
 from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, multiply, ridge_regression
 from sklearn_hashnlp.sentences._sentence_reader import read_texts
-from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
+from sklearn_hashnlp.sentences._sentence_vectors import RowEncoder, SentenceVectors
 
 _STEPS = 30  # of conjugate gradients; the loss on other texts hardly changes after 20
 _MIN_DEVIATION = 1e-6  # from the mean of unit vectors: what is less is rounding of float32
@@ -182,6 +182,9 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.coef_.shape[1])
+
+    def _row_encoder(self) -> RowEncoder:
+        return self._encode_rows
 
     def _encode_rows(self, words: list[str], rows: Ragged) -> NDArray[np.float32]:
         """Return unit vectors of texts, zero for a text without words."""

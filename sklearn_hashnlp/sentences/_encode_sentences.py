@@ -43,8 +43,8 @@ def encode_sentences(
     reader: SentenceReader,
     words: list[str],
     rows: Ragged,  # (n_sentences,): of word ids
-    context_weight: ContextWeight,
     *,
+    context_weight: ContextWeight,
     n_jobs: int | None,
 ) -> NDArray[np.float32]:
     """Compute sentence vectors, in batches of similar length."""

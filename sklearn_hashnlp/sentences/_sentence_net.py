@@ -256,6 +256,13 @@ def take_step_logs(settings: TrainingSettings, log: list[dict[str, Any]]) -> tup
     return others, min((int(each.every) for each in step_logs), default=None)
 
 
+def load_weights(net: SentenceNet, weights: Mapping[str, Tensor]) -> None:
+    """Load some of the weights."""
+    unknown = net.module_.load_state_dict(weights, strict=False).unexpected_keys
+    if unknown:
+        raise ValueError(f"The net has no weights named {', '.join(unknown)}: the checkpoint is damaged.")
+
+
 def trained_weights(net: SentenceNet) -> dict[str, Tensor]:
     """Copy the weights that training changes."""
     return {name: value.detach().clone() for name, value in net.module_.named_parameters() if value.requires_grad}

@@ -211,8 +211,7 @@ def check_parameters(estimator: Any) -> None:
             f"The 'n_components_removed' parameter of {name} must be less than "
             f"projection_dim={estimator.projection_dim}. Got {estimator.n_components_removed!r} instead."
         )
-    if estimator.resume or estimator.checkpoint_dir is not None:
-        Checkpoints.of(estimator)
+    Checkpoints.of(estimator)
 
 
 def check_same_training(estimator: Any, model: Any) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,10 @@ from sklearn_hashnlp.text._word_projections import encode_words
 _CHUNK_CHARACTERS = 2**21  # about 400,000 words, of which 30,000 are distinct
 
 
+RowEncoder: TypeAlias = Callable[[list[str], Ragged], NDArray[np.float32]]
+"""Encodes sentences, given as distinct words and rows of word ids."""
+
+
 class SentenceVectors(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  # type: ignore[misc]  # scikit-learn has no types
     """A transformer of texts to unit vectors, compared by cosine similarity."""
 
@@ -27,8 +32,8 @@ class SentenceVectors(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTran
     max_words: int
 
     @abstractmethod
-    def _encode_rows(self, words: list[str], rows: Ragged) -> NDArray[np.float32]:
-        """Encode sentences, given as distinct words and rows of word ids."""
+    def _row_encoder(self) -> RowEncoder:
+        """Check the parameters for encoding, and return a function with their present values."""
 
     @property
     @abstractmethod
@@ -62,7 +67,7 @@ class SentenceVectors(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTran
     def _encode(self, X: Any) -> NDArray[np.float32]:
         """Compute sentence vectors as an array, whatever container ``set_output`` has set for :meth:`transform`."""
         check_is_fitted(self)
-        name = type(self).__name__
+        name, encode_rows = type(self).__name__, self._row_encoder()
         longest, parts, indices = 0, [], []
         seen: dict[str, int] = {}  # equal texts have one vector: in another batch its last bits would differ
         for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHUNK_CHARACTERS):
@@ -72,7 +77,7 @@ class SentenceVectors(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTran
             indices.append(np.array([seen.setdefault(text, len(seen)) for text in chunk]))
             distinct, firsts = np.unique(indices[-1], return_index=True)
             rows = take_rows(rows, firsts[distinct >= n_seen])
-            parts.append(self._encode_rows(words, truncate_words(rows, self.max_words)))
+            parts.append(encode_rows(words, truncate_words(rows, self.max_words)))
         advice = "Set max_words, or split texts into sentences and take the mean of their vectors."
         warn_of_truncation(longest, self.max_words, "text", advice, caller=name)
         vectors = np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)

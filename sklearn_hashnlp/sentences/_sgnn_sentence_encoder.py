@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
@@ -13,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
-from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn._sgnn_transformer import Init
 from sklearn_hashnlp.sentences._encode_sentences import check_weight, encode_sentences
 from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches, TrainingText
@@ -23,6 +23,7 @@ from sklearn_hashnlp.sentences._sentence_net import (
     SentenceObjective,
     TrainingState,
     WarmUpAndDecay,
+    load_weights,
     make_sentence_net,
     net_from_state,
     take_step_logs,
@@ -42,7 +43,7 @@ from sklearn_hashnlp.sentences._sentence_reader import (
     read_paragraphs,
     warn_of_single_sentences,
 )
-from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
+from sklearn_hashnlp.sentences._sentence_vectors import RowEncoder, SentenceVectors
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._callbacks import epoch_reports
@@ -362,8 +363,7 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        has_folder = self.checkpoint_dir is not None
-        checkpoints = Checkpoints.of(self, every=float(self.checkpoint_every)) if has_folder else None
+        checkpoints = Checkpoints.of(self, every=float(self.checkpoint_every))
         model = None if checkpoints is None else checkpoints.begin(self)
         if model is not None:
             check_same_training(self, model)
@@ -516,7 +516,7 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
                 resumed=Resumed(n_before - state.epoch),
             )
         record.scoring = None  # it holds the paragraphs
-        net.module_.load_state_dict(state.best_weights, strict=False)  # without scoring there are none
+        load_weights(net, state.best_weights)  # without scoring there are none
         update_component()
         self.waiting_share_ = batches.waited / batches.total if batches.total else 0.0
         self._keep_net(net, self.history_)
@@ -539,9 +539,9 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         model: SGNNSentenceEncoder = storable_copy(self._so_far(), "scoring", "sentence_splitter")
         return model
 
-    def _encode_rows(self, words: list[str], rows: Ragged) -> NDArray[np.float32]:
+    def _row_encoder(self) -> RowEncoder:
         weight = check_weight(self.context_weight, self.net_.module_.network, caller=type(self).__name__)
-        return encode_sentences(self.net_, self._reader, words, rows, weight, n_jobs=self.n_jobs)
+        return partial(encode_sentences, self.net_, self._reader, context_weight=weight, n_jobs=self.n_jobs)
 
     @property
     def _n_features_out(self) -> int:

@@ -32,8 +32,8 @@ class Checkpoints:
         self.keep_all = keep_all  # else only the last and the best epoch
 
     @classmethod
-    def of(cls, estimator: Any, *, every: float | None = None) -> Self:
-        """Return the checkpoints in ``checkpoint_dir``, a path or a pair of a path and the epochs to keep."""
+    def of(cls, estimator: Any, *, every: float | None = None) -> Self | None:
+        """Return the checkpoints in ``checkpoint_dir``: None, a path, or a pair of a path and the epochs to keep."""
         name, folder, keep = type(estimator).__name__, estimator.checkpoint_dir, "best"
         if isinstance(folder, tuple | list):
             if len(folder) != 2 or not isinstance(folder[0], str | PathLike) or folder[1] not in _KEPT:
@@ -42,6 +42,8 @@ class Checkpoints:
                     f"'best', the epochs to keep. Got {folder!r} instead."
                 )
             folder, keep = folder
+        if folder is None and not estimator.resume:
+            return None
         if folder is None:
             raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
         return cls(folder, every=every, keep_all=keep == "all")
@@ -116,7 +118,7 @@ class Checkpoints:
         remove_abandoned(self.folder)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
     """Save the model after every epoch, by time also within epochs; by epoch remove older checkpoints."""
 

@@ -18,7 +18,7 @@ WORDS, ROWS = encode_words(TEXTS, first=0, featurizer=WORD_SPLITTER, caller="Me"
 
 def encode(max_words=100, n_jobs=1, words=WORDS, rows=ROWS):
     rows = truncate_words(rows, max_words)
-    return encode_sentences(ENCODER.net_, ENCODER._reader, words, rows, "auto", n_jobs=n_jobs)
+    return encode_sentences(ENCODER.net_, ENCODER._reader, words, rows, context_weight="auto", n_jobs=n_jobs)
 
 
 @cache

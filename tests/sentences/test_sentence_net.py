@@ -1,6 +1,7 @@
+import pytest
 import torch
 
-from sklearn_hashnlp.sentences._sentence_net import TrainingState, trained_weights
+from sklearn_hashnlp.sentences._sentence_net import TrainingState, load_weights, trained_weights
 from tests.sentence_texts import PARAGRAPHS, make
 
 
@@ -15,5 +16,12 @@ def test_the_training_state_keeps_the_weights_that_training_changes():
         for parameter in net.module_.parameters():
             parameter += 1
     state.note(0.5, net)
-    net.module_.load_state_dict(state.best_weights, strict=False)
+    load_weights(net, state.best_weights)
     assert all(torch.equal(value, weights[name]) for name, value in trained_weights(net).items())
+
+
+def test_weights_of_another_net_are_refused():
+    net = make().fit(PARAGRAPHS).net_
+    load_weights(net, {})  # without scoring there is no best epoch
+    with pytest.raises(ValueError, match=r"no weights named network\.renamed"):
+        load_weights(net, {"network.renamed": torch.zeros(1)})

@@ -181,6 +181,7 @@ def test_a_tree_of_the_user():
         ({"callbacks": [GradientNormClipping(1.0)]}, r"GradientNormClipping cannot clip .*\. Set max_grad_norm"),
         ({"tree": complete_tree(5)}, "the tree has 5 classes, and 9 words can be predicted"),
         ({"resume": True}, r"resume=True\) needs checkpoint_dir"),
+        ({"resume": True, "early_stopping": EarlyStopping("valid_loss", patience=0)}, "patience"),
         ({"schedule__plateau": (0, 0.5)}, "The 'plateau' of"),
         ({"vocabulary": {"a": 7}}, "vocabulary must give its 1 words the ids"),
     ],

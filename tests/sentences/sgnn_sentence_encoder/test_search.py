@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
-from sklearn_hashnlp.sentences import Network
+from sklearn_hashnlp.sentences import Network, _sentence_vectors
 
 SMALL = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "network": Network(16), "n_tables": 2, "table_bits": 6}
 PARAGRAPHS = [
@@ -50,7 +51,27 @@ def test_a_wrong_weight_is_refused_after_training_too(encoder: SGNNSentenceEncod
     for weight in (1.5, "half", None):
         with pytest.raises(ValueError, match="'context_weight' parameter of SGNNSentenceEncoder must be a number"):
             encoder.set_params(context_weight=weight).transform(["A cat"])
+        for texts in ([], [None]):  # before any text is read
+            with pytest.raises(ValueError, match="'context_weight' parameter"):
+                encoder.transform(texts)
     encoder.set_params(context_weight="auto")
+
+
+def test_a_weight_that_changes_while_texts_are_read_changes_no_row(
+    encoder: SGNNSentenceEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_sentence_vectors, "_CHUNK_CHARACTERS", 1)
+    texts = ["A cat sleeps.", "A dog barks."]
+    wanted = encoder.set_params(context_weight=0.75).transform(texts)
+
+    def changing() -> Iterator[str]:
+        for text in texts:
+            yield text
+            encoder.set_params(context_weight=0.25)
+
+    result = encoder.transform(changing())
+    encoder.set_params(context_weight="auto")
+    np.testing.assert_array_equal(result, wanted)
 
 
 def test_an_encoder_of_one_part_says_that_the_other_was_not_trained() -> None:
