@@ -211,7 +211,7 @@ def fit_calibration(
     median, given_half = float(np.median(whole)) if len(whole) else 1.0, calibration.half
 
     def logits(numbers: Numbers) -> NDArray[np.float64]:
-        loss.inverse_temperature, calibration.half = numbers
+        loss.inverse_temperature, calibration.half = numbers  # of a new model: an error leaves none with trial values
         return loss.logits(calibration.shifted(loss, scored.scores, lengths))
 
     def numbers_at(point: NDArray[np.float64]) -> Numbers:

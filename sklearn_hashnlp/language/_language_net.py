@@ -255,7 +255,7 @@ def net_from_state(
     return net.restore(arrays, values["device"], history)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
     """Seed the order and dropout of every epoch by the training's seed and the epoch's number."""
 

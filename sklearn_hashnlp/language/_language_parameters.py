@@ -72,7 +72,7 @@ class Regularization(Bundle):
     max_grad_norm: float | None = 0.5
 
 
-class LanguageSchedule(Schedule):
+class LanguageSchedule(Schedule):  # not a dataclass: it has no ``shuffle``
     """Learning rate schedule of a :class:`HsigmoidLanguageModel`, with learning rates of two groups of parameters.
 
     ``partial_fit`` keeps the learning rate constant, after a warmup in the first call of a new model.

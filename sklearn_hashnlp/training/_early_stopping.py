@@ -20,12 +20,13 @@ _SMALLEST_FALL = 0.95  # loss of an epoch relative to an earlier one, above whic
 _VANISHED = 0.01  # loss relative to the first one
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when validation has not improved for some epochs, and restore the weights of the best epoch."""
 
     patience: int | None  # number of epochs without improvement; None never stops
     monitor: str = "valid_acc"
+    _: KW_ONLY
     restore: bool = True  # whether to restore the best weights
     first_epoch: int = 0  # of the training, in the history of the net
     best_weights: Mapping[str, Tensor] | None = None  # best weights of a resumed training
@@ -84,7 +85,7 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
                 state[name].copy_(value)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Convergence(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when the training loss no longer falls, or has nearly vanished, after some epochs of averaged weights."""
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -71,7 +71,8 @@ def fit_net(
         schedule, stopping = settings.schedule, settings.early_stopping
         plateau = None if valid is None else schedule.plateau
         if schedule.warmup_steps or schedule.decay == "linear" or plateau:
-            callbacks.append(LearningRateSchedule(settings, resumed, n_batches, n_done=n_done, plateau=plateau))
+            plan = replace(resumed, best_weights=None)  # callbacks live as long as the model
+            callbacks.append(LearningRateSchedule(settings, plan, n_batches, n_done=n_done, plateau=plateau))
         if valid is not None and stopping is not None:
             early_stopping = EarlyStopping(
                 stopping.patience,
@@ -110,7 +111,7 @@ def fit_net(
         optimizer.load_average()  # type: ignore[attr-defined]  # averages are only used with row-wise optimizers
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LearningRateSchedule(Callback):  # type: ignore[misc]  # skorch has no types
     """Multiply the learning rates at each step: a linear warmup, a linear decay, and a factor on a plateau."""
 

@@ -141,3 +141,8 @@ def test_no_second_difference_of_a_loss_is_larger_than_its_curvature(name):
         minus, middle, plus = (LOSSES[name]()(scores, labels) for scores in (bases - move, bases, bases + move))
         largest = max(largest, float((plus - 2 * middle + minus).max()) / step**2)
     assert largest == pytest.approx(LOSSES[name].curvature, rel=1e-3)
+
+
+def test_exported_predictors_know_the_links_of_all_losses_with_a_temperature():
+    # _standalone_common._class_probabilities takes any other link as "identity".
+    assert {loss.link for loss in LOSSES.values() if loss.has_temperature} <= {"identity", "log_sigmoid"}

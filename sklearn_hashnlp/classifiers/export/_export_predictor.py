@@ -221,7 +221,11 @@ def regressor_state(model: TextRegressor, specs: list[NgramSpec]) -> tuple[dict[
     state = {
         "architecture": {name: getattr(spec, name) for name in _OF_SPEC}
         | {"importance_init": 0.0, "hidden_sizes": [], "hash_seed": spec.seed},
-        "probabilities": {"loss": "hinge", "multilabel": False, "sharpness": 1.0},
+        "probabilities": {
+            "loss": "hinge",
+            "multilabel": False,
+            "sharpness": 1.0,
+        },  # of any linear score
         "classes": pack_labels(np.array(["value"])),
         "label_lists": False,
         "n_features_in": sum(one.n_features + one.padding for one in specs),

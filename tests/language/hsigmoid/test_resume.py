@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.model_selection import cross_val_score
 from skorch.callbacks import Callback
+from torch import Tensor
 
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, StepLog
@@ -99,6 +101,23 @@ def test_a_training_that_was_killed_is_resumed(tmp_path, options, epoch):
     for name in ("learning_rate_", "batch_size_", "max_epochs_"):
         assert_same_bits(getattr(finished, name), getattr(resumed, name), getattr(whole, name))
     save_model(finished.set_params(callbacks=None), tmp_path / "saved")
+
+
+def tensors_in(value):
+    if isinstance(value, Tensor):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    if isinstance(value, Callback) or is_dataclass(value):
+        parts = vars(value).values()
+    return [tensor for part in parts for tensor in tensors_in(part)]
+
+
+def test_a_resumed_model_keeps_no_second_copy_of_its_weights(tmp_path):
+    options = STOPPING | {"schedule__decay": "linear", "max_epochs": 6, "checkpoint_dir": tmp_path, "resume": True}
+    with pytest.raises(KilledError):
+        make(**options, callbacks=[KillAt(2)]).fit(SENTENCES, X_valid=VALID)
+    resumed = make(**options).fit(SENTENCES, X_valid=VALID)
+    assert tensors_in([callback for _, callback in resumed.net_.callbacks_]) == []
 
 
 def test_what_a_killed_training_had_begun_to_write_is_deleted_even_if_nothing_is_left_to_train(tmp_path):
