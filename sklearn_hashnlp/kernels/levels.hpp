@@ -1,0 +1,36 @@
+// Instruction sets: kernels run with the best that the processor has, with equal bits.
+//
+// A kernel is written once, as a generic function. `at_best_level` compiles it again for each instruction set, with all
+// that it calls inlined, so that no function of a newer set can be linked in the place of one of an older. All of them
+// compute the same bits: sums have a written order, and nothing is contracted (see native/CMakeLists.txt).
+#pragma once
+
+namespace hashnlp {
+
+enum class Level : int { baseline, v3, v4 };  // x86-64-v2 (or any other processor), x86-64-v3 (AVX2), v4 (AVX-512)
+
+Level detect_level();            // the best that the processor has
+extern Level current_level;      // used by kernels; set_level of the module changes it in tests
+
+#if defined(__x86_64__) && !defined(HASHNLP_ONE_LEVEL)
+#define HASHNLP_LEVELS 1
+template <class Kernel>
+[[gnu::target("arch=x86-64-v3"), gnu::flatten, gnu::noinline]] auto at_level_v3(Kernel&& kernel) {
+    return kernel();
+}
+template <class Kernel>
+[[gnu::target("arch=x86-64-v4"), gnu::flatten, gnu::noinline]] auto at_level_v4(Kernel&& kernel) {
+    return kernel();
+}
+#endif
+
+template <class Kernel>
+[[gnu::flatten]] inline auto at_best_level(Kernel&& kernel) {
+#if defined(HASHNLP_LEVELS)
+    if (current_level == Level::v4) return at_level_v4(kernel);
+    if (current_level == Level::v3) return at_level_v3(kernel);
+#endif
+    return kernel();
+}
+
+}  // namespace hashnlp

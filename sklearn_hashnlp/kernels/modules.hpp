@@ -1,0 +1,10 @@
+// The functions that add the kernels of each folder to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace hashnlp {
+
+void define_hashes(nanobind::module_& module);
+
+}  // namespace hashnlp

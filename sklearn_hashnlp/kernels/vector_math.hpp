@@ -1,0 +1,42 @@
+// exp and log1p as plain arithmetic: loops over them use vector instructions, and all processors get the same bits.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace hashnlp {
+
+// Return e**x for x <= 0, right to about the last bit: e**x = 2**n e**r with |r| <= ln(2) / 2, by the Taylor series of e**r.
+inline double exp_of_negative(double x) {
+    constexpr double MIN_ARGUMENT = -708.0;  // exp of a smaller one is subnormal
+    constexpr double LOG2_E = 1.4426950408889634;
+    constexpr double LN2_HIGH = 6.93147180369123816490e-01;  // its low bits are zero: a product with a small integer is exact
+    constexpr double LN2_LOW = 1.90821492927058770002e-10;
+    double value = x < MIN_ARGUMENT ? MIN_ARGUMENT : x;
+    auto n = static_cast<int64_t>(value * LOG2_E - 0.5);  // truncation toward zero rounds to the nearest integer here
+    double whole = static_cast<double>(n);
+    double r = (value - whole * LN2_HIGH) - whole * LN2_LOW;
+    double series = 1.0 / 479001600 + r * (1.0 / 6227020800);
+    series = 1.0 / 3628800 + r * (1.0 / 39916800 + r * series);
+    series = 1.0 / 40320 + r * (1.0 / 362880 + r * series);
+    series = 1.0 / 720 + r * (1.0 / 5040 + r * series);
+    series = 1.0 / 24 + r * (1.0 / 120 + r * series);
+    series = 0.5 + r * (1.0 / 6 + r * series);
+    return (1.0 + r * (1.0 + r * series)) * std::bit_cast<double>(static_cast<uint64_t>(n + 1023) << 52);
+}
+
+// Return log(1 + x) for 0 <= x <= 1: 2 artanh(s) with s = x / (2 + x) <= 1/3, by its Taylor series.
+inline double log1p_of_unit(double x) {
+    double s = x / (2.0 + x);
+    double q = s * s;
+    double series = 1.0 / 29 + q * (1.0 / 31 + q * (1.0 / 33));
+    series = 1.0 / 25 + q * (1.0 / 27 + q * series);
+    series = 1.0 / 21 + q * (1.0 / 23 + q * series);
+    series = 1.0 / 17 + q * (1.0 / 19 + q * series);
+    series = 1.0 / 13 + q * (1.0 / 15 + q * series);
+    series = 1.0 / 9 + q * (1.0 / 11 + q * series);
+    series = 1.0 / 5 + q * (1.0 / 7 + q * series);
+    return 2.0 * s * (1.0 + q * (1.0 / 3 + q * series));
+}
+
+}  // namespace hashnlp
