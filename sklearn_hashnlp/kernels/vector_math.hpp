@@ -6,15 +6,17 @@
 
 namespace hashnlp {
 
+constexpr double LN2_HIGH = 6.93147180369123816490e-01;  // its low bits are zero: a product with a small integer is exact
+constexpr double LN2_LOW = 1.90821492927058770002e-10;
+
 // Return e**x for x <= 0, right to about the last bit: e**x = 2**n e**r with |r| <= ln(2) / 2, by the Taylor series of e**r.
 inline double exp_of_negative(double x) {
     constexpr double MIN_ARGUMENT = -708.0;  // exp of a smaller one is subnormal
     constexpr double LOG2_E = 1.4426950408889634;
-    constexpr double LN2_HIGH = 6.93147180369123816490e-01;  // its low bits are zero: a product with a small integer is exact
-    constexpr double LN2_LOW = 1.90821492927058770002e-10;
+    constexpr double ROUND = 0x1.8p52;
     double value = x < MIN_ARGUMENT ? MIN_ARGUMENT : x;
-    auto n = static_cast<int64_t>(value * LOG2_E - 0.5);  // truncation toward zero rounds to the nearest integer here
-    double whole = static_cast<double>(n);
+    double shifted = value * LOG2_E + ROUND;
+    double whole = shifted - ROUND;  // n, the nearest integer, which the lowest bits of `shifted` are as well
     double r = (value - whole * LN2_HIGH) - whole * LN2_LOW;
     double series = 1.0 / 479001600 + r * (1.0 / 6227020800);
     series = 1.0 / 3628800 + r * (1.0 / 39916800 + r * series);
@@ -22,7 +24,7 @@ inline double exp_of_negative(double x) {
     series = 1.0 / 720 + r * (1.0 / 5040 + r * series);
     series = 1.0 / 24 + r * (1.0 / 120 + r * series);
     series = 0.5 + r * (1.0 / 6 + r * series);
-    return (1.0 + r * (1.0 + r * series)) * std::bit_cast<double>(static_cast<uint64_t>(n + 1023) << 52);
+    return (1.0 + r * (1.0 + r * series)) * std::bit_cast<double>((std::bit_cast<uint64_t>(shifted) + 1023) << 52);
 }
 
 // Return log(1 + x) for 0 <= x <= 1: 2 artanh(s) with s = x / (2 + x) <= 1/3, by its Taylor series.
@@ -37,6 +39,15 @@ inline double log1p_of_unit(double x) {
     series = 1.0 / 9 + q * (1.0 / 11 + q * series);
     series = 1.0 / 5 + q * (1.0 / 7 + q * series);
     return 2.0 * s * (1.0 + q * (1.0 / 3 + q * series));
+}
+
+// Return log(x) for x >= 1, such as a sum of exponentials: x = 2**n (1 + f) with 0 <= f < 1.
+inline double log_of_sum(double x) {
+    auto bits = std::bit_cast<uint64_t>(x);
+    auto n = static_cast<double>(static_cast<int64_t>(bits >> 52) - 1023);
+    double f = std::bit_cast<double>((bits & ((uint64_t{1} << 52) - 1)) | uint64_t{1023} << 52) - 1.0;
+    double log = n * LN2_HIGH + (n * LN2_LOW + log1p_of_unit(f));
+    return x < 0x1p1023 ? log : x;  // NaN remains NaN
 }
 
 }  // namespace hashnlp

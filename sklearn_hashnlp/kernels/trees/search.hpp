@@ -1,0 +1,172 @@
+// Search of a hierarchical softmax from the root down: the most probable classes, the greedy one, a sampled one.
+#pragma once
+
+#include <limits>
+
+#include "trees/features.hpp"
+
+namespace hashnlp {
+
+// The fields are those of _search.py.
+template <class T>
+struct TreeScorer {
+    Vector<const int64_t> children, offsets, first_rows;
+    Matrix<const T> weight;
+    Vector<const T> bias, direct;
+    Vector<const uint64_t> constants;
+    size_t max_scores;
+};
+
+// Compute the scores of a node for an input with features, and return their number.
+template <size_t BYTES, class T>
+inline size_t score_item(const T* input, const int64_t* features, size_t n_features, size_t node, const TreeScorer<T>& scorer,
+                         T* scores) {
+    auto first = static_cast<size_t>(scorer.first_rows[node]), n_scores = scorer.first_rows[node + 1] - first;
+    const T* bias = scorer.bias.data + first;
+    score_node<BYTES, 4>({input}, scorer.weight[first], n_scores, scorer.weight.columns,
+                         [&](size_t, size_t j, T product) { scores[j] = product + bias[j]; });
+    for (size_t i = 0; i < n_features; i++)
+        if (features[i] >= 0) {
+            int32_t slot = feature_slot(features[i], node, scorer.constants, scorer.direct.size);
+            add_entries(scorer.direct, static_cast<size_t>(slot), scores, n_scores);
+        }
+    return n_scores;
+}
+
+// Replace scores by log-probabilities; `exps` has space for as many numbers.
+template <class T>
+inline void log_softmax(T* __restrict scores, size_t n, double* __restrict exps) {
+    double largest = largest_of(scores, n);
+    for (size_t j = 0; j < n; j++) exps[j] = exp_of_negative(scores[j] - largest);
+    largest += log_of_sum(sum_of(exps, n));
+    for (size_t j = 0; j < n; j++) scores[j] = static_cast<T>(scores[j] - largest);
+}
+
+// A max-heap of nodes and classes by their log-probability.
+class Heap {
+   public:
+    explicit Heap(size_t capacity) : keys_(capacity), items_(capacity) {}
+
+    void clear() { size_ = 0; }
+    size_t size() const { return size_; }
+    double key() const { return keys_[0]; }
+    int64_t item() const { return items_[0]; }
+
+    void push(double key, int64_t item) {
+        size_t at = size_++;
+        for (; at > 0 && keys_[(at - 1) >> 1] < key; at = (at - 1) >> 1) move((at - 1) >> 1, at);
+        put(at, key, item);
+    }
+
+    void pop() {
+        size_t last = --size_, at = 0;
+        for (size_t child = 1; child < last; child = 2 * at + 1) {
+            if (child + 1 < last && keys_[child + 1] > keys_[child]) child++;
+            if (keys_[child] <= keys_[last]) break;
+            move(child, at);
+            at = child;
+        }
+        put(at, keys_[last], items_[last]);
+    }
+
+   private:
+    void put(size_t at, double key, int64_t item) {
+        keys_[at] = key;
+        items_[at] = item;
+    }
+    void move(size_t from, size_t to) { put(to, keys_[from], items_[from]); }
+
+    Buffer<double> keys_;
+    Buffer<int64_t> items_;
+    size_t size_ = 0;
+};
+
+// Find the most probable classes of each row by best-first search: no class below a node is more probable than the node,
+// so a popped class is the most probable of the rest. With one more column of log_probs, it is a bound for other classes.
+template <class T>
+inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features, TreeScorer<T> scorer, Matrix<T> log_probs,
+                        Matrix<int64_t> classes) {
+    size_t n_classes = scorer.children.size - (scorer.offsets.size - 1) + 1, k = classes.columns;
+    Heap heap(n_classes + 1);
+    Buffer<T> scores(scorer.max_scores);
+    Buffer<double> exps(scorer.max_scores);
+    at_best_level([&]<size_t BYTES>(Registers<BYTES>) {
+        for (size_t row = 0; row < inputs.rows; row++) {
+            size_t n_found = 0;
+            heap.clear();
+            heap.push(0.0, 0);
+            while (n_found < k) {
+                double key = heap.key();
+                int64_t item = heap.item();
+                heap.pop();
+                if (item < 0) {
+                    log_probs[row][n_found] = static_cast<T>(key);
+                    classes[row][n_found++] = ~item;
+                    continue;
+                }
+                const int64_t* children = scorer.children.data + scorer.offsets[item];
+                size_t n_scores = score_item<BYTES>(inputs[row], features[row], features.columns, static_cast<size_t>(item),
+                                                    scorer, scores.data());
+                if (n_scores == 1) {
+                    double score = scores[0], log_total = log1p_of_unit(exp_of_negative(-__builtin_fabs(score)));
+                    heap.push(key + (score > 0 ? -score : 0.0) - log_total, children[0]);
+                    heap.push(key + (score < 0 ? score : 0.0) - log_total, children[1]);
+                    for (size_t i = 0; i < 2; i++)  // one of both is likely to be popped next
+                        if (children[i] >= 0) prefetch_row(scorer.weight[scorer.first_rows[children[i]]], inputs.columns);
+                } else {
+                    log_softmax(scores.data(), n_scores, exps.data());
+                    for (size_t j = 0; j < n_scores; j++) heap.push(key + (scores[j] < 0 ? scores[j] : 0.0), children[j]);
+                }
+            }
+            if (k < log_probs.columns)
+                log_probs[row][k] = heap.size() > 0 ? static_cast<T>(heap.key()) : -std::numeric_limits<float>::max();
+        }
+    });
+}
+
+// Descend from the root to one class for each row: along the branch whose interval of probability contains the draw, whose
+// position in the interval is the next draw; without draws along the most probable branch, the first at a tie.
+template <class T>
+inline void descend(Matrix<const T> inputs, Matrix<const int64_t> features, TreeScorer<T> scorer, Vector<const double> draws,
+                    Vector<int64_t> classes) {
+    constexpr double BELOW_1 = 1.0 - 0x1p-53;
+    Buffer<T> scores(scorer.max_scores);
+    Buffer<double> exps(scorer.max_scores);
+    auto probability_of = [](double log_prob) { return log_prob < -700.0 ? 0.0 : exp_of_negative(log_prob); };
+    at_best_level([&]<size_t BYTES>(Registers<BYTES>) {
+        for (size_t row = 0; row < inputs.rows; row++) {
+            bool is_greedy = draws.size == 0;
+            double draw = is_greedy ? 0.0 : draws[row];
+            int64_t item = 0;
+            while (item >= 0) {
+                size_t branch = 0, n_scores = score_item<BYTES>(inputs[row], features[row], features.columns,
+                                                                static_cast<size_t>(item), scorer, scores.data());
+                if (n_scores == 1) {
+                    double exp_score = probability_of(-__builtin_fabs(static_cast<double>(scores[0])));
+                    double left = (scores[0] > 0 ? exp_score : 1.0) / (1.0 + exp_score);
+                    if (is_greedy) {  // in the precision of the scores, as node_prob returns it
+                        branch = scores[0] > 0 && T(1) / (T(1) + static_cast<T>(exp_score)) > T(0.5);
+                    } else {
+                        branch = draw >= left;
+                        draw = branch ? (draw - left) / (1.0 - left) : draw / left;
+                    }
+                } else if (is_greedy) {
+                    for (size_t j = 1; j < n_scores; j++) branch = scores[j] > scores[branch] ? j : branch;
+                } else {
+                    log_softmax(scores.data(), n_scores, exps.data());
+                    double probability = probability_of(scores[0]);
+                    while (draw >= probability && branch < n_scores - 1) {
+                        draw -= probability;
+                        probability = probability_of(scores[++branch]);
+                    }
+                    draw = probability > 0 ? draw / probability : 0.0;
+                }
+                draw = draw < BELOW_1 ? draw : BELOW_1;
+                item = scorer.children[scorer.offsets[item] + static_cast<int64_t>(branch)];
+            }
+            classes[row] = ~item;
+        }
+    });
+}
+
+}  // namespace hashnlp
