@@ -7,5 +7,6 @@ namespace hashnlp {
 
 void define_hashes(nanobind::module_& module);
 void define_trees(nanobind::module_& module);
+void define_projections(nanobind::module_& module);
 
 }  // namespace hashnlp
