@@ -75,12 +75,15 @@ inline std::tuple<Buffer<uint64_t>, Buffer<int64_t>> count_runs(Vector<const uin
     return {std::move(values), std::move(counts)};
 }
 
+constexpr size_t AHEAD = 16;  // fingerprints between the one that is looked up and the one whose slot is prefetched
+
 // Build the open-addressing hash table of a dictionary, at most half full: the index in each slot, or -1.
 inline Buffer<int32_t> fingerprint_slots(Vector<const uint64_t> dictionary) {
     size_t n_slots = 2;
     while (n_slots < 2 * dictionary.size) n_slots *= 2;
     Buffer<int32_t> slots(n_slots, -1);
     for (size_t index = 0; index < dictionary.size; index++) {
+        if (index + AHEAD < dictionary.size) prefetch(slots.data() + (dictionary[index + AHEAD] & (n_slots - 1)));
         size_t slot = dictionary[index] & (n_slots - 1);
         while (slots[slot] >= 0) slot = (slot + 1) & (n_slots - 1);
         slots[slot] = static_cast<int32_t>(index);
@@ -97,7 +100,12 @@ inline std::tuple<Buffer<int32_t>, Buffer<int64_t>> find_fingerprints(
     size_t mask = slots.size - 1, n_values = 0;
     offsets[0] = 0;
     for (size_t row = 0; row + 1 < row_ends.size; row++) {
-        for (int64_t i = row_ends[row]; i < row_ends[row + 1]; i++) {
+        for (auto i = static_cast<size_t>(row_ends[row]); i < static_cast<size_t>(row_ends[row + 1]); i++) {
+            if (i + 2 * AHEAD < fingerprints.size) {
+                prefetch(slots.data + (fingerprints[i + 2 * AHEAD] & mask));
+                int32_t candidate = slots[fingerprints[i + AHEAD] & mask];
+                prefetch(dictionary.data + (candidate >= 0 ? candidate : 0));
+            }
             uint64_t fingerprint = fingerprints[i];
             size_t slot = fingerprint & mask;
             int32_t index = slots[slot];
