@@ -7,5 +7,6 @@ namespace hashnlp {
 
 void define_hashes(nanobind::module_& module);
 void define_ngram_models(nanobind::module_& module);
+void define_vector_math(nanobind::module_& module);
 
 }  // namespace hashnlp

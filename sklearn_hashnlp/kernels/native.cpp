@@ -41,4 +41,5 @@ NB_MODULE(_native, module) {
     module.def("set_level", &set_level, nb::arg("name"), "Use an instruction set, for tests: results are the same.");
     define_hashes(module);
     define_ngram_models(module);
+    define_vector_math(module);
 }
