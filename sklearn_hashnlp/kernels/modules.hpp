@@ -8,5 +8,7 @@ namespace hashnlp {
 void define_hashes(nanobind::module_& module);
 void define_trees(nanobind::module_& module);
 void define_projections(nanobind::module_& module);
+void define_ngram_models(nanobind::module_& module);
+void define_vector_math(nanobind::module_& module);
 
 }  // namespace hashnlp

@@ -42,4 +42,6 @@ NB_MODULE(_native, module) {
     define_hashes(module);
     define_trees(module);
     define_projections(module);
+    define_ngram_models(module);
+    define_vector_math(module);
 }

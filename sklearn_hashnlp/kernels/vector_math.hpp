@@ -1,4 +1,4 @@
-// exp and log1p as plain arithmetic: loops over them use vector instructions, and all processors get the same bits.
+// exp, log1p and log as plain arithmetic: loops over them use vector instructions, and all processors get the same bits.
 #pragma once
 
 #include <bit>
@@ -48,6 +48,31 @@ inline double log_of_sum(double x) {
     double f = std::bit_cast<double>((bits & ((uint64_t{1} << 52) - 1)) | uint64_t{1023} << 52) - 1.0;
     double log = n * LN2_HIGH + (n * LN2_LOW + log1p_of_unit(f));
     return x < 0x1p1023 ? log : x;  // NaN remains NaN
+// Return log(x) for x > 0, right to about the last bit: n ln(2) + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), and
+// log(1 + f) = 2 artanh(s) = f - f**2 / 2 + s (f**2 / 2 + R) with s = f / (2 + f), R = 2 (s**2 / 3 + s**4 / 5 + ...).
+inline double log_of_positive(double x) {
+    constexpr double MIN_NORMAL = 0x1p-1022;
+    constexpr double LN2_HIGH = 6.93147180369123816490e-01;
+    constexpr double LN2_LOW = 1.90821492927058770002e-10;
+    constexpr uint64_t ROOT = 0x3FE6A09E667F3BCD;        // the bits of sqrt(1/2)
+    constexpr uint64_t TO_ONE = 0x3FF0000000000000 - ROOT;  // moves it to where the exponent changes
+    constexpr uint64_t MANTISSA = (uint64_t{1} << 52) - 1;
+    bool is_subnormal = x < MIN_NORMAL;
+    uint64_t bits = std::bit_cast<uint64_t>(is_subnormal ? x * 0x1p54 : x) + TO_ONE;
+    // An integer below 2**52 becomes a double as the low bits of 2**52: not every processor converts vectors of them.
+    double exponent = std::bit_cast<double>((bits >> 52) | 0x4330000000000000) - 0x1p52;
+    double n = exponent - (is_subnormal ? 1023.0 + 54.0 : 1023.0);
+    double f = std::bit_cast<double>((bits & MANTISSA) + ROOT) - 1.0;
+    double s = f / (2.0 + f);
+    double q = s * s;
+    double series = 2.0 / 19 + q * (2.0 / 21 + q * (2.0 / 23));
+    series = 2.0 / 15 + q * (2.0 / 17 + q * series);
+    series = 2.0 / 11 + q * (2.0 / 13 + q * series);
+    series = 2.0 / 7 + q * (2.0 / 9 + q * series);
+    series = q * (2.0 / 3 + q * (2.0 / 5 + q * series));
+    double half_square = 0.5 * f * f;
+    double log1p = f - (half_square - (s * (half_square + series) + n * LN2_LOW));
+    return x <= 0x1.fffffffffffffp1023 ? n * LN2_HIGH + log1p : x;  // infinity, or NaN
 }
 
 }  // namespace hashnlp
