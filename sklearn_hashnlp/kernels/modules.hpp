@@ -5,6 +5,9 @@
 
 namespace hashnlp {
 
+void define_embeddings(nanobind::module_& module);
 void define_hashes(nanobind::module_& module);
+void define_linear(nanobind::module_& module);
+void define_rows(nanobind::module_& module);
 
 }  // namespace hashnlp
