@@ -39,9 +39,12 @@ NB_MODULE(_native, module) {
     module.def("levels", &levels, "Return the instruction sets of this processor, the best one last.");
     module.def("level", &level, "Return the instruction set that kernels use.");
     module.def("set_level", &set_level, nb::arg("name"), "Use an instruction set, for tests: results are the same.");
+    define_embeddings(module);
     define_hashes(module);
     define_trees(module);
     define_projections(module);
     define_ngram_models(module);
     define_vector_math(module);
+    define_linear(module);
+    define_rows(module);
 }

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import unwrap
 from typing import Any, ClassVar, TypeAlias, cast
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.graph import increment_version
@@ -110,7 +109,7 @@ class RowwiseOptimizer(Optimizer):
                 is_table = isinstance(touched, Tensor) and touched.shape == (average_offset.shape[0],)
                 if _is_compiled(parameter) and is_table:
                     table = parameter.detach().view(average_offset.shape).numpy()
-                    add_average_offset(table, average_offset.numpy(), touched.numpy(), table.dtype.type(1 / n_steps))
+                    add_average_offset(table, average_offset.numpy(), touched.numpy(), 1 / n_steps)
                     increment_version(parameter)
                 else:
                     parameter.add_(average_offset.view_as(parameter), alpha=1 / n_steps)
@@ -151,13 +150,12 @@ class RowwiseOptimizer(Optimizer):
         decay = group["lr"] * group["weight_decay"]
         if _is_compiled(table):
             offset = average_offset if steps_averaged > 0 else table[:0]
-            number = np.float64 if table.dtype == torch.float64 else np.float32
-            steps = number(max(steps_averaged, 0))
+            steps = max(steps_averaged, 0)
             if decay:
-                decay_rows(table.numpy(), offset.numpy(), rows.numpy(), number(decay), steps)
+                decay_rows(table.numpy(), offset.numpy(), rows.numpy(), decay, steps)
             kernel, tables, numbers = self._row_kernel(table, state, group)
             arrays = [tensor.numpy() for tensor in (table, *tables, offset, rows, gradients)]
-            kernel(*arrays, *map(number, numbers), steps)
+            kernel(*arrays, *numbers, steps)
             increment_version(parameter)  # torch does not notice writes of kernels
             return
         updates = self._row_updates(table, rows, gradients, state, group)
@@ -228,7 +226,7 @@ def row_state(
 
 
 def _is_compiled(table: Tensor) -> bool:
-    return table.device.type == "cpu" and table.dtype in (torch.float32, torch.float64)
+    return table.device.type == "cpu" and table.dtype in (torch.float32, torch.float64) and table.is_contiguous()
 
 
 def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:

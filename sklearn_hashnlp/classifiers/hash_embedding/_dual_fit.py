@@ -29,7 +29,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._model import (
     spec_of,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
-from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_columns, locate_ids
+from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.kernels.embeddings._tables import lazy_table
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     LinearRows,
@@ -97,7 +97,7 @@ class Located(NamedTuple):
     def of(cls, model: LinearModel, rows: SparseRows) -> Located:
         """Hash the columns of rows."""
         sizes = len(model.known), len(model.pool)
-        table_rows, slots = locate_columns(rows.indices, model.constants, *sizes, model.spec.layout.variant)
+        table_rows, slots = locate_ids(rows.indices, model.constants, *sizes, model.spec.layout.variant)
         return cls(*number_distinct(table_rows, sizes[0]), *number_distinct(slots.reshape(-1), sizes[1]))
 
 
@@ -156,8 +156,7 @@ class LabelSums(NamedTuple):
         own, total = lazy_table((sizes[1], len(model.bias))), lazy_table((sizes[1],))
         for start in range(0, len(rows), _BLOCK_ROWS):  # few values at a time take little memory
             part = rows.select(np.arange(start, min(start + _BLOCK_ROWS, len(rows))))
-            ids = part.indices.astype(np.int64)
-            table_rows, slots = locate_ids(ids, model.constants, *sizes, model.spec.layout.variant)
+            table_rows, slots = locate_ids(part.indices, model.constants, *sizes, model.spec.layout.variant)
             values, n_hashes = part.data.astype(np.float32), slots.shape[1]
             if importance is not None:
                 values *= importance[table_rows, 0]

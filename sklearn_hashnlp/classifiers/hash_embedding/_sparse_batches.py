@@ -62,7 +62,7 @@ class SparseDataset(SparseRows, Dataset):
             weights = self.data[offsets[0] : offsets[-1]].astype(np.float32, copy=False)
             offsets -= offsets[0]
         else:
-            ids, weights, offsets = gather_rows(self.indices, self.data, self.indptr, rows)
+            ids, weights, offsets = gather_rows(self.indices, self.data, self.indptr, rows, index_dtype=np.int64)
         if dropout is not None and generator is not None:
             keep, offsets = _sample_columns(offsets, dropout, generator)
             ids, weights = ids[keep], weights[keep]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from sklearn_hashnlp.kernels._rows import select_rows
+from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.kernels.linear._linear_model import inspect_rows
 from sklearn_hashnlp.training._validation_split import Samples, shared_values
 
@@ -71,10 +71,9 @@ class SparseRows(Samples):
     def __init__(
         self, matrix: Any, targets: NDArray[Any] | None = None, row_weights: NDArray[np.float32] | None = None
     ) -> None:
-        self.indices: NDArray[Any] = matrix.indices
-        # Of one dtype, whatever scipy chose: the kernels that read it are compiled once.
+        self.indices: NDArray[Any] = np.ascontiguousarray(matrix.indices)
         self.indptr: NDArray[np.int64] = matrix.indptr.astype(np.int64)
-        self.data: NDArray[Any] = matrix.data
+        self.data: NDArray[Any] = np.ascontiguousarray(matrix.data)
         super().__init__(matrix.shape[0], targets, row_weights)
 
     @classmethod
@@ -88,7 +87,7 @@ class SparseRows(Samples):
     def select(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the rows."""
         part = type(self).__new__(type(self))
-        part.indices, part.data, part.indptr = select_rows(self.indices, self.data, self.indptr, rows)
+        part.indices, part.data, part.indptr = gather_rows(self.indices, self.data, self.indptr, rows)
         part.targets = self.targets[rows]
         part.row_weights = None if self.row_weights is None else self.row_weights[rows]
         return part

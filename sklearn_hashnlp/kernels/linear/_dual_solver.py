@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.kernels._rows import select_rows
+from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     LinearRows,
     descend,
@@ -48,7 +48,7 @@ class LinearProblem:
 
     def take(self, rows: NDArray[np.int64]) -> LinearProblem:
         """Return the problem of some of the rows."""
-        columns, values, offsets = select_rows(self.rows.columns, self.rows.values, self.rows.offsets, rows)
+        columns, values, offsets = gather_rows(self.rows.columns, self.rows.values, self.rows.offsets, rows)
         part = replace(
             self,
             rows=LinearRows(offsets, columns, values, self.rows.labels[rows]),

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
-
-_INDEX = np.uint64  # a signed index costs a test for negative ones
 
 
 def learn_rows(
@@ -21,33 +19,4 @@ def learn_rows(
     alpha: float,
 ) -> None:
     """Move the weights towards the target of each row; a column that many rows had moves less."""
-    _learn(rows, targets, costs, weights, curvature, bias, np.float64(alpha))
-
-
-@compiled
-def _learn(
-    rows: LinearRows,
-    targets: NDArray[np.float64],
-    costs: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    curvature: NDArray[np.float32],
-    bias: NDArray[np.float64],
-    alpha: Number,
-) -> None:
-    # The exact minimum of cost * (target - score)**2 + sum(precision * change**2) over the changes of the weights of a
-    # row: change = value / precision * gain * (target - score).
-    offsets, columns, values, _ = rows
-    for row in range(_INDEX(len(targets))):
-        start, stop, cost = _INDEX(offsets[row]), _INDEX(offsets[row + _INDEX(1)]), np.float64(costs[row])
-        score, size = bias[0], 1.0 / bias[1]
-        for at in range(start, stop):
-            value, column = np.float64(values[at]), _INDEX(columns[at])
-            score += value * weights[column]
-            size += value * value / (alpha + curvature[column])
-        step = cost * (targets[row] - score) / (1.0 + cost * size)
-        bias[0] += step / bias[1]
-        bias[1] += cost
-        for at in range(start, stop):
-            value, column = np.float64(values[at]), _INDEX(columns[at])
-            weights[column] += np.float32(value * step / (alpha + curvature[column]))
-            curvature[column] += np.float32(cost * value * value)
+    _native.learn_rows(*rows, targets, costs, weights, curvature, bias, alpha)
