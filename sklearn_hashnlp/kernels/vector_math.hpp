@@ -41,19 +41,10 @@ inline double log1p_of_unit(double x) {
     return 2.0 * s * (1.0 + q * (1.0 / 3 + q * series));
 }
 
-// Return log(x) for x >= 1, such as a sum of exponentials: x = 2**n (1 + f) with 0 <= f < 1.
-inline double log_of_sum(double x) {
-    auto bits = std::bit_cast<uint64_t>(x);
-    auto n = static_cast<double>(static_cast<int64_t>(bits >> 52) - 1023);
-    double f = std::bit_cast<double>((bits & ((uint64_t{1} << 52) - 1)) | uint64_t{1023} << 52) - 1.0;
-    double log = n * LN2_HIGH + (n * LN2_LOW + log1p_of_unit(f));
-    return x < 0x1p1023 ? log : x;  // NaN remains NaN
 // Return log(x) for x > 0, right to about the last bit: n ln(2) + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), and
 // log(1 + f) = 2 artanh(s) = f - f**2 / 2 + s (f**2 / 2 + R) with s = f / (2 + f), R = 2 (s**2 / 3 + s**4 / 5 + ...).
 inline double log_of_positive(double x) {
     constexpr double MIN_NORMAL = 0x1p-1022;
-    constexpr double LN2_HIGH = 6.93147180369123816490e-01;
-    constexpr double LN2_LOW = 1.90821492927058770002e-10;
     constexpr uint64_t ROOT = 0x3FE6A09E667F3BCD;        // the bits of sqrt(1/2)
     constexpr uint64_t TO_ONE = 0x3FF0000000000000 - ROOT;  // moves it to where the exponent changes
     constexpr uint64_t MANTISSA = (uint64_t{1} << 52) - 1;

@@ -2,7 +2,6 @@
 // of the rows.
 #pragma once
 
-#include "lanes.hpp"
 #include "memory.hpp"
 
 namespace hashnlp {
@@ -70,8 +69,14 @@ inline void add_rows(size_t begin, size_t end, size_t step, Row row, Weight weig
 // Add a vector times a factor to another.
 template <class T>
 inline void add_scaled(T* __restrict total, T factor, const T* __restrict vector, size_t n) {
+    typename ColumnsOf<T, 8>::type sums, values;
     size_t at = 0;
-    for (; at + 8 <= n; at += 8) store_lanes<T>(total + at, load_lanes(total + at) + factor * load_lanes(vector + at));
+    for (; at + 8 <= n; at += 8) {
+        std::memcpy(&sums, total + at, sizeof sums);
+        std::memcpy(&values, vector + at, sizeof values);
+        sums += factor * values;
+        std::memcpy(total + at, &sums, sizeof sums);
+    }
     for (; at < n; at++) total[at] += factor * vector[at];
 }
 

@@ -162,7 +162,7 @@ inline void log_softmax(const T* scores, size_t arity, const int32_t* branches, 
     for (size_t at = 0; at < n; at++) {
         T* own = derivatives + at * arity;
         double total = sum_of(own, arity), share = -1.0 / total;
-        log_probs[at] = static_cast<T>(log_probs[at] - log_of_sum(total));
+        log_probs[at] = static_cast<T>(log_probs[at] - log_of_positive(total));
         for (size_t j = 0; j < arity; j++) own[j] = static_cast<T>(own[j] * share);
         own[branches[at]] = static_cast<T>(own[branches[at]] + 1.0);
     }

@@ -38,7 +38,7 @@ template <class T>
 inline void log_softmax(T* __restrict scores, size_t n, double* __restrict exps) {
     double largest = largest_of(scores, n);
     for (size_t j = 0; j < n; j++) exps[j] = exp_of_negative(scores[j] - largest);
-    largest += log_of_sum(sum_of(exps, n));
+    largest += log_of_positive(sum_of(exps, n));
     for (size_t j = 0; j < n; j++) scores[j] = static_cast<T>(scores[j] - largest);
 }
 
