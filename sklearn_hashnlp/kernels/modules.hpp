@@ -6,5 +6,7 @@
 namespace hashnlp {
 
 void define_hashes(nanobind::module_& module);
+void define_strings(nanobind::module_& module);
+void define_counters(nanobind::module_& module);
 
 }  // namespace hashnlp

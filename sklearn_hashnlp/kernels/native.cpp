@@ -40,4 +40,6 @@ NB_MODULE(_native, module) {
     module.def("level", &level, "Return the instruction set that kernels use.");
     module.def("set_level", &set_level, nb::arg("name"), "Use an instruction set, for tests: results are the same.");
     define_hashes(module);
+    define_strings(module);
+    define_counters(module);
 }

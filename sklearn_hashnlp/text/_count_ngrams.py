@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Allocate, Rows, count_hashes
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Rows, count_hashes
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
 from sklearn_hashnlp.kernels.strings._units import (
     Texts,
@@ -132,7 +132,7 @@ def count_text(text: str, specs: Sequence[NgramSpec]) -> tuple[NDArray[np.int32]
 
 
 def _count_hashes(hashes: Ragged, spec: NgramSpec, allocate: Allocate | None = None) -> Rows:
-    return count_hashes(
+    rows = count_hashes(
         hashes,
         n_features=spec.n_features,
         alternate_sign=spec.alternate_sign,
@@ -140,10 +140,15 @@ def _count_hashes(hashes: Ragged, spec: NgramSpec, allocate: Allocate | None = N
         norm=NORMS[spec.norm],
         damped=spec.damped,
         dtype=_DTYPES[spec.dtype],
-        allocate=allocate,
     )
+    if allocate is None:
+        return rows
+    indices, data = allocate(len(rows.indices))
+    indices[:], data[:] = rows.indices, rows.data
+    return Rows(indices, data, rows.indptr)
 
 
+Allocate: TypeAlias = Callable[[int], tuple[NDArray[np.int32], NDArray[Any]]]
 _DTYPES: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
 _MAX_COLUMNS = 2**31 - 1  # of indices of 32 bits
 _IS_ASCII = {True: np.ones(1, dtype=np.bool_), False: np.zeros(1, dtype=np.bool_)}

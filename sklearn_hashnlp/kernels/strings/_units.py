@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inner
-from sklearn_hashnlp.kernels._hashes import murmur3, murmur3_span
+from sklearn_hashnlp.kernels import _native
+from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.strings._tokenize import split_characters, split_word_characters, split_words
-from sklearn_hashnlp.kernels.strings._unicode import ASCII, UNICODE, ascii_mapping, character_classes, visible_as_words
+from sklearn_hashnlp.kernels.strings._unicode import ASCII, UNICODE, character_classes, visible_as_words
 
 
 class Texts(NamedTuple):
@@ -68,71 +67,34 @@ def word_units(
 ) -> Units:
     r"""Split texts into words: runs of ``\w``, and every other visible character if ``keep_punctuation``."""
     classes = _classes(texts, split_punctuation)
-    text, boundaries, segments = split_words(
-        *texts.rows, texts.is_ascii, classes, texts.lowercase, min_length, keep_punctuation
+    given = WordSet.of(frozenset()) if stop_words is None else stop_words
+    arrays = _native.split_words(
+        *texts.rows,
+        texts.is_ascii,
+        classes,
+        texts.lowercase,
+        min_length,
+        keep_punctuation,
+        given.slots,
+        *given.words,
     )
-    if stop_words is not None and len(stop_words.slots) > 0:
-        drop_stop_words(text, boundaries, segments, stop_words)
-    return Units(text, boundaries, segments, np.arange(len(segments)), 1)
+    return Units(*arrays, 1)
 
 
 def character_units(texts: Texts) -> Units:
     r"""Split texts into characters, each run of two or more ``\s`` replaced by one space."""
     classes = _classes(texts, split_punctuation=False)
-    mapping = ascii_mapping(texts.lowercase)
-    text, boundaries, segments = split_characters(*texts.rows, texts.is_ascii, classes, mapping)
-    return Units(text, boundaries, segments, np.arange(len(segments)), 0)
+    return Units(*_native.split_characters(*texts.rows, texts.is_ascii, classes, texts.lowercase), 0)
 
 
 def word_character_units(texts: Texts, *, before: str, after: str, split_punctuation: bool = False) -> Units:
     """Split texts into words, and each word, with ``before`` and ``after`` around it, into characters."""
-    classes = _classes(texts, split_punctuation)
-    mapping = ascii_mapping(texts.lowercase)
-    text, boundaries, segments, words = split_word_characters(
-        *texts.rows, texts.is_ascii, classes, mapping, ord(before), ord(after)
+    arrays = _native.split_word_characters(
+        *texts.rows, texts.is_ascii, _classes(texts, split_punctuation), texts.lowercase, ord(before), ord(after)
     )
-    return Units(text, boundaries, segments, words, 0)
+    return Units(*arrays, 0)
 
 
 def _classes(texts: Texts, split_punctuation: bool) -> NDArray[np.uint8]:
     table = character_classes if split_punctuation else visible_as_words
     return table(ASCII if texts.is_ascii.all() else UNICODE)
-
-
-@compiled
-def drop_stop_words(
-    text: NDArray[np.uint8], boundaries: NDArray[np.int64], segments: NDArray[np.int64], stop_words: WordSet
-) -> None:
-    """Drop the words of a set from words in place."""
-    to = 0
-    n_boundaries = 0
-    for segment in range(len(segments) - 1):
-        first, last = segments[segment], segments[segment + 1] - 1
-        segments[segment] = n_boundaries
-        for index in range(first, last):
-            start, stop = boundaries[index], boundaries[index + 1]  # with the space after the word
-            if not _contains(text, start, stop - 1, stop_words):
-                boundaries[n_boundaries] = to
-                n_boundaries += 1
-                for i in range(start, stop):
-                    text[to] = text[i]
-                    to += 1
-        boundaries[n_boundaries] = to
-        n_boundaries += 1
-    segments[len(segments) - 1] = n_boundaries
-
-
-@inner
-def _contains(text: NDArray[np.uint8], start: Number, stop: Number, stop_words: WordSet) -> bool:
-    slots, (words, offsets) = stop_words
-    slot = murmur3_span(text, start, stop, 0) & (len(slots) - 1)
-    while slots[slot] >= 0:
-        first = offsets[slots[slot]]
-        if offsets[slots[slot] + 1] - first == stop - start:
-            i = 0
-            while i < stop - start and words[first + i] == text[start + i]:
-                i += 1
-            if i == stop - start:
-                return True
-        slot = (slot + 1) & (len(slots) - 1)
-    return False
