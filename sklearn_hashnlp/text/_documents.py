@@ -117,9 +117,9 @@ def plain_texts(chunk: list[Any], *, caller: str, first: int = 0, decode: tuple[
 def encoder(
     documents: Sequence[str],
     *,
-    around: tuple[str, str],
-    preprocess: Callable[[str], str] | None,
-    check_surrogates: Callable[[int, str], None],
+    around: tuple[str, str] = ("", ""),
+    preprocess: Callable[[str], str] | None = None,
+    check_surrogates: Callable[[int, str], None] | None = None,
 ) -> Callable[[int], bytes]:
     """Return the function that preprocesses and encodes the document at an index, between the strings ``around``."""
     begin, end = around
@@ -130,7 +130,8 @@ def encoder(
         try:
             return document.encode()
         except UnicodeEncodeError:
-            check_surrogates(index, document)
+            if check_surrogates is not None:
+                check_surrogates(index, document)
             return document.encode("utf-8", "surrogatepass")
 
     return encode
@@ -138,15 +139,13 @@ def encoder(
 
 def pack(
     documents: Sequence[str],
+    encode: Callable[[int], bytes],
     *,
     around: tuple[str, str] = ("", ""),
     lowercase: bool,
-    preprocess: Callable[[str], str] | None,
-    check_surrogates: Callable[[int, str], None],
     max_characters: int,
 ) -> Iterator[Texts]:
-    """Pack documents, each between the strings ``around``, into UTF-8 buffers of at most about ``max_characters``."""
-    encode = encoder(documents, around=around, preprocess=preprocess, check_surrogates=check_surrogates)
+    """Pack documents into UTF-8 buffers of at most about ``max_characters``; ``encode`` is their :func:`encoder`."""
     slices = [(0, len(documents))]
     while slices:
         start, stop = slices.pop()

@@ -22,6 +22,11 @@ class Rows(NamedTuple):
     indptr: NDArray[np.int64]
 
 
+def new_rows(dtype: type[np.floating[Any]]) -> Any:
+    """Return native rows that grow."""
+    return _native.RowsFloat32() if dtype is np.float32 else _native.RowsFloat64()
+
+
 def count_hashes(
     hashes: Ragged,
     *,
@@ -34,5 +39,7 @@ def count_hashes(
 ) -> Rows:
     """Count how often each column occurs in each row; the column of hash h is ``abs(h) % n_features``."""
     # A column with canceled signs stays in the matrix as 0, as in scikit-learn.
-    count = _native.count_float32 if dtype is np.float32 else _native.count_float64
-    return Rows(*count(*hashes, n_features, alternate_sign, binary, norm, damped))
+    rows = new_rows(dtype)
+    options = _native.CountOptions(n_features, alternate_sign, binary, norm, damped, 1.0)
+    rows.append_hashes(*hashes, options)
+    return Rows(*rows.release())

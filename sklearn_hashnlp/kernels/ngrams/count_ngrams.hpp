@@ -42,10 +42,10 @@ struct Rows {
 
 struct CountOptions {
     uint32_t n_features;
-    bool alternate_sign = false, binary = false;
-    int norm = NO_NORM;
-    bool damped = false;    // whether a count c has the value 1 + log(c)
-    double weight = 1;      // factor of all values
+    bool alternate_sign, binary;
+    int norm;
+    bool damped;    // whether a count c has the value 1 + log(c)
+    double weight;  // factor of all values
 };
 
 // Memory for the keys of a row.
@@ -238,5 +238,9 @@ inline void count_hashes(const int32_t* hashes, Vector<const int64_t> offsets, c
     for (size_t row = 0; row + 1 < offsets.size; row++)
         count_row(hashes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]), key_bits, options, memory, rows);
 }
+
+template <class T>
+void count_at_best_level(const int32_t* hashes, Vector<const int64_t> offsets, const CountOptions& options,
+                         KeyBuffers& memory, Rows<T>& rows);
 
 }  // namespace hashnlp

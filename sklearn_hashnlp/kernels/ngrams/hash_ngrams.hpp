@@ -251,6 +251,9 @@ inline void hash_ngrams(const UnitsView<Index>& units, NgramRange range, NgramHa
         hash_segments(units, range, out);
 }
 
+template <class Index>
+void hash_at_best_level(const UnitsView<Index>& units, const NgramRange& range, NgramHashes& out);
+
 // Hash all skip-grams of every segment: n words in order, at most `max_skip` left out between first and last.
 inline void hash_skipgrams(const UnitsView<int64_t>& units, size_t min_n, size_t max_n, size_t max_skip, NgramHashes& out) {
     Buffer<uint8_t> joined(units.text.size + PADDING);

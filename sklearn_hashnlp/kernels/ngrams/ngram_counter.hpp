@@ -2,29 +2,12 @@
 // first caches.
 #pragma once
 
-#include "../levels.hpp"
 #include "../strings/join_lines.hpp"
 #include "../strings/tokenize.hpp"
 #include "count_ngrams.hpp"
 #include "hash_ngrams.hpp"
 
 namespace hashnlp {
-
-enum Analyzer : int { WORDS = 0, CHARACTERS = 1, WORD_CHARACTERS = 2 };
-
-// Split documents by an analyzer, without stop words.
-template <class Index>
-inline void split(Analyzer analyzer, const Documents& documents, const Tokenizer& tokenizer, const WordSet& stop_words,
-                  Units<Index>& units) {
-    if (analyzer == WORDS) {
-        at_best_level([&] { split_words(documents, tokenizer, units); });
-        drop_stop_words(stop_words, units);
-    } else if (analyzer == CHARACTERS) {
-        at_best_level([&] { split_characters(documents, tokenizer, units); });
-    } else {
-        at_best_level([&] { split_word_characters(documents, tokenizer, units); });
-    }
-}
 
 // Memory of a thread.
 struct CounterMemory {
@@ -68,10 +51,9 @@ struct NgramCounter {
     void count_group(CounterMemory& memory, Units<Index>& units, Rows<T>& rows) const {
         split(analyzer, {memory.lines.bytes, memory.lines.offsets, memory.lines.is_ascii}, tokenizer, stop_words, units);
         size_t separator_width = analyzer == WORDS;
-        at_best_level([&] {
-            hash_ngrams<Index>({units.text, units.boundaries, units.segments, units.rows, separator_width}, range, memory.hashes);
-        });
-        at_best_level([&] { count_hashes<T>(memory.hashes.hashes.data(), memory.hashes.offsets, options, memory.keys, rows); });
+        hash_at_best_level<Index>({units.text, units.boundaries, units.segments, units.rows, separator_width}, range,
+                                  memory.hashes);
+        count_at_best_level<T>(memory.hashes.hashes.data(), memory.hashes.offsets, options, memory.keys, rows);
     }
 };
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,9 @@ from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.strings._unicode import ASCII, UNICODE, character_classes, visible_as_words
+
+WORDS, CHARACTERS, WORD_CHARACTERS = 0, 1, 2
+"""The kinds of units."""
 
 
 class Texts(NamedTuple):
@@ -57,44 +61,46 @@ class WordSet(NamedTuple):
         return cls(slots, rows)
 
 
+NO_WORDS = WordSet.of(frozenset())
+
+
 def word_units(
     texts: Texts,
     *,
     min_length: int = 1,
     keep_punctuation: bool = True,
     split_punctuation: bool = True,
-    stop_words: WordSet | None = None,
+    stop_words: WordSet = NO_WORDS,
 ) -> Units:
     r"""Split texts into words: runs of ``\w``, and every other visible character if ``keep_punctuation``."""
-    classes = _classes(texts, split_punctuation)
-    given = WordSet.of(frozenset()) if stop_words is None else stop_words
-    arrays = _native.split_words(
-        *texts.rows,
-        texts.is_ascii,
-        classes,
-        texts.lowercase,
-        min_length,
-        keep_punctuation,
-        given.slots,
-        *given.words,
-    )
-    return Units(*arrays, 1)
+    return _split(WORDS, texts, split_punctuation, min_length, keep_punctuation, stop_words=stop_words)
 
 
 def character_units(texts: Texts) -> Units:
     r"""Split texts into characters, each run of two or more ``\s`` replaced by one space."""
-    classes = _classes(texts, split_punctuation=False)
-    return Units(*_native.split_characters(*texts.rows, texts.is_ascii, classes, texts.lowercase), 0)
+    return _split(CHARACTERS, texts, split_punctuation=False)
 
 
 def word_character_units(texts: Texts, *, before: str, after: str, split_punctuation: bool = False) -> Units:
     """Split texts into words, and each word, with ``before`` and ``after`` around it, into characters."""
-    arrays = _native.split_word_characters(
-        *texts.rows, texts.is_ascii, _classes(texts, split_punctuation), texts.lowercase, ord(before), ord(after)
-    )
-    return Units(*arrays, 0)
+    return _split(WORD_CHARACTERS, texts, split_punctuation, around=(before, after))
 
 
-def _classes(texts: Texts, split_punctuation: bool) -> NDArray[np.uint8]:
-    table = character_classes if split_punctuation else visible_as_words
-    return table(ASCII if texts.is_ascii.all() else UNICODE)
+def _split(
+    analyzer: int,
+    texts: Texts,
+    split_punctuation: bool,
+    min_length: int = 1,
+    keep_punctuation: bool = True,
+    around: tuple[str, str] = (" ", " "),
+    stop_words: WordSet = NO_WORDS,
+) -> Units:
+    classes = classes_for(split_punctuation)(ASCII if texts.is_ascii.all() else UNICODE)
+    words = (stop_words.slots, *stop_words.words)
+    options = (texts.lowercase, min_length, keep_punctuation, *map(ord, around))
+    return Units(*_native.split(analyzer, *texts.rows, texts.is_ascii, classes, *options, *words), int(analyzer == WORDS))
+
+
+def classes_for(split_punctuation: bool) -> Callable[[int], NDArray[np.uint8]]:
+    """Return the function with the classes of code points, for words that end at punctuation or only at whitespace."""
+    return character_classes if split_punctuation else visible_as_words

@@ -295,4 +295,11 @@ inline void drop_stop_words(const WordSet& set, Units<Index>& units) {
     units.boundaries.resize(n_boundaries);
 }
 
+enum Analyzer : int { WORDS = 0, CHARACTERS = 1, WORD_CHARACTERS = 2 };
+
+// Split documents by an analyzer, with the best instructions.
+template <class Index>
+void split(Analyzer analyzer, const Documents& documents, const Tokenizer& tokenizer, const WordSet& stop_words,
+           Units<Index>& units);
+
 }  // namespace hashnlp
