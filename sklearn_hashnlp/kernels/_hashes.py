@@ -10,7 +10,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sklearn_hashnlp import _hash_specification
-from sklearn_hashnlp.kernels._compile import Number, compiled, inner
+from sklearn_hashnlp.kernels import _native
+from sklearn_hashnlp.kernels._compile import Number, inner
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 PADDING = 32
@@ -76,17 +77,11 @@ def murmur3_span(text: NDArray[np.uint8], start: Number, stop: Number, seed: Num
     return finish(state, load_uint32(text, position), np.uint32(stop - start))
 
 
-@compiled
-def _hash_rows(text: NDArray[np.uint8], offsets: NDArray[np.int64], seed: Number, hashes: NDArray[np.int32]) -> None:
-    for row in range(len(hashes)):
-        hashes[row] = murmur3_span(text, offsets[row], offsets[row + 1], seed)
-
-
 def murmur3(rows: Ragged, *, seed: int = 0) -> NDArray[np.int32]:
     """Hash each row of bytes with MurmurHash3_x86_32, as ``sklearn.utils.murmurhash3_32`` does."""
     hashes = np.empty(len(rows.offsets) - 1, dtype=np.int32)
     padded = np.concatenate((rows.values, np.zeros(PADDING, dtype=np.uint8)))
-    _hash_rows(padded, rows.offsets, np.uint32(seed), hashes)
+    _native.hash_rows(padded, rows.offsets, seed, hashes)
     return hashes
 
 

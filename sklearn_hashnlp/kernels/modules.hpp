@@ -13,5 +13,7 @@ void define_ngram_models(nanobind::module_& module);
 void define_vector_math(nanobind::module_& module);
 void define_linear(nanobind::module_& module);
 void define_rows(nanobind::module_& module);
+void define_strings(nanobind::module_& module);
+void define_counters(nanobind::module_& module);
 
 }  // namespace hashnlp

@@ -47,4 +47,6 @@ NB_MODULE(_native, module) {
     define_vector_math(module);
     define_linear(module);
     define_rows(module);
+    define_strings(module);
+    define_counters(module);
 }

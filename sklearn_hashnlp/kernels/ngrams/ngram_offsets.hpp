@@ -13,11 +13,11 @@ inline int64_t count_of_ngrams(int64_t n_units, int64_t min_n, int64_t max_n, bo
     return short_whole && n_units > 0 ? 1 : 0;
 }
 
-// Return the start of the n-grams of each row, and the end.
+// Set the start of the n-grams of each row, and the end.
 template <class Index>
-inline Buffer<int64_t> ngram_offsets(Vector<const Index> segments, Vector<const Index> rows, int64_t min_n, int64_t max_n,
-                                     bool short_whole) {
-    Buffer<int64_t> offsets(rows.size);
+inline void ngram_offsets(Vector<const Index> segments, Vector<const Index> rows, int64_t min_n, int64_t max_n,
+                          bool short_whole, Buffer<int64_t>& offsets) {
+    offsets.resize(rows.size);
     int64_t size = 0;
     for (size_t row = 0; row + 1 < rows.size; row++) {
         offsets[row] = size;
@@ -27,6 +27,14 @@ inline Buffer<int64_t> ngram_offsets(Vector<const Index> segments, Vector<const 
         }
     }
     offsets[rows.size - 1] = size;
+}
+
+// Return the start of the n-grams of each row, and the end.
+template <class Index>
+inline Buffer<int64_t> ngram_offsets(Vector<const Index> segments, Vector<const Index> rows, int64_t min_n, int64_t max_n,
+                                     bool short_whole) {
+    Buffer<int64_t> offsets;
+    ngram_offsets(segments, rows, min_n, max_n, short_whole, offsets);
     return offsets;
 }
 
