@@ -1,6 +1,7 @@
 """The build backend: scikit-build-core, after a check that the kernels can be compiled.
 
-``python native/build_backend.py`` compiles them into the source tree, as an editable installation has them.
+``python native/build_backend.py`` compiles them into the source tree, as an editable installation has them; with a
+folder and options of CMake, into that folder.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def build_wheel(
 
 
 def build_editable(
-    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+    wheel_directory: str,
+    config_settings: dict[str, Any] | None = None,
+    metadata_directory: str | None = None,  # noqa: ARG001 - a hook has these arguments
 ) -> str:
     """Compile the kernels into the source tree, and build a wheel that only has its path."""
     build_in_place()
@@ -118,4 +121,7 @@ def _digest(content: bytes) -> str:
 
 
 if __name__ == "__main__":
-    build_in_place()
+    if len(sys.argv) > 1:
+        build(Path(sys.argv[1]).absolute(), *sys.argv[2:])
+    else:
+        build_in_place()
