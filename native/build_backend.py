@@ -1,16 +1,19 @@
 """The build backend: scikit-build-core, after a check that the kernels can be compiled.
 
-``python native/build_backend.py`` compiles them into the source tree, as an editable installation has them.
+``python native/build_backend.py`` compiles them into the source tree, as an editable installation has them; with a
+folder and options of CMake, into that folder.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -48,14 +51,17 @@ def build_wheel(
 
 
 def build_editable(
-    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+    wheel_directory: str,
+    config_settings: dict[str, Any] | None = None,
+    metadata_directory: str | None = None,  # noqa: ARG001 - a hook has these arguments
 ) -> str:
     """Compile the kernels into the source tree, and build a wheel that only has its path."""
     build_in_place()
-    settings = {**(config_settings or {}), "wheel.cmake": "false", "editable.mode": "inplace"}
-    name = str(backend.build_editable(wheel_directory, settings, metadata_directory))
-    use_path(Path(wheel_directory) / name)
-    return name
+    with tempfile.TemporaryDirectory() as folder:
+        info = backend.prepare_metadata_for_build_editable(folder, config_settings)
+        paths = [path for path in Path(folder).rglob("*") if path.is_file()]
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    return write_wheel(Path(wheel_directory), info, files)
 
 
 def build_in_place() -> None:
@@ -97,17 +103,17 @@ def _run(*command: str) -> None:
         raise SystemExit(f"The kernels were not compiled: {Path(command[0]).name} ended with {code}, see above.")
 
 
-def use_path(wheel: Path) -> None:
-    """Rewrite an editable wheel: a plain .pth file, as an import hook would come before PYTHONPATH."""
-    with zipfile.ZipFile(wheel) as archive:
-        files = {name: archive.read(name) for name in archive.namelist() if ".dist-info/" in name}
+def write_wheel(folder: Path, info: str, files: dict[str, bytes]) -> str:
+    """Write an editable wheel of metadata: a plain .pth file, as an import hook would come before PYTHONPATH."""
     files["sklearn_hashnlp.pth"] = f"{_ROOT}\n".encode()
-    record = next(name for name in files if name.endswith(".dist-info/RECORD"))
-    lines = [f"{name},{_digest(content)},{len(content)}" for name, content in files.items() if name != record]
-    files[record] = "\n".join([*lines, f"{record},,", ""]).encode()
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
+    lines = [f"{name},{_digest(content)},{len(content)}" for name, content in files.items()]
+    files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,", ""]).encode()
+    (tag,) = re.findall(r"^Tag: (\S+)$", files[f"{info}/WHEEL"].decode(), re.MULTILINE)
+    name = f"{info.removesuffix('.dist-info')}-{tag}.whl"
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files.items():
+            archive.writestr(path, content)
+    return name
 
 
 def _digest(content: bytes) -> str:
@@ -115,4 +121,7 @@ def _digest(content: bytes) -> str:
 
 
 if __name__ == "__main__":
-    build_in_place()
+    if len(sys.argv) > 1:
+        build(Path(sys.argv[1]).absolute(), *sys.argv[2:])
+    else:
+        build_in_place()

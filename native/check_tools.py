@@ -1,4 +1,4 @@
-"""What compiling the kernels needs: a C++20 compiler and the headers of Python, or one line that says how to get them."""
+"""What compiling the kernels needs: a C++20 compiler and Python's headers, or one line that says how to get them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from check_tools import advice, check_headers, has_compiler
 
 _CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 _TOOLS = {"c++": "c++ {target}", "ar": "ar", "ranlib": "ranlib"}
-"""Programs for CMake, which takes those that are called zig-ar and zig-ranlib along with zig-c++, and what they call."""
+"""Programs for CMake, which takes zig-ar and zig-ranlib along with zig-c++, and what they call."""
 
 
 def main(command: list[str]) -> int:
@@ -39,8 +39,8 @@ def _install() -> Path:
     if sys.platform != "linux":
         raise SystemExit(f"There is no C++ compiler. {advice('compiler')}")
     print(
-        f"There is no C++ compiler: one is installed into {sys.prefix} (0.1 GB to download), and compiles the kernels in "
-        f"two or more minutes. One of the system is faster. {advice('compiler')}",
+        f"There is no C++ compiler: one is installed into {sys.prefix} (0.1 GB to download), and compiles the kernels "
+        f"in two or more minutes. One of the system is faster. {advice('compiler')}",
         flush=True,
     )
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
