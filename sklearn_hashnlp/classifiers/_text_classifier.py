@@ -32,7 +32,7 @@ from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, 
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice, SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
-from sklearn_hashnlp.text._count_ngrams import check_ngram_range, count_text
+from sklearn_hashnlp.text._count_ngrams import check_ngram_range
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._specs_of import specs_of

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 
 #include "levels.hpp"
 
@@ -31,8 +32,12 @@ struct Lanes {
 
     // Sum the lanes in pairs: each of the lower half with one of the upper.
     [[gnu::always_inline]] T sum() const {
-        auto lane = [&](size_t i) { return parts[i / WIDTH][i % WIDTH]; };
-        return ((lane(0) + lane(4)) + (lane(2) + lane(6))) + ((lane(1) + lane(5)) + (lane(3) + lane(7)));
+        typedef T Half __attribute__((vector_size(N_LANES / 2 * sizeof(T))));
+        Half lower, upper;
+        std::memcpy(&lower, parts, sizeof lower);
+        std::memcpy(&upper, reinterpret_cast<const char*>(parts) + sizeof lower, sizeof upper);
+        lower += upper;
+        return (lower[0] + lower[2]) + (lower[1] + lower[3]);
     }
 };
 
@@ -56,11 +61,10 @@ template <size_t BYTES, size_t ROWS, size_t COLUMNS, class T>
 #pragma GCC unroll 4
     for (size_t row = 0; row < ROWS; row++)
 #pragma GCC unroll 4
-        for (size_t column = 0; column < COLUMNS; column++) {
-            T total = sums[row][column].sum();
-            for (size_t i = at; i < n; i++) total += u[row][i] * v[column][i];
-            products[row][column] = total;
-        }
+        for (size_t column = 0; column < COLUMNS; column++) products[row][column] = sums[row][column].sum();
+    for (; at < n; at++)
+        for (size_t row = 0; row < ROWS; row++)
+            for (size_t column = 0; column < COLUMNS; column++) products[row][column] += u[row][at] * v[column][at];
 }
 
 }  // namespace hashnlp

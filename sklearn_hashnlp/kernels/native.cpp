@@ -49,4 +49,5 @@ NB_MODULE(_native, module) {
     define_rows(module);
     define_strings(module);
     define_counters(module);
+    define_text_model(module);
 }

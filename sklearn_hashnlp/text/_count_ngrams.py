@@ -108,26 +108,17 @@ def count_ngrams(
     return parts[0] if len(parts) == 1 else hstack(parts, format="csr")
 
 
-def count_text(text: str, specs: Sequence[NgramSpec]) -> tuple[NDArray[np.int32], NDArray[np.float32]] | None:
-    """Return the columns and values of one text, equal to :func:`count_ngrams`; None if only that can count it."""
-    rows, widths = new_rows(np.float32), []
-    for spec in specs:
-        if spec.scheme != "murmur3" or spec.dtype != "float32" or not has_kernel(spec):
-            return None
-        try:
-            rows.append_texts([text], ngram_counter(spec), lambda _index, spec=spec: _encoded(text, spec))
-        except UnicodeEncodeError:
-            return None
-        widths.append(spec.n_features + spec.padding)
-    if sum(widths) > _MAX_COLUMNS:
+def text_counters(specs: Sequence[NgramSpec]) -> tuple[list[Any], list[Callable[[str], bytes]], list[int]] | None:
+    """Return counters of single texts, their encoders and their numbers of columns; None if kernels alone cannot count."""
+    widths = [spec.n_features + spec.padding for spec in specs]
+    is_native = all(spec.scheme == "murmur3" and spec.dtype == "float32" and has_kernel(spec) for spec in specs)
+    if not is_native or sum(widths) > _MAX_COLUMNS:
         return None
-    indices, data, ends = rows.release()
-    for end, width in zip(ends[1:-1].tolist(), widths, strict=False):
-        indices[end:] += width
-    return indices, data
+    return [ngram_counter(spec) for spec in specs], [partial(_encode, spec) for spec in specs], widths
 
 
-def _encoded(text: str, spec: NgramSpec) -> bytes:
+def _encode(spec: NgramSpec, text: str) -> bytes:
+    """Preprocess and encode a text that is not ASCII."""
     begin, end = spec.around
     document, preprocess = f"{begin}{text}{end}", _preprocessor(spec)
     return (document if preprocess is None else preprocess(document)).encode()

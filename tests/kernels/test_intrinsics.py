@@ -1,4 +1,4 @@
-"""Arrays in huge pages."""
+"""Memory in huge pages."""
 
 import math
 

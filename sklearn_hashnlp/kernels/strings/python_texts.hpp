@@ -18,15 +18,16 @@ class TextReader {
           encode_(encode),
           reads_ascii_(reads_ascii) {}
 
-    // Read a text; return the number of its bytes. `encode` is called with the index.
-    size_t add(nb::handle text, size_t index) {
+    // Read a text; return the number of its bytes. `encode` is called with the key.
+    template <class Key>
+    size_t add(nb::handle text, const Key& key) {
         Py_ssize_t size = 0;
         if (reads_ascii_ && is_ascii_(text).ptr() == Py_True) {  // of any other, CPython would keep the encoding
             const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
             if (bytes == nullptr) throw nb::python_error();
             texts_.push_back({reinterpret_cast<const uint8_t*>(bytes), static_cast<size_t>(size), true});
         } else {
-            nb::object encoded = encode_(index);
+            nb::object encoded = encode_(key);
             char* bytes = nullptr;
             if (PyBytes_AsStringAndSize(encoded.ptr(), &bytes, &size) != 0) throw nb::python_error();
             texts_.push_back({reinterpret_cast<const uint8_t*>(bytes), static_cast<size_t>(size), false});

@@ -259,6 +259,8 @@ inline void weight_gradients(Matrix<const T> inputs, Vector<const T> d_scores, P
 template <class T>
 inline void input_gradients(Matrix<const T> weight, Vector<const T> d_scores, PathNodes path_nodes, Matrix<T> d_inputs) {
     constexpr size_t TILE = 16;  // inputs whose gradients stay in the first-level cache while all weight rows are added
+    constexpr size_t SOON = 4;   // pairs between the prefetch of a gradient and its use
+    Vector<const int32_t> rows = path_nodes.rows;
     at_best_level([&] {
         for (size_t i = 0; i < path_nodes.size(); i++) {
             prefetch_weight(weight, path_nodes, i);
@@ -269,10 +271,11 @@ inline void input_gradients(Matrix<const T> weight, Vector<const T> d_scores, Pa
                     const T* vectors[N];
                     for (size_t k = 0; k < N; k++) vectors[k] = weight[node.first_row + j + k];
                     for (size_t at = begin; at < stop; at++) {
+                        if (j == 0 && at + SOON < rows.size) prefetch_row(d_inputs[rows[at + SOON]], weight.columns);
                         const T* own_scores = d_scores.data + node.score_start + (at - node.start) * node.arity + j;
                         T scales[N];
                         for (size_t k = 0; k < N; k++) scales[k] = own_scores[k];
-                        add_scaled(d_inputs[path_nodes.rows[at]], scales, vectors, weight.columns);
+                        add_scaled(d_inputs[rows[at]], scales, vectors, weight.columns);
                     }
                 });
             }
