@@ -14,7 +14,7 @@ from sklearn_hashnlp.text._specs_of import specs_of
 
 
 class TextScorer:
-    """A vectorizer and a linear model as one native object, built once; pickled as both."""
+    """A vectorizer and a linear model as one native object, built once."""
 
     def __init__(self, vectorizer: Any, model: HashEmbeddingModel) -> None:
         """Raise a TypeError or ValueError if they take more than kernels."""
@@ -33,16 +33,14 @@ class TextScorer:
         except (TypeError, ValueError):
             return None
 
-    def __reduce__(self) -> Any:
-        return type(self).of, (self._vectorizer, self._model)
-
     def scores_by(self, vectorizer: Any, model: HashEmbeddingModel) -> bool:
         """Return whether it was built from these, with the parameters that they have now."""
         return model is self._model and vectorizer is self._vectorizer and vars(vectorizer) == self._parameters
 
-    def label(self, text: str) -> int:
-        """Return the index of the largest score, or -1 if a score is not finite."""
-        return self._native.label(text)
+    def label(self, text: str) -> int | None:
+        """Return the index of the largest score; None if a score is not finite, or a text may have several labels."""
+        label = -1 if self._model.loss.multilabel else self._native.label(text)
+        return label if label >= 0 else None
 
     def scores(self, text: str) -> NDArray[np.float64] | None:  # (1, n_classes)
         """Return the scores of all classes, or None if one is not finite."""
