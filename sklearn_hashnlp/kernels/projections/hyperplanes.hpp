@@ -136,8 +136,10 @@ inline void write_coefficients(const ColumnStarts* starts, size_t n_columns, siz
         if (coefficients.threshold >> 32 == 0) {
             auto threshold = static_cast<uint32_t>(coefficients.threshold), state = start.density_state;
             state += static_cast<uint32_t>(first) * start.density_step;
-            for (uint32_t i = 0; i < n; i++)
-                out[i] = fmix32(state + i * start.density_step) < threshold ? out[i] : int8_t{0};
+            for (size_t i = 0; i < n; i++) {
+                uint32_t word = fmix32(state + static_cast<uint32_t>(i) * start.density_step);
+                out[i] = static_cast<int8_t>(out[i] * (word < threshold));
+            }
         }
         for (size_t at = 0; at < n; at += n_bytes)
             store_register(out + at, load_register<uint16_t, n_bytes>(out + at) ^ bias);

@@ -25,36 +25,40 @@ struct Output {
     double scale;           // of sums
 };
 
+inline int16_t side_of(int16_t sum) { return sum; }
+inline int16_t side_of(double sum) { return static_cast<int16_t>((sum > 0) - !(sum >= 0)); }
+
 // Write the projections of a row on the hyperplanes of a tile from the first one.
 template <class Sum>
 inline void write(const Sum* sums, size_t row, size_t first, size_t width, double divisor, const Output& output) {
     size_t n = output.n - first < width ? output.n - first : width;
+    double scale = output.scale;
     if (output.form == SUMS) {
         float* out = reinterpret_cast<float*>(output.bytes[row]) + first;
         if (divisor == 1.0)
-            for (size_t i = 0; i < n; i++) out[i] = static_cast<float>(sums[i] * output.scale);
+            for (size_t i = 0; i < n; i++) out[i] = static_cast<float>(sums[i] * scale);
         else
-            for (size_t i = 0; i < n; i++) out[i] = static_cast<float>(sums[i] * output.scale / divisor);
+            for (size_t i = 0; i < n; i++) out[i] = static_cast<float>(sums[i] * scale / divisor);
         return;
     }
-    int16_t sides[TILE];
+    const uint8_t* ties = output.ties + first;
+    int16_t sides[TILE];  // two loops with an array between them, so that both use vector instructions
     uint8_t bits[TILE];
-    for (size_t i = 0; i < width; i++)
-        sides[i] = static_cast<int16_t>((sums[i] > 0 ? 2 : 0) + (sums[i] == 0 ? output.ties[first + i] : 0));
+    for (size_t i = 0; i < width; i++) sides[i] = static_cast<int16_t>(side_of(sums[i]) + ties[i]);
     for (size_t i = 0; i < width; i++) bits[i] = sides[i] > 0;
+    uint8_t* out = output.bytes[row] + (output.form == PACKED ? first / 8 : first);
     if (output.form == PACKED) {
         for (size_t i = n; i < width; i++) bits[i] = 0;
-        uint8_t* out = output.bytes[row] + first / 8;
         for (size_t i = 0; i < (n + 7) / 8; i++) {
             uint64_t eight;
             std::memcpy(&eight, bits + 8 * i, sizeof eight);
             out[i] = static_cast<uint8_t>((eight * 0x8040201008040201u) >> 56);  // bit 0 of byte k becomes bit 63 - k
         }
-    } else {
-        uint8_t* out = output.bytes[row] + first;
-        bool is_sign = output.form == SIGNS;
-        for (size_t i = 0; i < n; i++) out[i] = is_sign ? static_cast<uint8_t>(2 * bits[i] - 1) : bits[i];
+        return;
     }
+    if (output.form == SIGNS)
+        for (size_t i = 0; i < width; i++) bits[i] = static_cast<uint8_t>(2 * bits[i] - 1);
+    std::memcpy(out, bits, n);
 }
 
 // Return a vector of 16-bit numbers in turn with another one: the lower half of both, or the upper.
@@ -108,27 +112,27 @@ inline void add_segment(const int8_t* table, const Chunk& chunk, const Segment& 
     for (; column < width; column += n_bytes) add_rows<n_bytes, 1>(table + column, chunk, segment, sums + column);
 }
 
-inline double coefficient(const int8_t* row, size_t i) {
-    return static_cast<int8_t>(row[i] ^ (i % 2 == 0 ? BIAS : 0));
-}
-
-// Add products in the order of the columns, each rounded before it is added.
-inline void add_products(const int8_t* table, const int32_t* entries, const double* values, size_t n, size_t width,
-                         double* __restrict sums) {
-    size_t at = 0;
-    for (; at + 4 <= n; at += 4) {
-        const int8_t *row_0 = table + entries[at] * TILE, *row_1 = table + entries[at + 1] * TILE;
-        const int8_t *row_2 = table + entries[at + 2] * TILE, *row_3 = table + entries[at + 3] * TILE;
-        double value_0 = values[at], value_1 = values[at + 1], value_2 = values[at + 2], value_3 = values[at + 3];
-        for (size_t i = 0; i < width; i++) {
-            double total = sums[i] + value_0 * coefficient(row_0, i);
-            total += value_1 * coefficient(row_1, i);
-            total += value_2 * coefficient(row_2, i);
-            sums[i] = total + value_3 * coefficient(row_3, i);
+// Add products in the order of the columns, each rounded before it is added, for n_bytes hyperplanes. Sums change places
+// before and after: a register has those of one byte of each 64-bit word.
+template <size_t n_bytes>
+inline void add_products(const int8_t* table, const int32_t* entries, const double* values, size_t n, double* sums) {
+    using Words = Register<uint64_t, n_bytes>;
+    using Numbers = Register<double, n_bytes>;
+    constexpr uint64_t TWO_52 = 0x4330000000000000u;  // 2**52 as a double, plus a number below 2**52
+    Numbers totals[8];
+    double places[8][n_bytes / 8];
+    for (size_t i = 0; i < n_bytes; i++) places[i % 8][i / 8] = sums[i];
+    std::memcpy(totals, places, sizeof places);
+    for (size_t at = 0; at < n; at++) {
+        const int8_t* row = table + static_cast<size_t>(entries[at]) * TILE;
+        Words eights = load_register<uint64_t, n_bytes>(row) ^ 0x8000800080008000u;  // each byte plus 128
+        for (uint64_t k = 0; k < 8; k++) {
+            Numbers coefficients = (Numbers)((eights >> 8 * k & 0xFFu) | TWO_52) - (4503599627370496.0 + 128.0);
+            totals[k] += values[at] * coefficients;
         }
     }
-    for (; at < n; at++)
-        for (size_t i = 0; i < width; i++) sums[i] += values[at] * coefficient(table + entries[at] * TILE, i);
+    std::memcpy(places, totals, sizeof places);
+    for (size_t i = 0; i < n_bytes; i++) sums[i] = places[i % 8][i / 8];
 }
 
 // Project the slices of a chunk on a tile: start or continue the sums of rows.
@@ -152,8 +156,9 @@ inline void project_slices(const int8_t* table, const Chunk& chunk, const Sparse
                 for (size_t i = 0; i < width; i++) sums[i] += segment_sums[i] * factor;
             }
         } else {
-            add_products(table, chunk.entries.data() + slice.begin, rows.data + slice.first, slice.last - slice.first,
-                         width, sums);
+            for (size_t column = 0; column < width; column += n_bytes)
+                add_products<n_bytes>(table + column, chunk.entries.data() + slice.begin, rows.data + slice.first,
+                                      slice.last - slice.first, sums + column);
         }
         if (slice.last == static_cast<size_t>(rows.indptr[slice.row + 1]))
             write(sums, slice.row, first, width, 1.0, output);
@@ -203,11 +208,12 @@ void project_google(const SparseRows<Index>& rows, Vector<int64_t> firsts, Vecto
             continue;
         }
         at_best_level([&] {
-            for (size_t i = 0; i < output.n; i++) sums[i] = 0;
+            size_t n = output.n;
+            for (size_t i = 0; i < n; i++) sums[i] = 0;
             for (size_t at = begin; at < end; at++) {
                 auto signature = static_cast<uint32_t>((rows.indices[at] % PRIME + PRIME) % PRIME);
                 double value = rows.data[at];
-                for (size_t i = 0; i < output.n; i++) {
+                for (size_t i = 0; i < n; i++) {
                     uint64_t product = uint64_t{signature} * static_cast<uint32_t>(seeds[i]);
                     // Modulo 2**31 - 1, the upper bits count as much as the lower ones.
                     auto residue = static_cast<uint32_t>((product & PRIME) + (product >> 31));
@@ -216,7 +222,7 @@ void project_google(const SparseRows<Index>& rows, Vector<int64_t> firsts, Vecto
                     sums[i] += value * static_cast<int32_t>(residue);
                 }
             }
-            for (size_t first = 0; first < output.n; first += TILE)
+            for (size_t first = 0; first < n; first += TILE)
                 write(sums + first, row, first, memory.size() - first < TILE ? memory.size() - first : TILE, size, output);
         });
     }
@@ -233,9 +239,9 @@ void first_equal_rows(Vector<const int64_t> indptr, Vector<const Index> indices,
     for (size_t row = 0; row < firsts.size; row++) {
         size_t start = static_cast<size_t>(indptr[row]), stop = static_cast<size_t>(indptr[row + 1]);
         uint64_t state = stop - start;
-        for (size_t at = start; at < stop; at++) {  // columns ascend: no step depends on the previous one
+        for (size_t at = start; at < stop; at++) {
             uint64_t mixed = (static_cast<uint64_t>(indices[at]) * GAMMA) ^ word(at);
-            state += (mixed ^ (mixed >> 32)) * GAMMA;
+            state = std::rotl(state, 5) + (mixed ^ (mixed >> 32)) * GAMMA;
         }
         for (size_t slot = state ^ (state >> 32);; slot++) {
             int64_t& first = slots[slot & (n_slots - 1)];
