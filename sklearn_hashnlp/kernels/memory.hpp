@@ -138,7 +138,10 @@ class Buffer {
 };
 
 // Prefetch into all caches, so that memory is read while other numbers are in use.
-inline void prefetch(const void* address) { __builtin_prefetch(address); }
+inline void prefetch(const void* address) {
+    __builtin_prefetch(address);
+    __asm__ volatile("");  // or GCC takes a function that only prefetches for one without effects, and drops its calls
+}
 
 // Prefetch a row of a table: each of its cache lines.
 template <class T>

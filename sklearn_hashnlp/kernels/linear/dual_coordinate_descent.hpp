@@ -35,7 +35,8 @@ inline void add_squares(const LinearRows& rows, Vector<float> sums, Vector<float
 // sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2) (Hsieh et al. 2008).
 inline void descend(const LinearRows& rows, Vector<const float> squares, Vector<const float> costs,
                     Vector<const int64_t> order, Matrix<float> weights, Vector<float> bias, Matrix<float> dual) {
-    size_t n_outputs = bias.size;
+    constexpr size_t LINE = 16, AHEAD = 32;  // values of a cache line, and between the prefetch of a row and its use
+    size_t n_outputs = bias.size, last = rows.columns.size - 1;
     Buffer<float> memory(2 * n_outputs);
     float *__restrict scores = memory.data(), *__restrict steps = scores + n_outputs;
     at_best_level([&] {
@@ -46,12 +47,18 @@ inline void descend(const LinearRows& rows, Vector<const float> squares, Vector<
         for (size_t i = 0; i < order.size; i++) {
             auto row = static_cast<size_t>(order[i]);
             size_t start = rows.start(row), stop = rows.stop(row);
-            if (i + 1 < order.size) {
-                auto next = static_cast<size_t>(order[i + 1]);
-                for (size_t at = rows.start(next); at < rows.stop(next); at++) prefetch(weight_row(at));
+            size_t next = rows.start(static_cast<size_t>(order[i + 1 < order.size ? i + 1 : i]));
+            auto later = static_cast<size_t>(order[i + 2 < order.size ? i + 2 : i]);
+            for (size_t at = rows.start(later); at < rows.stop(later); at += LINE) {
+                prefetch(columns + at);
+                prefetch(values + at);
             }
+            auto each = [&](size_t at) {
+                size_t ahead = at + AHEAD < stop ? at + AHEAD : next + (at + AHEAD - stop);
+                prefetch_row(weight_row(ahead < last ? ahead : last), n_outputs);
+            };
             for (size_t output = 0; output < n_outputs; output++) scores[output] = bias[output];
-            add_rows(start, stop, 1, weight_row, value, [](size_t) {}, scores, n_outputs);
+            add_rows(start, stop, 1, weight_row, value, each, scores, n_outputs);
             float diagonal = 1.0f / (costs[row] + costs[row]), size = squares[row] + diagonal;
             float* __restrict duals = dual[row];
             auto label = static_cast<int32_t>(rows.labels[row]), n = static_cast<int32_t>(n_outputs);
