@@ -15,7 +15,8 @@ constexpr size_t N_LANES = 8;
 
 template <class T, size_t BYTES>
 struct Lanes {
-    static constexpr size_t WIDTH = BYTES < N_LANES * sizeof(T) ? BYTES / sizeof(T) : N_LANES, N_PARTS = N_LANES / WIDTH;
+    static constexpr size_t WIDTH = BYTES < N_LANES * sizeof(T) ? BYTES / sizeof(T) : N_LANES;
+    static constexpr size_t N_PARTS = N_LANES / WIDTH;
     typedef T Part __attribute__((vector_size(WIDTH * sizeof(T))));
     typedef T Unaligned __attribute__((vector_size(WIDTH * sizeof(T)), aligned(alignof(T)), may_alias));
     Part parts[N_PARTS];
@@ -41,7 +42,7 @@ struct Lanes {
     }
 };
 
-// Compute the dot product of each of `ROWS` vectors u with each of `COLUMNS` vectors v, which uses a number that is loaded
+// Compute the dot product of each of `ROWS` vectors u with each of `COLUMNS` vectors v: a number that is loaded is used
 // several times. The last n % 8 products are added one by one.
 template <size_t BYTES, size_t ROWS, size_t COLUMNS, class T>
 [[gnu::always_inline]] inline void dot_block(const T* const (&u)[ROWS], const T* const (&v)[COLUMNS], size_t n,

@@ -16,7 +16,8 @@ enum class Level : int { baseline, v3, v4 };  // x86-64-v2 (or any other process
 Level detect_level();            // the best that the processor has
 extern Level current_level;      // used by kernels; set_level of the module changes it in tests
 
-// The size of vector registers in bytes, for kernels that choose a type by it: at_best_level([&](auto registers) { ... }).
+// The size of vector registers in bytes, for kernels whose types depend on it:
+// at_best_level([&]<size_t BYTES>(Registers<BYTES>) { ... }).
 template <size_t BYTES>
 struct Registers {};
 

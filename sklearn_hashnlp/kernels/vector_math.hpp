@@ -6,7 +6,7 @@
 
 namespace hashnlp {
 
-constexpr double LN2_HIGH = 6.93147180369123816490e-01;  // its low bits are zero: a product with a small integer is exact
+constexpr double LN2_HIGH = 6.93147180369123816490e-01;  // low bits are zero: a product with a small integer is exact
 constexpr double LN2_LOW = 1.90821492927058770002e-10;
 
 // Return e**x for x <= 0, right to about the last bit: e**x = 2**n e**r with |r| <= ln(2) / 2, by the Taylor series of e**r.

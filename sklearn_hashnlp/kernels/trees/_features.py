@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels.trees._paths import PathNodes
 
-NODE_STEP = 0x9E3779B1  # odd, near 2**32 over the golden ratio: neighboring nodes have distant keys; also in features.hpp
+NODE_STEP = 0x9E3779B1  # odd, near 2**32 over the golden ratio: neighboring nodes have distant keys
 
 
 def locate_features(

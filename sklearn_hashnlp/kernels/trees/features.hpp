@@ -6,9 +6,9 @@
 
 namespace hashnlp {
 
-// Return the slot of a feature at a node: NODE_STEP of _features.py makes the keys of neighboring nodes distant.
+// Return the slot of a feature at a node.
 inline int32_t feature_slot(int64_t feature, size_t node, Vector<const uint64_t> constants, size_t n_slots) {
-    constexpr uint64_t NODE_STEP = 0x9E3779B1;
+    constexpr uint64_t NODE_STEP = 0x9E3779B1;  // as in _features.py
     return slot_of(mix_id(mix_id(feature) + node * NODE_STEP), constants[0], constants[1], n_slots);
 }
 
@@ -38,10 +38,10 @@ template <class Call>
 inline void for_each_slot(Matrix<const int32_t> slots, const PathNodes& path_nodes, Call call) {
     for (size_t i = 0; i < path_nodes.size(); i++) {
         PathNode node = path_nodes[i];
-        for (size_t at = node.start; at < node.end; at++)
+        size_t score = node.score_start;
+        for (size_t at = node.start; at < node.end; at++, score += node.arity)
             for (size_t j = 0; j < slots.columns; j++)
-                if (slots[at][j] >= 0)
-                    call(static_cast<size_t>(slots[at][j]), node.score_start + (at - node.start) * node.arity, node.arity);
+                if (slots[at][j] >= 0) call(static_cast<size_t>(slots[at][j]), score, node.arity);
     }
 }
 
@@ -70,7 +70,8 @@ inline std::tuple<Buffer<int64_t>, Buffer<T>> direct_gradients(Matrix<const int3
     RowGroups groups = group_rows(entries, n_slots);
     Buffer<T> sums(groups.distinct.size(), 0);
     for (size_t i = 0; i < sums.size(); i++)
-        for (int64_t at = groups.starts[i]; at < groups.starts[i + 1]; at++) sums[i] += d_scores[owners[groups.order[at]]];
+        for (int64_t at = groups.starts[i]; at < groups.starts[i + 1]; at++)
+            sums[i] += d_scores[owners[groups.order[at]]];
     return {std::move(groups.distinct), std::move(sums)};
 }
 

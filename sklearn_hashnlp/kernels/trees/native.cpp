@@ -35,8 +35,8 @@ void define_for(nb::module_& module) {
                nb::arg("path_nodes"), nb::arg("n_slots"));
     module.def("add_scores", unlocked<add_scores<T>>, nb::arg("inputs"), nb::arg("weight"), nb::arg("bias"),
                nb::arg("path_nodes"), nb::arg("scores"));
-    module.def("sum_log_probs", unlocked<sum_log_probs<T>>, nb::arg("scores"), nb::arg("path_nodes"), nb::arg("log_probs"),
-               nb::arg("derivatives"));
+    module.def("sum_log_probs", unlocked<sum_log_probs<T>>, nb::arg("scores"), nb::arg("path_nodes"),
+               nb::arg("log_probs"), nb::arg("derivatives"));
     module.def("score_gradients", unlocked<score_gradients<T>>, nb::arg("gradients"), nb::arg("derivatives"),
                nb::arg("path_nodes"), nb::arg("d_scores"));
     module.def("weight_gradients", unlocked<weight_gradients<T>>, nb::arg("inputs"), nb::arg("d_scores"),
@@ -45,8 +45,8 @@ void define_for(nb::module_& module) {
                nb::arg("path_nodes"), nb::arg("d_inputs"));
     module.def("search_best", unlocked<search_best<T>>, nb::arg("inputs"), nb::arg("features"), nb::arg("scorer"),
                nb::arg("log_probs"), nb::arg("classes"));
-    module.def("descend", unlocked<descend<T>>, nb::arg("inputs"), nb::arg("features"), nb::arg("scorer"), nb::arg("draws"),
-               nb::arg("classes"));
+    module.def("descend", unlocked<descend<T>>, nb::arg("inputs"), nb::arg("features"), nb::arg("scorer"),
+               nb::arg("draws"), nb::arg("classes"));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct UpwardTree {
 
 // A node and its pairs; its scores are a matrix of the pairs and its weight rows.
 struct PathNode {
-    size_t start, end, score_start, score_end, weight_start, first_row, arity;
+    size_t start, end, score_start, weight_start, first_row, arity;
 };
 
 struct PathNodes {
@@ -28,10 +28,10 @@ struct PathNodes {
     size_t size() const { return nodes.size; }
 
     PathNode operator[](size_t i) const {
-        auto start = [i](Vector<const int64_t> values, size_t next = 0) { return static_cast<size_t>(values[i + next]); };
-        size_t weight_start = start(weight_starts), arity = start(weight_starts, 1) - weight_start;
-        auto first_row = static_cast<size_t>(weight_rows[weight_start]);
-        return {start(starts), start(starts, 1), start(score_starts), start(score_starts, 1), weight_start, first_row, arity};
+        auto at = [](Vector<const int64_t> values, size_t index) { return static_cast<size_t>(values[index]); };
+        size_t weight_start = at(weight_starts, i), arity = at(weight_starts, i + 1) - weight_start;
+        size_t first_row = at(weight_rows, weight_start);
+        return {at(starts, i), at(starts, i + 1), at(score_starts, i), weight_start, first_row, arity};
     }
 };
 
@@ -77,8 +77,8 @@ inline void prefetch_weight(Matrix<const T> weight, const PathNodes& path_nodes,
 
 // Compute the dot products of inputs with all weight rows of a node, `COLUMNS` of them at a time.
 template <size_t BYTES, size_t COLUMNS, size_t ROWS, class T, class Write>
-[[gnu::always_inline]] inline void score_node(const T* const (&inputs)[ROWS], const T* weight, size_t arity, size_t n_columns,
-                                              Write write) {
+[[gnu::always_inline]] inline void score_node(const T* const (&inputs)[ROWS], const T* weight, size_t arity,
+                                              size_t n_columns, Write write) {
     auto score = [&]<size_t N>(size_t first, const T* const (&rows)[N]) {
         T products[ROWS][N];
         dot_block<BYTES>(inputs, rows, n_columns, products);
@@ -151,7 +151,8 @@ inline double sum_of(const T* values, size_t n) {
 
 // Compute the log-probabilities of branches of a node, and the derivatives by all its scores.
 template <class T>
-inline void log_softmax(const T* scores, size_t arity, const int32_t* branches, size_t n, T* derivatives, T* log_probs) {
+inline void log_softmax(const T* scores, size_t arity, const int32_t* branches, size_t n, T* derivatives,
+                        T* log_probs) {
     for (size_t at = 0; at < n; at++) {
         const T* own = scores + at * arity;
         T largest = largest_of(own, arity);
@@ -257,7 +258,8 @@ inline void weight_gradients(Matrix<const T> inputs, Vector<const T> d_scores, P
 
 // Add up the gradient of each input from the root down.
 template <class T>
-inline void input_gradients(Matrix<const T> weight, Vector<const T> d_scores, PathNodes path_nodes, Matrix<T> d_inputs) {
+inline void input_gradients(Matrix<const T> weight, Vector<const T> d_scores, PathNodes path_nodes,
+                            Matrix<T> d_inputs) {
     constexpr size_t TILE = 16;  // inputs whose gradients stay in the first-level cache while all weight rows are added
     constexpr size_t SOON = 4;   // pairs between the prefetch of a gradient and its use
     Vector<const int32_t> rows = path_nodes.rows;

@@ -17,19 +17,20 @@ struct TreeScorer {
     size_t max_scores;
 };
 
-// Compute the scores of a node for an input with features, and return their number.
+// Compute the scores of a node for a row, and return their number.
 template <size_t BYTES, class T>
-inline size_t score_item(const T* input, const int64_t* features, size_t n_features, size_t node, const TreeScorer<T>& scorer,
-                         T* scores) {
-    auto first = static_cast<size_t>(scorer.first_rows[node]), n_scores = scorer.first_rows[node + 1] - first;
+inline size_t score_item(Matrix<const T> inputs, Matrix<const int64_t> features, size_t row, int64_t item,
+                         const TreeScorer<T>& scorer, T* scores) {
+    auto first = static_cast<size_t>(scorer.first_rows[item]), n_scores = scorer.first_rows[item + 1] - first;
     const T* bias = scorer.bias.data + first;
-    score_node<BYTES, 4>({input}, scorer.weight[first], n_scores, scorer.weight.columns,
+    score_node<BYTES, 4>({inputs[row]}, scorer.weight[first], n_scores, inputs.columns,
                          [&](size_t, size_t j, T product) { scores[j] = product + bias[j]; });
-    for (size_t i = 0; i < n_features; i++)
-        if (features[i] >= 0) {
-            int32_t slot = feature_slot(features[i], node, scorer.constants, scorer.direct.size);
-            add_entries(scorer.direct, static_cast<size_t>(slot), scores, n_scores);
-        }
+    for (size_t i = 0; i < features.columns; i++) {
+        int64_t feature = features[row][i];
+        if (feature < 0) continue;
+        int32_t slot = feature_slot(feature, static_cast<size_t>(item), scorer.constants, scorer.direct.size);
+        add_entries(scorer.direct, static_cast<size_t>(slot), scores, n_scores);
+    }
     return n_scores;
 }
 
@@ -81,11 +82,11 @@ class Heap {
     size_t size_ = 0;
 };
 
-// Find the most probable classes of each row by best-first search: no class below a node is more probable than the node,
-// so a popped class is the most probable of the rest. With one more column of log_probs, it is a bound for other classes.
+// Find the most probable classes of each row by best-first search: no class below a node is more probable than the
+// node, so a popped class is the most probable of the rest. One more column of log_probs is a bound for other classes.
 template <class T>
-inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features, TreeScorer<T> scorer, Matrix<T> log_probs,
-                        Matrix<int64_t> classes) {
+inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features, TreeScorer<T> scorer,
+                        Matrix<T> log_probs, Matrix<int64_t> classes) {
     size_t n_classes = scorer.children.size - (scorer.offsets.size - 1) + 1, k = classes.columns;
     Heap heap(n_classes + 1);
     Buffer<T> scores(scorer.max_scores);
@@ -105,17 +106,18 @@ inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features, 
                     continue;
                 }
                 const int64_t* children = scorer.children.data + scorer.offsets[item];
-                size_t n_scores = score_item<BYTES>(inputs[row], features[row], features.columns, static_cast<size_t>(item),
-                                                    scorer, scores.data());
+                size_t n_scores = score_item<BYTES>(inputs, features, row, item, scorer, scores.data());
                 if (n_scores == 1) {
                     double score = scores[0], log_total = log1p_of_unit(exp_of_negative(-__builtin_fabs(score)));
                     heap.push(key + (score > 0 ? -score : 0.0) - log_total, children[0]);
                     heap.push(key + (score < 0 ? score : 0.0) - log_total, children[1]);
                     for (size_t i = 0; i < 2; i++)  // one of both is likely to be popped next
-                        if (children[i] >= 0) prefetch_row(scorer.weight[scorer.first_rows[children[i]]], inputs.columns);
+                        if (children[i] >= 0)
+                            prefetch_row(scorer.weight[scorer.first_rows[children[i]]], inputs.columns);
                 } else {
                     log_softmax(scores.data(), n_scores, exps.data());
-                    for (size_t j = 0; j < n_scores; j++) heap.push(key + (scores[j] < 0 ? scores[j] : 0.0), children[j]);
+                    for (size_t j = 0; j < n_scores; j++)
+                        heap.push(key + (scores[j] < 0 ? scores[j] : 0.0), children[j]);
                 }
             }
             if (k < log_probs.columns)
@@ -124,11 +126,11 @@ inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features, 
     });
 }
 
-// Descend from the root to one class for each row: along the branch whose interval of probability contains the draw, whose
-// position in the interval is the next draw; without draws along the most probable branch, the first at a tie.
+// Descend from the root to one class for each row: along the branch whose interval of probability contains the draw,
+// whose position in the interval is the next draw; without draws along the most probable branch, the first at a tie.
 template <class T>
-inline void descend(Matrix<const T> inputs, Matrix<const int64_t> features, TreeScorer<T> scorer, Vector<const double> draws,
-                    Vector<int64_t> classes) {
+inline void descend(Matrix<const T> inputs, Matrix<const int64_t> features, TreeScorer<T> scorer,
+                    Vector<const double> draws, Vector<int64_t> classes) {
     constexpr double BELOW_1 = 1.0 - 0x1p-53;
     Buffer<T> scores(scorer.max_scores);
     Buffer<double> exps(scorer.max_scores);
@@ -139,8 +141,7 @@ inline void descend(Matrix<const T> inputs, Matrix<const int64_t> features, Tree
             double draw = is_greedy ? 0.0 : draws[row];
             int64_t item = 0;
             while (item >= 0) {
-                size_t branch = 0, n_scores = score_item<BYTES>(inputs[row], features[row], features.columns,
-                                                                static_cast<size_t>(item), scorer, scores.data());
+                size_t branch = 0, n_scores = score_item<BYTES>(inputs, features, row, item, scorer, scores.data());
                 if (n_scores == 1) {
                     double exp_score = probability_of(-__builtin_fabs(static_cast<double>(scores[0])));
                     double left = (scores[0] > 0 ? exp_score : 1.0) / (1.0 + exp_score);
