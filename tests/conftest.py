@@ -13,6 +13,8 @@ from xdist.scheduler import LoadGroupScheduling
 
 from tests.native import use_kernels
 
+use_kernels()  # before the files conftest.py of folders import them
+
 # The first call of a kernel compiles it, so no single example has a deadline.
 settings.register_profile("quick", deadline=None, max_examples=20)
 settings.register_profile("ci", parent=settings.get_profile("quick"), derandomize=True)
@@ -40,7 +42,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let each worker compute on one thread, which libraries read when they are imported, and be interruptible."""
-    use_kernels()
     if config.getoption("numprocesses", None):
         for library in ("OMP", "MKL", "OPENBLAS", "NUMBA"):
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")

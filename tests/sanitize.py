@@ -33,7 +33,7 @@ def main() -> int:
     options = f"detect_leaks=0:halt_on_error=1:print_stacktrace=1:log_path={REPORT}"  # pytest would capture a report
     environment = os.environ | {
         MODULE: str(module),
-        "LD_PRELOAD": str(find_library()),
+        "LD_PRELOAD": " ".join(find_libraries()),
         "ASAN_OPTIONS": options,
         "UBSAN_OPTIONS": options,
         "PYTHONMALLOC": "malloc",
@@ -47,16 +47,21 @@ def main() -> int:
     return int(any(codes))
 
 
-def find_library() -> Path:
-    """Return the library of the compiler that must be loaded before Python, which was built without it."""
+def find_libraries() -> list[str]:
+    """Return the libraries to load before Python, which does not know them: the checks, and C++ for its exceptions."""
     cache = (FOLDER / "CMakeCache.txt").read_text(encoding="utf-8")
     (compiler,) = re.findall(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", cache, re.MULTILINE)
-    for name in LIBRARIES:
+
+    def path_of(name: str) -> str:
         query = [compiler, f"-print-file-name={name}"]
-        path = Path(subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip())
-        if path.is_absolute() and path.exists():
-            return path
-    raise SystemExit(f"{compiler} has no library for checks of addresses: take GCC or Clang, by CXX=g++ make sanitize")
+        return subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip()
+
+    found = [path for path in map(path_of, LIBRARIES) if Path(path).is_absolute()]
+    if not found:
+        raise SystemExit(
+            f"{compiler} has no library for checks of addresses: take GCC or Clang, by CXX=g++ make sanitize"
+        )
+    return [found[0], path_of("libstdc++.so.6")]
 
 
 if __name__ == "__main__":
