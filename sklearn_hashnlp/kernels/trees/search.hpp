@@ -34,13 +34,11 @@ inline size_t score_item(Matrix<const T> inputs, Matrix<const int64_t> features,
     return n_scores;
 }
 
-// Replace scores by log-probabilities; `exps` has space for as many numbers.
+// Write e**(score - largest) for each score, and return the sum.
 template <class T>
-inline void log_softmax(T* __restrict scores, size_t n, double* __restrict exps) {
-    double largest = largest_of(scores, n);
+inline double sum_exps(const T* scores, size_t n, double largest, double* __restrict exps) {
     for (size_t j = 0; j < n; j++) exps[j] = exp_of_negative(scores[j] - largest);
-    largest += log_of_positive(sum_of(exps, n));
-    for (size_t j = 0; j < n; j++) scores[j] = static_cast<T>(scores[j] - largest);
+    return sum_of(exps, n);
 }
 
 // A max-heap of nodes and classes by their log-probability.
@@ -115,9 +113,9 @@ inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features, 
                         if (children[i] >= 0)
                             prefetch_row(scorer.weight[scorer.first_rows[children[i]]], inputs.columns);
                 } else {
-                    log_softmax(scores.data(), n_scores, exps.data());
-                    for (size_t j = 0; j < n_scores; j++)
-                        heap.push(key + (scores[j] < 0 ? scores[j] : 0.0), children[j]);
+                    double largest = largest_of(scores.data(), n_scores);
+                    double log_total = largest + log_of_positive(sum_exps(scores.data(), n_scores, largest, exps.data()));
+                    for (size_t j = 0; j < n_scores; j++) heap.push(key + (scores[j] - log_total), children[j]);
                 }
             }
             if (k < log_probs.columns)
@@ -131,10 +129,9 @@ inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features, 
 template <class T>
 inline void descend(Matrix<const T> inputs, Matrix<const int64_t> features, TreeScorer<T> scorer,
                     Vector<const double> draws, Vector<int64_t> classes) {
-    constexpr double BELOW_1 = 1.0 - 0x1p-53;
+    constexpr double BELOW_1 = 1.0 - 0x1p-53, SMALLEST = 1e-300;  // a smaller probability is 0
     Buffer<T> scores(scorer.max_scores);
     Buffer<double> exps(scorer.max_scores);
-    auto probability_of = [](double log_prob) { return log_prob < -700.0 ? 0.0 : exp_of_negative(log_prob); };
     at_best_level([&]<size_t BYTES>(Registers<BYTES>) {
         for (size_t row = 0; row < inputs.rows; row++) {
             bool is_greedy = draws.size == 0;
@@ -143,24 +140,21 @@ inline void descend(Matrix<const T> inputs, Matrix<const int64_t> features, Tree
             while (item >= 0) {
                 size_t branch = 0, n_scores = score_item<BYTES>(inputs, features, row, item, scorer, scores.data());
                 if (n_scores == 1) {
-                    double exp_score = probability_of(-__builtin_fabs(static_cast<double>(scores[0])));
+                    double exp_score = exp_of_negative(-__builtin_fabs(static_cast<double>(scores[0])));
                     double left = (scores[0] > 0 ? exp_score : 1.0) / (1.0 + exp_score);
                     if (is_greedy) {  // in the precision of the scores, as node_prob returns it
                         branch = scores[0] > 0 && T(1) / (T(1) + static_cast<T>(exp_score)) > T(0.5);
                     } else {
-                        branch = draw >= left;
+                        branch = draw >= left || left < SMALLEST;
                         draw = branch ? (draw - left) / (1.0 - left) : draw / left;
                     }
                 } else if (is_greedy) {
                     for (size_t j = 1; j < n_scores; j++) branch = scores[j] > scores[branch] ? j : branch;
                 } else {
-                    log_softmax(scores.data(), n_scores, exps.data());
-                    double probability = probability_of(scores[0]);
-                    while (draw >= probability && branch < n_scores - 1) {
-                        draw -= probability;
-                        probability = probability_of(scores[++branch]);
-                    }
-                    draw = probability > 0 ? draw / probability : 0.0;
+                    draw *= sum_exps(scores.data(), n_scores, largest_of(scores.data(), n_scores), exps.data());
+                    while (branch < n_scores - 1 && (draw >= exps[branch] || exps[branch] < SMALLEST))
+                        draw -= exps[branch++];
+                    draw /= exps[branch];
                 }
                 draw = draw < BELOW_1 ? draw : BELOW_1;
                 item = scorer.children[scorer.offsets[item] + static_cast<int64_t>(branch)];
