@@ -19,7 +19,7 @@ REPORT = FOLDER / "report"
 LIBRARIES = ("libasan.so", "libclang_rt.asan-x86_64.so", "libclang_rt.asan-aarch64.so")  # of GCC and of Clang
 COMMANDS = [
     ["pytest", "--quiet", "-p", "no:cacheprovider", "tests/kernels"],
-    ["tests.fuzz.kernels", "--inputs", "50"],
+    ["tests.fuzz.kernels", "--inputs", "300"],
 ]
 
 

@@ -99,7 +99,7 @@ def test_who_can_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # The libraries are imported first: they ask for the system, not for what it has.
 WITHOUT_POSIX = """
 import mmap, os, signal, sys, tempfile
-import joblib, numba, rich, safetensors.numpy, scipy.sparse, skorch, sklearn.ensemble, torch, typer
+import joblib, rich, safetensors.numpy, scipy.sparse, skorch, sklearn.ensemble, torch, typer
 import sklearn.feature_extraction.text, multiprocessing.connection, multiprocessing.popen_spawn_posix, subprocess
 
 BLOCKED = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
