@@ -12,7 +12,6 @@ from threading import Condition
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import HashingVectorizer
 
@@ -109,7 +108,7 @@ def count_ngrams(
 
 
 def text_counters(specs: Sequence[NgramSpec]) -> tuple[list[Any], list[Callable[[str], bytes]], list[int]] | None:
-    """Return counters of single texts, their encoders and their numbers of columns; None if kernels alone cannot count."""
+    """Return counters of single texts, their encoders and numbers of columns; None if kernels alone cannot count."""
     widths = [spec.n_features + spec.padding for spec in specs]
     is_native = all(spec.scheme == "murmur3" and spec.dtype == "float32" and has_kernel(spec) for spec in specs)
     if not is_native or sum(widths) > _MAX_COLUMNS:
