@@ -18,7 +18,7 @@ PACKAGE = Path(sklearn_hashnlp.__file__).parent
 
 # Each row may import from the rows above it, and nothing within a row from another folder of that row.
 ROWS = [
-    ("_clock", "_device", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_text_files", "_threads"),
+    ("_device", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_text_files", "_threads"),
     ("kernels", "trees"),
     ("text", "nn"),
     ("optim",),
@@ -30,9 +30,7 @@ ROWS = [
 ]
 # So may the folders of kernels/, after the files that stand in it,
 KERNEL_ROWS = [
-    ("_cache",),
-    ("_compile",),
-    ("_intrinsics", "_ragged"),
+    ("_native", "_ragged"),
     ("_hashes", "_rows"),
     ("embeddings", "projections", "strings"),
     ("linear", "ngrams", "trees"),
