@@ -135,7 +135,6 @@ $(VENV)/release: $(VENV)/packages
 	$(call run,Installing what a release needs,$(PIP) "sklearn-hashnlp[release]")
 	@touch $@
 
-# Compiled kernels are not traced: see [tool.coverage.report] in pyproject.toml.
 coverage: $(READY) $(VENV)/release
 	@$(BIN)/python -m pytest $(PARALLEL) --cov=sklearn_hashnlp --cov-branch --cov-report=term:skip-covered
 
