@@ -87,6 +87,7 @@ class Buffer {
     void reserve(size_t n) {
         if (n <= capacity_) return;
         size_t larger = n > capacity_ + capacity_ / 2 ? n : capacity_ + capacity_ / 2;
+        if (larger > PTRDIFF_MAX / sizeof(T)) throw std::bad_alloc();
         void* moved = std::realloc(static_cast<void*>(data_), larger * sizeof(T));
         if (moved == nullptr) throw std::bad_alloc();
         data_ = static_cast<T*>(moved);
