@@ -98,7 +98,9 @@ def _split(
     classes = classes_for(split_punctuation)(ASCII if texts.is_ascii.all() else UNICODE)
     words = (stop_words.slots, *stop_words.words)
     options = (texts.lowercase, min_length, keep_punctuation, *map(ord, around))
-    return Units(*_native.split(analyzer, *texts.rows, texts.is_ascii, classes, *options, *words), int(analyzer == WORDS))
+    return Units(
+        *_native.split(analyzer, *texts.rows, texts.is_ascii, classes, *options, *words), int(analyzer == WORDS)
+    )
 
 
 def classes_for(split_punctuation: bool) -> Callable[[int], NDArray[np.uint8]]:
