@@ -1,6 +1,5 @@
 """Byte offsets and numbers of values that int32 does not hold."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -8,49 +7,12 @@ import pytest
 
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes
+from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
 from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text import HashingNgramVectorizer
-from sklearn_hashnlp.text._count_ngrams import Rows, _Stack, hash_function
+from sklearn_hashnlp.text._count_ngrams import WORD_PATTERNS
 
 LIMIT = 2**31
-
-
-def nothing(n_values: int, dtype: type) -> np.ndarray:
-    """Return an array of that length that takes no memory: all of its values are one."""
-    return np.broadcast_to(np.zeros((), dtype), (n_values,))
-
-
-@pytest.mark.parametrize(("last", "dtype"), [(LIMIT - 1, np.int32), (LIMIT, np.int64), (3 * LIMIT + 5, np.int64)])
-def test_row_pointers_are_int64_exactly_when_int32_does_not_reach(last: int, dtype: type) -> None:
-    stack = _Stack(None, np.float32)
-    ends = [0, 5, LIMIT // 2, LIMIT - 2, last]
-    for begin, end in pairwise(ends):
-        indptr = np.array([0, 1, end - begin])
-        stack.append_rows(Rows(nothing(end - begin, np.int32), nothing(end - begin, np.float32), indptr))
-    expected = [0] + [value for begin, end in pairwise(ends) for value in (begin + 1, end)]
-    assert stack.indptr().dtype == dtype
-    assert stack.indptr().tolist() == expected
-    assert stack.n_rows == 8
-
-
-@pytest.mark.parametrize("size", [LIMIT - 1, LIMIT, 5 * LIMIT])
-def test_room_is_planned_past_int32(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    capacities = []
-
-    def grow(array: np.ndarray, used: int, capacity: int) -> np.ndarray:
-        capacities.append((used, capacity))
-        return nothing(capacity, array.dtype.type)
-
-    monkeypatch.setattr("sklearn_hashnlp.text._count_ngrams._grow", grow)
-    stack = _Stack(10, np.float32)
-    for _ in range(2):
-        indices, data = stack.allocate(size)
-        assert len(indices) == len(data) == size
-        stack.append_rows(Rows(indices, data, np.array([0, size])))
-    assert stack.size == 2 * size
-    assert capacities[0][1] >= size
-    assert capacities[-1][1] >= 2 * size
-    assert stack.indptr().tolist() == [0, size, 2 * size]
 
 
 def available_memory() -> int:
@@ -78,9 +40,8 @@ def test_a_buffer_of_more_than_two_gigabytes(pattern: str) -> None:
     assert offsets[-1] == len(values) > LIMIT
     buffer = Texts(Ragged(values, offsets), np.zeros(len(offsets) - 1, dtype=bool), False)
     vectorizer = HashingNgramVectorizer(token_pattern=pattern, lowercase=False, norm=None)
-    hash_texts = hash_function(*vectorizer.ngram_specs())
-    assert hash_texts is not None
-    indices, data, indptr = count_hashes(hash_texts(buffer), n_features=2**20, alternate_sign=True)
+    units = WORD_PATTERNS[pattern].tokenize(buffer)
+    indices, data, indptr = count_hashes(hash_ngrams(units, (1, 1)), n_features=2**20, alternate_sign=True)
     part = vectorizer.transform(texts)
     n_values = part.nnz
     assert len(indices) == n_blocks * n_values

@@ -50,13 +50,13 @@ struct CountOptions {
 
 // Memory for the keys of a row.
 struct KeyBuffers {
-    Buffer<uint32_t> keys, spare, buckets;
+    Buffer<uint32_t> keys, spare, buckets, ranks;
     Buffer<int32_t> sums;
 };
 
 constexpr size_t MAX_INSERTION_SORT = 12;  // hashes of a row
 constexpr size_t MAX_BUCKET_SORT = 4096;
-constexpr int N_EXCHANGES = 2, DIGIT_BITS = 11;
+constexpr int MAX_EXCHANGES = 3, DIGIT_BITS = 11;
 constexpr int64_t MAX_FLOAT32_SQUARED = 4096;  // the square of a larger integer is rounded in float32, as in scikit-learn
 
 // Compute the sort key of each hash: 2 * column + (1 for a negative sign); the column of hash h is abs(h) % n_features.
@@ -100,35 +100,51 @@ inline void exchange_neighbors(uint32_t* keys, size_t n_pairs) {
     }
 }
 
-// Sort by a bucket or two per key, then by exchanging neighbors: hashes are uniform, so few keys still move.
-inline const uint32_t* sort_by_buckets(uint32_t* keys, uint32_t* spare, size_t n, int key_bits, uint32_t* buckets) {
+inline bool is_sorted(const uint32_t* keys, size_t n) {
+    uint32_t n_descents = 0;
+    for (size_t i = 0; i + 1 < n; i++) n_descents += keys[i] > keys[i + 1];
+    return n_descents == 0;
+}
+
+// Replace counts by the sum of those before, four at once; their number is a multiple of four.
+inline void to_starts(uint32_t* counts, size_t n) {
+    typedef uint32_t Four __attribute__((vector_size(16)));
+    Four start = {}, zero = {};
+    for (size_t i = 0; i < n; i += 4) {
+        Four four, sums;
+        std::memcpy(&four, counts + i, sizeof four);
+        sums = four + __builtin_shuffle(zero, four, Four{0, 4, 5, 6});
+        sums += __builtin_shuffle(zero, sums, Four{0, 1, 4, 5});
+        Four before = sums - four + start;
+        std::memcpy(counts + i, &before, sizeof before);
+        start += __builtin_shuffle(sums, Four{3, 3, 3, 3});
+    }
+}
+
+// Sort by two to four buckets per key, then by exchanging neighbors: hashes are uniform, so few keys still move.
+inline const uint32_t* sort_by_buckets(uint32_t* keys, uint32_t* spare, size_t n, int key_bits, uint32_t* __restrict buckets,
+                                       uint32_t* __restrict ranks) {
     if (n <= MAX_INSERTION_SORT) {
         insert_in_order(keys, n);
         return keys;
     }
-    int bucket_bits = 4;
-    while ((size_t{1} << bucket_bits) < n) bucket_bits++;
+    int bucket_bits = 5;
+    while ((size_t{1} << bucket_bits) < 2 * n) bucket_bits++;
     const int shift = key_bits > bucket_bits ? key_bits - bucket_bits : 0;
-    const size_t n_buckets = size_t{1} << (bucket_bits < key_bits ? bucket_bits : key_bits);
+    const size_t n_buckets = size_t{1} << (bucket_bits < key_bits ? bucket_bits : key_bits < 2 ? 2 : key_bits);
     std::memset(buckets, 0, n_buckets * sizeof(uint32_t));
-    for (size_t i = 0; i < n; i++) buckets[keys[i] >> shift]++;
-    uint32_t start = 0;
-    for (size_t i = 0; i < n_buckets; i++) {
-        uint32_t count = buckets[i];
-        buckets[i] = start;
-        start += count;
-    }
-    for (size_t i = 0; i < n; i++) spare[buckets[keys[i] >> shift]++] = keys[i];
-    // Odd-even transposition sort: no branch, and vector instructions. Keys of a bucket with more distinct ones than it
-    // has rounds are left to an insertion sort, which is fast where few keys move, but has a branch per key.
+    for (size_t i = 0; i < n; i++) ranks[i] = buckets[keys[i] >> shift]++;
+    to_starts(buckets, n_buckets);
+    for (size_t i = 0; i < n; i++) spare[buckets[keys[i] >> shift] + ranks[i]] = keys[i];
+    // Odd-even transposition sort: no branch, and vector instructions. Keys of a bucket with more distinct ones than there
+    // are rounds are left to an insertion sort, which has a branch per key.
     spare[n] = 0xFFFFFFFFu;
-    for (int round = 0; round < N_EXCHANGES; round++) {
+    for (int round = 0; round < MAX_EXCHANGES; round++) {
         exchange_neighbors(spare, (n + 1) / 2);
         exchange_neighbors(spare + 1, n / 2);
+        if (is_sorted(spare, n)) return spare;
     }
-    uint32_t n_descents = 0;
-    for (size_t i = 0; i + 1 < n; i++) n_descents += spare[i] > spare[i + 1];
-    if (n_descents > 0) insert_in_order(spare, n);
+    insert_in_order(spare, n);
     return spare;
 }
 
@@ -218,7 +234,8 @@ inline void count_row(const int32_t* hashes, size_t n, int key_bits, const Count
     uint32_t* spare = memory.spare.resize(n + 1);
     make_keys(hashes, n, options.n_features, options.alternate_sign, keys);
     const uint32_t* sorted = n <= MAX_BUCKET_SORT
-                                 ? sort_by_buckets(keys, spare, n, key_bits, memory.buckets.resize(2 * MAX_BUCKET_SORT))
+                                 ? sort_by_buckets(keys, spare, n, key_bits, memory.buckets.resize(2 * MAX_BUCKET_SORT),
+                                                   memory.ranks.resize(n))
                                  : sort_by_digits(keys, spare, n);
     int32_t* sums = memory.sums.resize(n + 1);
     size_t end = rows.indices.size();
