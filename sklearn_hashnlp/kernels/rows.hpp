@@ -56,17 +56,20 @@ template <class T>
 void average_rows(Matrix<const T> table, Matrix<const int64_t> rows,  // (n_groups, width): -1 for a missing row
                   Matrix<const T> weights,                            // (n_averages, width): of the position in a group
                   Cube<T> averages, Matrix<T> scales) {
+    Buffer<size_t> memory(rows.columns);
     at_best_level([&] {
+        size_t* __restrict present = memory.data();
         for (size_t group = 0; group < rows.rows; group++) {
+            const int64_t* __restrict own = rows[group];
+            size_t n_present = 0;
+            for (size_t position = 0; position < rows.columns; position++)
+                if (own[position] >= 0) present[n_present++] = position;
             for (size_t k = 0; k < weights.rows; k++) {
                 T total = 0, *__restrict average = averages(group, k);
+                auto weight = [&](size_t at) { return weights[k][present[at]]; };
+                auto row = [&](size_t at) { return table[static_cast<size_t>(own[present[at]])]; };
                 for (size_t column = 0; column < table.columns; column++) average[column] = 0;
-                for (size_t position = 0; position < rows.columns; position++) {
-                    int64_t row = rows[group][position];
-                    if (row < 0) continue;
-                    total += weights[k][position];
-                    add_scaled(average, weights[k][position], table[static_cast<size_t>(row)], table.columns);
-                }
+                add_rows(0, n_present, 1, row, weight, [&](size_t at) { total += weight(at); }, average, table.columns);
                 T scale = total > 0 ? 1 / total : total;
                 scales[group][k] = scale;
                 for (size_t column = 0; column < table.columns; column++) average[column] *= scale;
@@ -92,8 +95,8 @@ std::tuple<Buffer<int64_t>, Buffer<T>> average_rows_gradient(Cube<const T> gradi
             distinct[row] = groups.distinct[row + first] - 1;
             for (auto i = static_cast<size_t>(groups.starts[row + first]);
                  i < static_cast<size_t>(groups.starts[row + first + 1]); i++) {
-                size_t group = static_cast<size_t>(groups.order[i]) / n_positions;
-                size_t position = static_cast<size_t>(groups.order[i]) - group * n_positions;
+                auto at = static_cast<uint32_t>(groups.order[i]), width_of_group = static_cast<uint32_t>(n_positions);
+                size_t group = at / width_of_group, position = at % width_of_group;
                 for (size_t k = 0; k < weights.rows; k++)
                     add_scaled(sums.data() + row * width, weights[k][position] * scales[group][k], gradient(group, k), width);
             }

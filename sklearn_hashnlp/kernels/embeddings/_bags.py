@@ -105,8 +105,8 @@ def bag_gradients(
     """Return the gradients of both tables, each row summed in the order of its occurrences."""
     (of_pool, of_importance, owners), n_hashes = groups, bags.weights.shape[1]
     rows_of_pool, rows = of_pool[2], of_importance[2]
-    pool_values = np.empty((len(rows_of_pool), pool.shape[1]), dtype=pool.dtype)
-    values = np.empty((0 if importance is None else len(rows), n_hashes), dtype=pool.dtype)
+    pool_values = np.zeros((len(rows_of_pool), pool.shape[1]), dtype=pool.dtype)
+    values = np.zeros((0 if importance is None else len(rows), n_hashes), dtype=pool.dtype)
     results = *of_pool, pool_values, *of_importance, values
     arrays = gradients, bags.documents, bags.norms, bags.weights, counts, np.ascontiguousarray(pool)
     _native.bag_gradients(*arrays, *layout[1:], owners, *results)

@@ -99,7 +99,7 @@ struct Groups {
     }
 };
 
-// Compute the gradients of the rows of both tables, each summed in the order of its occurrences.
+// Add the gradients of the rows of both tables to zeros, each in the order of its occurrences.
 template <class T>
 void bag_gradients(Matrix<const T> gradients, Matrix<const T> documents, Vector<const T> norms, Matrix<const T> weights,
                    Vector<const T> counts, Matrix<const T> pool, bool concat, bool append_weight, int64_t norm,
@@ -115,14 +115,12 @@ void bag_gradients(Matrix<const T> gradients, Matrix<const T> documents, Vector<
         for (size_t document = 0; document < gradients.rows; document++) {
             const T *__restrict gradient = gradients[document], *__restrict vector = documents[document];
             T* __restrict of_sum = of_sums.data() + document * n_columns;
-            T total = 0;
-            for (size_t column = 0; column < n_columns; column++) total += gradient[column] * vector[column];
+            T total = ordered_dot(gradient, vector, n_columns);
             for (size_t column = 0; column < n_columns; column++) of_sum[column] = gradient[column] / norms[document];
             of_norms[document] = total / norms[document];
         }
         for (size_t group = 0; group < pool_groups.rows.size; group++) {
             T* __restrict total = pool_values[group];
-            for (size_t column = 0; column < width; column++) total[column] = 0;
             size_t ahead = group + AHEAD < pool_groups.rows.size ? group + AHEAD : pool_groups.rows.size - 1;
             if (!standard) prefetch_row(pool[static_cast<size_t>(pool_groups.rows[ahead])], width);
             const T* __restrict row = pool[static_cast<size_t>(pool_groups.rows[group])];
@@ -131,15 +129,12 @@ void bag_gradients(Matrix<const T> gradients, Matrix<const T> documents, Vector<
                 const T* __restrict gradient = of_sums.data() + static_cast<size_t>(owners.data[value]) * n_columns + first;
                 add_scaled(total, weights.data[value], gradient, width);
                 if (standard) return;
-                T product = 0;
-                for (size_t column = 0; column < width; column++) product += row[column] * gradient[column];
-                products[value] = product;
+                products[value] = ordered_dot(row, gradient, width);
             });
         }
         T share = static_cast<T>(1.0 / static_cast<double>(k));
         for (size_t group = 0; group < importance_values.rows; group++) {
             T* __restrict total = importance_values[group];
-            for (size_t i = 0; i < k; i++) total[i] = 0;
             importance_groups.for_each(group, [&](size_t j) {
                 auto document = static_cast<size_t>(owners[j][0]);
                 const T* appended = of_sums.data() + (document + 1) * n_columns - k;

@@ -73,7 +73,10 @@ inline void descend(const LinearRows& rows, Vector<const float> squares, Vector<
             }
             if (!changed) continue;
             for (size_t output = 0; output < n_outputs; output++) bias[output] += steps[output];
-            for (size_t at = start; at < stop; at++) add_scaled(weight_row(at), values[at], steps, n_outputs);
+            if (n_outputs == 1)
+                for (size_t at = start; at < stop; at++) *weight_row(at) += values[at] * steps[0];
+            else
+                for (size_t at = start; at < stop; at++) add_scaled(weight_row(at), values[at], steps, n_outputs);
         }
     });
 }
@@ -81,9 +84,14 @@ inline void descend(const LinearRows& rows, Vector<const float> squares, Vector<
 // Add the values of rows to the sums of their columns: over the rows of an output, and over all rows, which is minus
 // infinity with a negative value.
 inline void add_by_label(const LinearRows& rows, Vector<const float> costs, Matrix<float> own, Vector<float> total) {
+    constexpr size_t AHEAD = 16;  // values between the prefetch of a sum and its use
+    size_t last = rows.columns.size - 1;
     for (size_t row = 0; row < rows.labels.size; row++) {
         int64_t label = rows.labels[row];
         for (size_t at = rows.start(row); at < rows.stop(row); at++) {
+            auto ahead = static_cast<size_t>(rows.columns[at + AHEAD < last ? at + AHEAD : last]);
+            prefetch(&total[ahead]);
+            prefetch(own[ahead] + (label >= 0 ? label : 0));
             auto column = static_cast<size_t>(rows.columns[at]);
             float value = costs[row] * rows.values[at];
             total[column] += rows.values[at] >= 0 ? value : -HUGE_VALF;
