@@ -19,7 +19,7 @@ class PythonCounter {
 
     // Append a row for each text; `encode(i)` preprocesses and encodes the i-th where it is not ASCII.
     template <class T>
-    void append_texts(Rows<T>& rows, nb::list texts, nb::object encode) const {
+    void append_texts(Rows<T>& rows, nb::typed<nb::list, nb::str> texts, nb::object encode) const {
         constexpr size_t BATCH = size_t{1} << 21;  // bytes between two looks for an interrupt
         constexpr size_t SHORT = 10'000;  // bytes for which the lock is kept: other threads would wait for it for longer
         TextReader reader(reads_ascii_, encode);
