@@ -26,8 +26,8 @@ struct Rows {
 
     void append(const Rows& rows) {
         size_t end = indices.size(), n = rows.indices.size(), n_rows = size();
-        std::memcpy(indices.resize(end + n) + end, rows.indices.data(), n * sizeof(int32_t));
-        std::memcpy(data.resize(end + n) + end, rows.data.data(), n * sizeof(T));
+        if (n > 0) std::memcpy(indices.resize(end + n) + end, rows.indices.data(), n * sizeof(int32_t));
+        if (n > 0) std::memcpy(data.resize(end + n) + end, rows.data.data(), n * sizeof(T));
         indptr.resize(n_rows + rows.indptr.size());
         for (size_t row = 1; row < rows.indptr.size(); row++)
             indptr[n_rows + row] = static_cast<int64_t>(end) + rows.indptr[row];

@@ -35,7 +35,7 @@ void append_hashes(Rows<T>& rows, Vector<const int32_t> hashes, Vector<const int
 }
 
 template <class T>
-void append_texts(Rows<T>& rows, nb::list texts, const PythonCounter& counter, nb::object encode) {
+void append_texts(Rows<T>& rows, nb::typed<nb::list, nb::str> texts, const PythonCounter& counter, nb::object encode) {
     counter.append_texts(rows, texts, encode);
 }
 

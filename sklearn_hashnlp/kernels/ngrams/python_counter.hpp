@@ -21,7 +21,7 @@ class PythonCounter {
 
     // Append a row for each text; `encode(i)` preprocesses and encodes the i-th where it is not ASCII.
     template <class T>
-    void append_texts(Rows<T>& rows, nb::list texts, nb::object encode) const {
+    void append_texts(Rows<T>& rows, nb::typed<nb::list, nb::str> texts, nb::object encode) const {
         constexpr size_t BATCH = size_t{1} << 21;  // bytes between two looks for an interrupt
         TextReader reader(reads_ascii_, encode);
         CounterMemory memory;

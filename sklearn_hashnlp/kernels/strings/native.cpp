@@ -27,7 +27,7 @@ std::tuple<Buffer<uint32_t>, Buffer<int64_t>> typos_of(Vector<const uint32_t> ch
     return {std::move(out.characters), std::move(out.offsets)};
 }
 
-std::tuple<Buffer<uint8_t>, Buffer<int64_t>, Buffer<bool>> lines_of(nb::list texts, nb::bytes begin, nb::bytes end,
+std::tuple<Buffer<uint8_t>, Buffer<int64_t>, Buffer<bool>> lines_of(nb::typed<nb::list, nb::str> texts, nb::bytes begin, nb::bytes end,
                                                                     bool reads_ascii, nb::object encode) {
     TextReader reader(reads_ascii, encode);
     for (size_t i = 0; i < texts.size(); i++) reader.add(texts[i], i);
