@@ -2,12 +2,14 @@
 # make test    runs the quick tests on all cores   make test-slow, make test-gpu, make test-cluster   the others
 # make fuzz    reads 100,000 damaged files with each reader, in some half an hour
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
+# make sanitize          tests and fuzzes kernels that check addresses and undefined behavior
 # make test-processors   the quick tests, with libraries set to compute as on other processors; QUICK=1: fewer
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
 # make docs    builds the documentation in docs/_build/html; make docs QUICK=1 runs its examples on less data
 # make test-lowest   the quick tests on the lowest versions       make coverage      which lines they reach
 # make dist    builds and checks sdist and wheel                  make bench-check   fails if it became slower
-# The first makes .venv and installs the package, the others add what they need. None needs a compiler or a GPU.
+# The first makes .venv and installs the package, the others add what they need, and compile kernels that have changed.
+# None needs a GPU, nor a C++ compiler: where there is none, one is installed into .venv.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -19,6 +21,10 @@ PARALLEL := --numprocesses auto --maxprocesses 8 --dist loadgroup --no-loadscope
 # Without bytecode files each worker would compile all tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+BUILD_TOOLS := cmake nanobind ninja scikit-build-core
+KERNELS := $(wildcard native/*.* sklearn_hashnlp/kernels/*.[ch]pp sklearn_hashnlp/kernels/*/*.[ch]pp)
+# Runs a command with the C++ compiler of the system, or with one that it installs.
+WITH_COMPILER := $(BIN)/python native/find_compiler.py
 
 # Run a command, $(2): a terminal shows a line that counts the seconds, a log has one line a minute.
 define run
@@ -43,96 +49,112 @@ cpu_torch = { $(has_cuda) || $(1)/bin/python -m pip show torch >/dev/null 2>&1 \
 	|| echo "It cannot be downloaded: the default build follows."; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow fuzz test-gpu test-cluster test-lowest test-processors golden check format coverage dist bench-check \
-	docs clean
+.PHONY: help demo test test-slow fuzz sanitize test-gpu test-cluster test-lowest test-processors golden check format coverage \
+	dist bench-check docs clean
 
 help:
-	@sed -n '1,10s/^# //p' Makefile
+	@sed -n '1,12s/^# //p' Makefile
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is %d.%d; try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
+	@$(PYTHON) native/find_compiler.py
 	@echo "Installing the package into $(VENV): 0.4 GB to download, 5.8 GB with a GPU; a few minutes the first time ..."
 	$(call run,Making $(VENV),$(PYTHON) -m venv $(VENV))
+	$(call run,Installing what compiles the kernels,$(PIP) $(BUILD_TOOLS))
+	@$(WITH_COMPILER) true
 	$(call run,Installing PyTorch$(COMMA) for CPUs if there is no GPU,$(call cpu_torch,$(VENV),constraints.txt))
-	$(call run,Installing the package,$(PIP) --editable ".[plot]")
+	$(call run,Installing the package,$(WITH_COMPILER) $(PIP) --no-build-isolation --editable ".[plot]")
 	@touch $@
 
-$(VENV)/ready: $(VENV)/installed
-	$(call run,Installing what tests and checks need,$(PIP) --editable ".[test$(COMMA)plot$(COMMA)dev]")
+$(VENV)/native: $(VENV)/installed $(KERNELS)
+	@$(WITH_COMPILER) $(BIN)/python native/build_backend.py
 	@touch $@
 
-demo: $(VENV)/installed
+# The package is there: this only adds packages.
+$(VENV)/packages: $(VENV)/installed
+	$(call run,Installing what tests and checks need,$(PIP) "sklearn-hashnlp[test$(COMMA)plot$(COMMA)dev]")
+	@touch $@
+
+READY := $(VENV)/native $(VENV)/packages
+
+demo: $(VENV)/native
 	@$(BIN)/hashnlp demo
 
-test: $(VENV)/ready
+test: $(READY)
 	@$(BIN)/python -m pytest $(PARALLEL)
 
-test-slow: $(VENV)/ready
+test-slow: $(READY)
 	@$(BIN)/python -m pytest -m slow
 
-fuzz: $(VENV)/ready
+fuzz: $(READY)
 	@$(BIN)/python -m tests.fuzz
 
-test-gpu: $(VENV)/ready
+sanitize: $(READY)
+	@$(WITH_COMPILER) $(BIN)/python -m tests.sanitize
+
+test-gpu: $(READY)
 	@$(BIN)/python -m pytest -m gpu
 
 # On dask, Spark (which needs Java), Ray and accelerate, which are installed for it.
-test-cluster: $(VENV)/ready
-	$(call run,Installing dask$(COMMA) pyspark$(COMMA) ray and accelerate,$(PIP) --editable ".[test$(COMMA)scale]")
+test-cluster: $(READY)
+	$(call run,Installing dask$(COMMA) pyspark$(COMMA) ray and accelerate,$(PIP) "sklearn-hashnlp[test$(COMMA)scale]")
 	@$(BIN)/python -m pytest -m slow tests/test_cluster_examples.py
 
-test-processors: $(VENV)/ready
+test-processors: $(READY)
 	@$(BIN)/python -m tests.processors $(if $(QUICK),--quick)
 
-golden: $(VENV)/ready
-	@$(BIN)/python -m tests.golden --base $(BASE)
+golden: $(READY)
+	@$(WITH_COMPILER) $(BIN)/python -m tests.golden --base $(BASE)
 
-check: $(VENV)/ready
+check: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-format: $(VENV)/ready
+format: $(READY)
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
 # The lowest versions, in an environment of their own.
 LOWEST := $(VENV)-lowest
+LOWEST_PIP := $(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints-lowest.txt
 $(LOWEST)/ready: pyproject.toml constraints-lowest.txt
+	@$(PYTHON) native/find_compiler.py
 	$(call run,Making $(LOWEST),$(PYTHON) -m venv $(LOWEST))
+	$(call run,Installing what compiles the kernels,$(LOWEST_PIP) $(BUILD_TOOLS))
 	$(call run,Installing PyTorch$(COMMA) for CPUs if there is no GPU,$(call cpu_torch,$(LOWEST),constraints-lowest.txt))
-	$(call run,Installing the lowest versions,$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet \
-		--constraint constraints-lowest.txt --editable ".[test$(COMMA)plot]")
+	$(call run,Installing the lowest versions,$(LOWEST)/bin/python native/find_compiler.py \
+		$(LOWEST_PIP) --no-build-isolation --editable ".[test$(COMMA)plot]")
 	@touch $@
 
 test-lowest: $(LOWEST)/ready
-	@NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba $(LOWEST)/bin/python -m pytest $(PARALLEL)
+	@$(LOWEST)/bin/python native/find_compiler.py $(LOWEST)/bin/python native/build_backend.py
+	@$(LOWEST)/bin/python -m pytest $(PARALLEL)
 
-$(VENV)/release: $(VENV)/ready
-	$(call run,Installing what a release needs,$(PIP) --editable ".[release]")
+$(VENV)/release: $(VENV)/packages
+	$(call run,Installing what a release needs,$(PIP) "sklearn-hashnlp[release]")
 	@touch $@
 
-# Compiled kernels are not traced: see [tool.coverage.report] in pyproject.toml.
-coverage: $(VENV)/release
+coverage: $(READY) $(VENV)/release
 	@$(BIN)/python -m pytest $(PARALLEL) --cov=sklearn_hashnlp --cov-branch --cov-report=term:skip-covered
 
-dist: $(VENV)/release
-	@$(BIN)/python -m tests.release
+dist: $(READY) $(VENV)/release
+	@$(WITH_COMPILER) $(BIN)/python -m tests.release
 
 # Without a network; a warning is an error. The gallery runs the examples, in four minutes of processor time.
 $(VENV)/docs: $(VENV)/installed
-	$(call run,Installing what the documentation needs,$(PIP) --editable ".[docs]")
+	$(call run,Installing what the documentation needs,$(PIP) "sklearn-hashnlp[docs]")
 	@touch $@
 
-docs: $(VENV)/docs
+docs: $(VENV)/docs $(VENV)/native
 	@HASHNLP_QUICK=$(QUICK) $(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going docs docs/_build/html
 	@$(BIN)/python docs/site/check_site.py docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-bench-check: $(VENV)/ready
+bench-check: $(READY)
 	@$(BIN)/python -m benchmarks run bench_check
 
 clean:
-	rm -rf $(VENV) $(LOWEST) dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist sklearn_hashnlp/kernels/_native.* .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf docs/_build docs/api docs/gallery docs/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,44 +1,45 @@
-"""The build backend: scikit-build-core, after a check that a compiler and Python's headers are there."""
+"""The build backend: scikit-build-core, after a check that the kernels can be compiled.
+
+``python native/build_backend.py`` compiles them into the source tree, as an editable installation has them; with a
+folder and options of CMake, into that folder.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import platform
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
+from check_tools import check_tools
 from scikit_build_core import build as backend
+from scikit_build_core.program_search import get_cmake_programs, get_ninja_programs
 
 _ROOT = Path(__file__).resolve().parent.parent
-_COMPILERS = ("c++", "g++", "clang++", "clang-cl")
-_COMMANDS = {
-    "compiler": {
-        "debian": "sudo apt install g++",
-        "fedora": "sudo dnf install gcc-c++",
-        "macos": "xcode-select --install",
-        "windows": "winget install Microsoft.VisualStudio.2022.BuildTools with the component 'C++ Clang tools'",
-    },
-    "headers": {
-        "debian": "sudo apt install python3-dev",
-        "fedora": "sudo dnf install python3-devel",
-        "macos": "brew install python",
-        "windows": "install Python from python.org",
-    },
-}
 
 get_requires_for_build_sdist = backend.get_requires_for_build_sdist
-get_requires_for_build_wheel = backend.get_requires_for_build_wheel
-get_requires_for_build_editable = backend.get_requires_for_build_editable
 prepare_metadata_for_build_wheel = backend.prepare_metadata_for_build_wheel
 prepare_metadata_for_build_editable = backend.prepare_metadata_for_build_editable
 build_sdist = backend.build_sdist
+
+
+def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
+    """Return the build tools, after the check: later pip would already have downloaded what the package needs."""
+    check_tools()
+    return list(backend.get_requires_for_build_wheel(config_settings))
+
+
+def get_requires_for_build_editable(config_settings: dict[str, Any] | None = None) -> list[str]:
+    """Return the build tools, after the check."""
+    check_tools()
+    return list(backend.get_requires_for_build_editable(config_settings))
 
 
 def build_wheel(
@@ -50,63 +51,69 @@ def build_wheel(
 
 
 def build_editable(
-    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+    wheel_directory: str,
+    config_settings: dict[str, Any] | None = None,
+    metadata_directory: str | None = None,  # noqa: ARG001 - a hook has these arguments
 ) -> str:
     """Compile the kernels into the source tree, and build a wheel that only has its path."""
-    check_tools()
     build_in_place()
-    settings = {**(config_settings or {}), "wheel.cmake": "false", "editable.mode": "inplace"}
-    name = str(backend.build_editable(wheel_directory, settings, metadata_directory))
-    _use_path(Path(wheel_directory) / name)
-    return name
+    with tempfile.TemporaryDirectory() as folder:
+        info = backend.prepare_metadata_for_build_editable(folder, config_settings)
+        paths = [path for path in Path(folder).rglob("*") if path.is_file()]
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    return write_wheel(Path(wheel_directory), info, files)
 
 
-def build_in_place(folder: Path | None = None, *options: str) -> None:
-    """Compile the kernels into the source tree, by CMake; only what changed since the last time."""
-    folder = folder or _ROOT / "build" / f"{sys.implementation.cache_tag}"
-    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    settings = [f"-DPython_EXECUTABLE={sys.executable}", "-DIN_PLACE=ON", *options]
-    subprocess.run(["cmake", "-S", str(_ROOT / "native"), "-B", str(folder), *generator, *settings], check=True)
-    subprocess.run(["cmake", "--build", str(folder)], check=True)
+def build_in_place() -> None:
+    """Compile the kernels into the source tree."""
+    # A folder for each kind of Python: EXT_SUFFIX is .cpython-311-x86_64-linux-gnu.so or .cp314t-win_amd64.pyd.
+    build(_ROOT / "build" / sysconfig.get_config_var("EXT_SUFFIX").split(".")[1], "-DIN_PLACE=ON")
 
 
-def check_tools() -> None:
-    """Exit with one line if there is no compiler or if Python has no headers."""
-    given = os.environ.get("CXX")
-    if shutil.which(given.split()[0]) is None if given else not any(map(shutil.which, _COMPILERS)):
-        missing = f"The compiler CXX={given} was not found" if given else "No C++ compiler was found"
-        raise SystemExit(f"{missing}; sklearn-hashnlp needs GCC 11, Clang 14 or newer. {_advice('compiler')}")
-    header = Path(sysconfig.get_path("include")) / "Python.h"
-    if not header.exists():
-        raise SystemExit(f"{sys.executable} has no headers, {header} is missing. {_advice('headers')}")
+def build(folder: Path, *options: str) -> None:
+    """Compile the kernels in a folder by CMake; only what changed since the last time."""
+    check_tools()
+    cmake = str(next((program.path for program in get_cmake_programs() if program.version), "cmake"))
+    ninja = next((program.path for program in get_ninja_programs() if program.version), None)
+    if ninja is not None and sys.platform != "win32":
+        options += ("-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}")
+    elif sys.platform == "win32":
+        options += ("-T", "ClangCL")
+    if _is_stale(folder):
+        shutil.rmtree(folder)
+    command = [cmake, "-S", str(_ROOT / "native"), "-B", str(folder), "--log-level=WARNING"]
+    _run(*command, f"-DPython_EXECUTABLE={sys.executable}", *options)
+    _run(cmake, "--build", str(folder), "--config", "Release", "--parallel")
 
 
-def _advice(missing: str) -> str:
-    commands = _COMMANDS[missing]
-    if sys.platform in ("darwin", "win32"):
-        return f"Install it: {commands['macos' if sys.platform == 'darwin' else 'windows']}"
-    try:
-        systems = platform.freedesktop_os_release()
-    except OSError:
-        systems = {}
-    names = f"{systems.get('ID', '')} {systems.get('ID_LIKE', '')}".split()
-    known = [commands[name] for name in ("debian", "fedora") if name in names]
-    if "ubuntu" in names and not known:
-        known = [commands["debian"]]
-    return f"Install it: {known[0]}" if known else f"Debian: {commands['debian']}; Fedora: {commands['fedora']}"
+def _is_stale(folder: Path) -> bool:
+    """Return whether a folder was made for other sources or by a compiler that is gone: CMake refuses it."""
+    cache = folder / "CMakeCache.txt"
+    if not cache.exists():
+        return folder.exists()
+    lines = (line.partition("=") for line in cache.read_text(encoding="utf-8").splitlines())
+    values = {name.partition(":")[0]: value for name, _, value in lines}
+    compiler = values.get("CMAKE_CXX_COMPILER", "")
+    is_gone = bool(compiler) and shutil.which(compiler) is None
+    return is_gone or values.get("CMAKE_HOME_DIRECTORY") != (_ROOT / "native").as_posix()
 
 
-def _use_path(wheel: Path) -> None:
-    """Rewrite an editable wheel: a plain .pth file, as an import hook would come before PYTHONPATH."""
-    with zipfile.ZipFile(wheel) as archive:
-        files = {name: archive.read(name) for name in archive.namelist() if ".dist-info/" in name}
+def _run(*command: str) -> None:
+    if code := subprocess.run(command, check=False).returncode:
+        raise SystemExit(f"The kernels were not compiled: {Path(command[0]).name} ended with {code}, see above.")
+
+
+def write_wheel(folder: Path, info: str, files: dict[str, bytes]) -> str:
+    """Write an editable wheel of metadata: a plain .pth file, as an import hook would come before PYTHONPATH."""
     files["sklearn_hashnlp.pth"] = f"{_ROOT}\n".encode()
-    record = next(name for name in files if name.endswith(".dist-info/RECORD"))
-    lines = [f"{name},{_digest(content)},{len(content)}" for name, content in files.items() if name != record]
-    files[record] = "\n".join([*lines, f"{record},,", ""]).encode()
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
+    lines = [f"{name},{_digest(content)},{len(content)}" for name, content in files.items()]
+    files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,", ""]).encode()
+    (tag,) = re.findall(r"^Tag: (\S+)$", files[f"{info}/WHEEL"].decode(), re.MULTILINE)
+    name = f"{info.removesuffix('.dist-info')}-{tag}.whl"
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files.items():
+            archive.writestr(path, content)
+    return name
 
 
 def _digest(content: bytes) -> str:
@@ -114,5 +121,7 @@ def _digest(content: bytes) -> str:
 
 
 if __name__ == "__main__":
-    check_tools()
-    build_in_place()
+    if len(sys.argv) > 1:
+        build(Path(sys.argv[1]).absolute(), *sys.argv[2:])
+    else:
+        build_in_place()

@@ -1,6 +1,6 @@
 """Vocabulary-free text learning for scikit-learn.
 
-Its names import their module, and with it numba or torch, on first use.
+Its names import their module, and with it scikit-learn or torch, on first use.
 """
 
 from sklearn_hashnlp._lazy import lazy_names

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -59,14 +58,6 @@ def lock_file(file: IO[Any]) -> bool:
     except OSError:
         return False
     return True
-
-
-def others_can_write(path: Path | int) -> bool:
-    """Return whether a path belongs to another user, except root, or its group or others can write; on Windows no."""
-    if not hasattr(os, "geteuid"):
-        return False
-    status = os.stat(path)  # noqa: PTH116 - of open files too
-    return status.st_uid not in (0, os.geteuid()) or bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def usable_cores() -> int:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadGroupScheduling
 
-# The first call of a kernel compiles it, so no single example has a deadline.
+from tests.native import use_kernels
+
+use_kernels()  # before the files conftest.py of folders import them
+
+# On a busy machine a single example may take long, so none has a deadline.
 settings.register_profile("quick", deadline=None, max_examples=20)
 settings.register_profile("ci", parent=settings.get_profile("quick"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "quick")
@@ -30,16 +33,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Files | Non
     return _Files(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Let no test read on stderr that functions are compiled: it depends on what was run before."""
-    if (module := sys.modules.get("sklearn_hashnlp.kernels._compile")) is not None:
-        module.compilations.announced = True
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Let each worker compute on one thread, which libraries read when they are imported, and be interruptible."""
     if config.getoption("numprocesses", None):
-        for library in ("OMP", "MKL", "OPENBLAS", "NUMBA"):
+        for library in ("OMP", "MKL", "OPENBLAS"):
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,7 +1,7 @@
 """How many files of the package a call runs: ``python -m tests.files_that_run``, or with ``--files`` which ones.
 
-A file counts if one of its functions is called, in the calling thread or in one that starts meanwhile; functions that
-numba compiled count where Python calls them. Each call is made once before, so that no import counts.
+A file counts if one of its functions is called, in the calling thread or in one that starts meanwhile; functions of
+the kernels do not count. Each call is made once before, so that no import counts.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ def sizes(root: Path) -> dict[str, int]:
         "package: lines of the longest file": max(text.count("\n") for text in package.values()),
         "package: lines of the longest function": max(map(length, nodes)),
         f"package: functions of more than {_SHORT} lines": sum(length(node) > _SHORT for node in nodes),
+        "kernels: lines of C++ and Python": _n_lines(_kernels(root / "sklearn_hashnlp" / "kernels")),
         "benchmarks: lines": _n_lines(benchmarks.values()),
         "tests: lines": _n_lines(tests.values()),
         f"lines of more than {_LONG} columns": sum(
@@ -69,7 +70,13 @@ def n_public_names(root: Path) -> int:
 
 
 def _sources(folder: Path) -> dict[Path, str]:
-    return {path: path.read_text(encoding="utf-8") for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.pyi")])}
+    paths = sorted([*folder.rglob("*.py"), *folder.rglob("*.pyi")])
+    return {path: path.read_text(encoding="utf-8") for path in paths if path.name != "_native.pyi"}  # made by the build
+
+
+def _kernels(folder: Path) -> list[str]:
+    paths = [path for pattern in ("*.py", "*.hpp", "*.cpp") for path in folder.rglob(pattern)]
+    return [path.read_text(encoding="utf-8") for path in paths]
 
 
 def functions(text: str) -> Iterator[ast.FunctionDef]:

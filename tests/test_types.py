@@ -49,7 +49,7 @@ h.nn.HashEmbedding(8, 2, num_buckets=8, variant="best")  # incompatible type "Li
 h.HashEmbedingClassifier()  # Module has no attribute "HashEmbedingClassifier"
 """
 # These would take mypy several seconds, and nothing here depends on their types.
-SKIPPED = ["PIL", "joblib", "llvmlite", "matplotlib", "mwparserfromhell", "numba", "pandas", "polars", "pyarrow"]
+SKIPPED = ["PIL", "joblib", "matplotlib", "mwparserfromhell", "pandas", "polars", "pyarrow"]
 SKIPPED += ["scipy", "sklearn", "skorch", "threadpoolctl", "torch"]
 SKIPPED += [f"sklearn_hashnlp.{folder}" for folder in ("datasets", "language", "plotting", "sentences")]
 SKIP = "follow_imports = skip\nfollow_imports_for_stubs = true\n"

@@ -43,7 +43,7 @@ FOREIGN = ("random bytes", "code", "another language")
 COLUMNS = {"accuracy": 2, "ECE": 3, "log loss": 3} | dict.fromkeys(FOREIGN, 2)  # decimal places
 SIZES = {"1000": "1,000 rows", "0": "all rows"}
 N_FOREIGN = 1000
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 DRAWN, LANGUAGES = "sst2", "languages79"
 CS = (1, 4, 16, 64)
 

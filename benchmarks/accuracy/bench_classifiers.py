@@ -42,7 +42,7 @@ from benchmarks.speed.classifier_memory import training_memory
 
 PARTS = ("speed", "prediction", "memory", "accuracy")
 RESULT = "classifiers.json"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -34,7 +34,7 @@ PAGE = "hash_embeddings.md"
 SOLVERS = ("dual", "sgd")
 BUCKETS = {"1000": "1,000", "100000": "100,000", "1048576": "1,048,576"}
 HASHES = (1, 2, 4)
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 _TEST_ROWS = 5000
 _TOLERANCE = 1.0  # points that more hashes may cost
 

@@ -38,7 +38,7 @@ from sklearn_hashnlp.text._ngram_spec import NgramSpec
 
 RESULT = "left_out.json"
 PAGE = "model_selection.md"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 N_VALID = 4000
 MANY_ROWS = 20_000  # of a set that is halved
 

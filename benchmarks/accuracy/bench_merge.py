@@ -31,7 +31,7 @@ DOCUMENTS = tuple(10**power for power in range(6, 10))
 N_PROCESSES = 16
 METHODS = ("merged", "vote", "alone")
 HEADS = ("parts", "merged", "soft vote", "a model alone", "longest fit", "merging", "a model is")
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 EPOCHS = (1, 2, 3, 5)
 
 

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lines = [lines[i] for i in np.random.default_rng(0).permutation(len(lines))]
     n = min(PARAGRAPHS, len(lines) // 2)
     valid, test = lines[:n], lines[n : 2 * n]
-    result = read_result(path) | environment("sklearn-hashnlp", "numpy", "numba", "scikit-learn") | {"paragraphs": n}
+    result = read_result(path) | environment("sklearn-hashnlp", "numpy", "scikit-learn") | {"paragraphs": n}
     with contextlib.ExitStack() as stack:
         for method in options.methods:
             folder = stack.enter_context(peer_folder(PEER, options.datasketch)) if method == MINHASH else None

@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"Goal: a growth of at most {GOAL_MIB:,.0f} MiB (8 GB) on all rows of imdb.")
 
     settings = {"max_features": MAX_FEATURES, "ngram_range": list(NGRAM_RANGE), "token_pattern": TOKEN_PATTERN}
-    packages = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy")
+    packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy")
     write_result(path, environment(*packages) | {"settings": settings, "sets": measured})
 
 

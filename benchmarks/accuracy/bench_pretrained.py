@@ -42,7 +42,7 @@ ALONE = "without"
 COLUMNS = {ALONE: "n-grams", "Wikipedia": "Wikipedia", "and own texts": "and own texts", "teacher": "teacher"}
 SETS = ("trec", "sst2", "atis", "swda", "ag_news")
 SIZES = {"250": "250", "1000": "1,000", "4000": "4,000", "0": "all"}
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 WIKIPEDIA, OWN, TEACHER = "Wikipedia", "and own texts", "teacher"
 WINDOWS = 53_248
 

@@ -32,7 +32,7 @@ from benchmarks.common.robustness_models import AUGMENTED, FASTTEXT, MODELS, RAT
 
 RESULT = "robustness.json"
 SETS = ("trec", "sst2")
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 COLORS = {"sgnn": "#4c72b0", "hash": "#dd8452", "svm": "#55a868", FASTTEXT: "#8172b3"}
 
 

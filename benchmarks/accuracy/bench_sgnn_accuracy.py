@@ -31,7 +31,7 @@ from benchmarks.common.sgnn_recipes import ABLATIONS, RECIPES, paper_pipeline
 from benchmarks.common.timing import summary, train_and_test
 
 RESULT = "sgnn_accuracy.json"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 PARTS = ("accuracy", "ablations")
 # The best linear model of each data set, of those that bench_classifiers.py compares.
 LINEAR = {

@@ -30,7 +30,7 @@ PAGE = "model_selection.md"
 SETS = ("languages79",)
 LENGTHS = (5, 10, 20, 40, 80)
 C = 3.0
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 
 Predict = Callable[[list[str]], Any]
 

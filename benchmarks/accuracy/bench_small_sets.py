@@ -35,7 +35,7 @@ from sklearn_hashnlp.classifiers import make_text_classifier
 RESULT = "small_sets.json"
 PAGE = "model_selection.md"
 SIZES = {"250": "250 rows", "1000": "1,000 rows", "4000": "4,000 rows", "0": "all rows"}
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

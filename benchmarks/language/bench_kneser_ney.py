@@ -38,7 +38,7 @@ from benchmarks.common.memory import in_new_process, peak_mb, reset_peak, reside
 from sklearn_hashnlp import KneserNeyLanguageModel
 
 RESULT = "kneser_ney.json"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn")
 BROWN_TRAIN, BROWN_VALID = 800_000, 200_000
 
 MODELS: dict[str, dict[str, dict[str, Any]]] = {

@@ -39,7 +39,7 @@ from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Re
 from sklearn_hashnlp.training import EarlyStopping, TimeLimit
 
 RESULT = "language_models.json"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 PARTS = ("builders", "networks", "time", "ranking")
 
 SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "regularization__dropout": 0.3} | {

@@ -48,7 +48,7 @@ from sklearn_hashnlp.training import StepLog, TimeLimit
 RESULT = "sentence_encoder.json"
 CONTENT = "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv"
 PAGE = "sentence_encoder.md"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 PARTS = ("training", "similarity", "classification", "retrieval", "speed", "ablation", "defaults")
 MODELS = (*BASELINES, *ENCODERS)
 SEARCH_MODELS = (sentence_search.BASELINE, *sentence_search.MODELS)

@@ -50,7 +50,7 @@ NEIGHBORS = {
     "ours, words on both sides, embeddings": "embeddings",
     "ours, words on both sides, context vectors": "context vectors",
 }
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scipy", "skorch", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scipy", "skorch", "torch")
 PEER = "gensim, skip-gram"
 SHOWN = ("france", "river", "guitar", "football", "wrote", "larger", "church", "1950", "professor", "quickly")
 N_SHOWN = 6

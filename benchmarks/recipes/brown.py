@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
@@ -13,7 +14,6 @@ from benchmarks.recipes.texts import find_text
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table, tables_by_settings
-from sklearn_hashnlp._clock import clock
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language import InterpolatedLanguageModel
@@ -101,7 +101,7 @@ def _run_whole(settings: BrownSettings, run: Run) -> Iterator[Result]:
     path = find_text(settings.data, "brown/paragraphs.txt", needed, run.folder)
     texts = _read_texts(path, settings.n_train, settings.n_valid, settings.n_test)
     n_tokens = sum(len(sentence.split()) for sentence in texts.test)
-    started = clock()
+    started = perf_counter()
     counted = texts.train if settings.vocabulary == "train" else [*texts.train, *texts.valid, *texts.test]
     vocabulary = KneserNeyLanguageModel(order=1, min_count=settings.min_count).fit(counted).vocabulary_
     counts = KneserNeyLanguageModel(order=settings.order, vocabulary=vocabulary).fit(texts.train)
@@ -117,11 +117,11 @@ def _run_whole(settings: BrownSettings, run: Run) -> Iterator[Result]:
         if names == (_NETWORK,):
             models[_NETWORK] = train_network(settings, run, texts, vocabulary)
         model = _mixture([models[name] for name in names], texts, by_bins=by_bins)
-        seconds = clock() - started
+        seconds = perf_counter() - started
         row = score_row(names, model, texts, seconds, run)
         per_token = row["test_perplexity"] ** (row["n_words"] / n_tokens)
         yield row | {"test_perplexity_per_token": per_token, "frequency_bins": by_bins} | shares
-        started = clock()
+        started = perf_counter()
 
 
 def _mixture(members: list[BaseLanguageModel], texts: Texts, *, by_bins: bool) -> InterpolatedLanguageModel:

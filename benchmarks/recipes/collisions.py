@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import ceil
+from time import perf_counter
 
 import numpy as np
 
 from benchmarks.recipes.collision_report import parse_sizes, plot_collisions, reference_bound, report_collisions
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.inspection._collision_counts import (
     N_COLUMNS,
     count_collisions,
@@ -117,7 +117,7 @@ def _run_step(step: Result, settings: CollisionsSettings, seed: int) -> Result:
 
 
 def _simulate(step: Result, settings: CollisionsSettings, seed: int) -> Result:
-    start = clock()
+    start = perf_counter()
     variant, n_words, sizes = step["variant"], step["n_words"], parse_sizes(step["tables"])
     chances = {kind: pair_probability(variant, kind, sizes) for kind in _KINDS}
     n_trials = _trials_needed(n_words, chances["embedding"], settings.pairs, settings.max_words, settings.min_trials)
@@ -131,11 +131,11 @@ def _simulate(step: Result, settings: CollisionsSettings, seed: int) -> Result:
         for kind, ids in ids_by_constants(variant, sizes, words, constants).items():
             trials[kind].append(count_collisions(ids))
     shared = {kind: _sums(trials[kind], chances[kind]) for kind in _KINDS}
-    return {"n_trials": n_trials, "shared": shared, "seconds": round(clock() - start, 3)}
+    return {"n_trials": n_trials, "shared": shared, "seconds": round(perf_counter() - start, 3)}
 
 
 def _hash_to_columns(step: Result, settings: CollisionsSettings, seed: int) -> Result:
-    start = clock()
+    start = perf_counter()
     n_words, chance = step["n_words"], 1 / N_COLUMNS
     # Fewer trials: hashing strings takes longer than hashing integers.
     least = settings.min_trials // 20
@@ -150,7 +150,7 @@ def _hash_to_columns(step: Result, settings: CollisionsSettings, seed: int) -> R
             words |= {f"{value:016x}" for value in values}
         trials.append(count_collisions(vectorizer.transform(sorted(words)).indices.astype(np.int64)))
     shared = {"column": _sums(trials, chance)}
-    return {"n_trials": n_trials, "shared": shared, "seconds": round(clock() - start, 3)}
+    return {"n_trials": n_trials, "shared": shared, "seconds": round(perf_counter() - start, 3)}
 
 
 def _trials_needed(n_words: int, chance: float, pairs: int, max_words: int, least: int) -> int:
@@ -197,5 +197,5 @@ COLLISIONS = Recipe(
     n_results=_n_results,
     report=report_collisions,
     plot=plot_collisions,
-    packages=("sklearn-hashnlp", "numpy", "numba", "torch"),
+    packages=("sklearn-hashnlp", "numpy", "torch"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.recipes.comparison import comparison_tables, group_results
@@ -12,7 +13,6 @@ from benchmarks.runner.load_recipe import load_object
 from benchmarks.runner.recipe import Recipe, Result, Run, fit_progress
 from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table
-from sklearn_hashnlp._clock import clock
 
 if TYPE_CHECKING:
     from benchmarks.recipes.hash_embedding_trial import CountedTexts
@@ -101,9 +101,9 @@ def _train_classifier(name: str, counted: CountedTexts, seed: int) -> Result:
         raise TypeError(f"The classifier {name} must return an object with fit and predict, not {classifier!r}.")
     if "random_state" in getattr(classifier, "get_params", dict)():
         classifier.set_params(random_state=seed)
-    started = clock()
+    started = perf_counter()
     classifier.fit(counted.train, counted.train_labels)
-    seconds = clock() - started
+    seconds = perf_counter() - started
     return {
         "accuracy": float(np.mean(classifier.predict(counted.test) == counted.test_labels)),
         "train_accuracy": float(np.mean(classifier.predict(counted.train) == counted.train_labels)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -16,7 +17,6 @@ from benchmarks.recipes.hash_embedding_settings import NetworkSettings
 from benchmarks.recipes.hash_embedding_trial import CountedTexts, drop_ngrams
 from benchmarks.runner.load_recipe import load_object
 from benchmarks.runner.recipe import Result, Run
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._device import resolve_device
 from sklearn_hashnlp.nn import HashEmbedding
 from sklearn_hashnlp.optim import RowwiseAdam
@@ -147,9 +147,9 @@ def train_embedding(
         with plain_torch(settings.device), torch_seed(seed, settings.device):
             sizes = (counted.train.shape[1], settings.embedding_dim, len(classes), settings.hidden_layer_sizes)
             network = make_network(name, *sizes)
-            started = clock()
+            started = perf_counter()
             n_epochs += train(network, rows, settings, seed, on_epoch)
-            seconds += clock() - started
+            seconds += perf_counter() - started
             n_parameters += sum(parameter.numel() for parameter in network.embedding.parameters())
             scores["test"].append(probabilities(network, test, settings.device))
             scores["train"].append(probabilities(network, rows, settings.device, settings.ngram_dropout, seed))

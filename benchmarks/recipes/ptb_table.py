@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
@@ -12,7 +13,6 @@ from benchmarks.recipes.texts import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table, tables_by_settings
-from sklearn_hashnlp._clock import clock
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
@@ -103,7 +103,7 @@ def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
     )
     models: dict[str, BaseLanguageModel] = {}
     for names in _ROWS:
-        started = clock()
+        started = perf_counter()
         if names == (_KNESER_NEY,):
             models[_KNESER_NEY] = KneserNeyLanguageModel(order=settings.order).fit(text.train)
             vocabulary = models[_KNESER_NEY].vocabulary_
@@ -113,7 +113,7 @@ def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
         members = [models[name] for name in names]
         model = InterpolatedLanguageModel(members, frequency_bins=settings.frequency_bins, prefit=True)
         model.fit(text.train if settings.frequency_bins else None, X_valid=text.valid)
-        yield score_row(names, model, text, clock() - started, run)
+        yield score_row(names, model, text, perf_counter() - started, run)
 
 
 def _n_results(_settings: PtbTableSettings) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from time import perf_counter
 
 import torch
 from torch import Tensor, nn
 
 from benchmarks.recipes.reversal_settings import ReversalSettings
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftmax
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.trees import balanced_tree, random_tree
@@ -83,13 +83,13 @@ class Trainer:
         """Train for one epoch, in a new random order; return the seconds it took."""
         order = torch.randperm(len(source), generator=generator_for(self.seed, Purpose.order, self.epochs))
         self.epochs += 1
-        started = clock()
+        started = perf_counter()
         with plain_torch():
             for rows in torch.split(order, self.batch_size):
                 self._backward(source[rows], target[rows])
                 nn.utils.clip_grad_norm_(self.network.parameters(), _MAX_GRADIENT_NORM)
                 self.optimizer.step()
-        return clock() - started
+        return perf_counter() - started
 
     def warm_up(self, source: Tensor, target: Tensor) -> None:
         """Run a forward and a backward pass without an update, so that everything that compiles is compiled."""
@@ -114,9 +114,9 @@ class Trainer:
         with plain_torch():
             parts = (torch.split(strings, _GENERATION_BATCH_SIZE) for strings in (source, target))
             for inputs, expected in zip(*parts, strict=True):
-                started = clock()
+                started = perf_counter()
                 generated = self.network.generate(inputs)
-                seconds += clock() - started
+                seconds += perf_counter() - started
                 n_correct += sum(
                     row[row >= 0].tolist() == true[true >= 0].tolist()
                     for row, true in zip(generated, expected, strict=True)
@@ -172,8 +172,8 @@ def time_layers(
     with plain_torch():
         for _ in range(repeats):
             for name, layer in layers.items():
-                started = clock()
+                started = perf_counter()
                 layer.zero_grad()
                 layer(states, classes)[1].backward()
-                seconds[name].append(clock() - started)
+                seconds[name].append(perf_counter() - started)
     return {name: sorted(times)[repeats // 2] for name, times in seconds.items()}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from time import perf_counter
 from typing import Any
 
 from benchmarks.recipes.texts import find_labeled_texts, find_text
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import STDLIB, setting
-from sklearn_hashnlp._clock import clock
 
 _DESCRIPTION = """\
 The Transformer of Chevalier (2019), SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
@@ -47,7 +47,7 @@ def _run(settings: SentenceReportSettings, run: Run) -> Iterator[Result]:
     from sklearn_hashnlp.datasets import stream_paragraphs
     from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 
-    started, some = clock(), settings.n_reviews or None
+    started, some = perf_counter(), settings.n_reviews or None
     encoder = SGNNSentenceEncoder.report().set_params(
         network__n_layers=settings.n_layers,
         max_epochs=settings.epochs,
@@ -59,7 +59,7 @@ def _run(settings: SentenceReportSettings, run: Run) -> Iterator[Result]:
     needed = "sentence-report needs a text file, a paragraph per line"
     path = find_text(settings.paragraphs, "wikipedia/paragraphs.txt", needed, run.folder, option="paragraphs")
     encoder.fit(islice(stream_paragraphs(path), settings.n_paragraphs or None))
-    seconds, reviews = clock() - started, find_labeled_texts(settings.dataset, settings.data)
+    seconds, reviews = perf_counter() - started, find_labeled_texts(settings.dataset, settings.data)
     train, test = (_means(encoder, texts[:some]) for texts in (reviews.train_texts, reviews.test_texts))
     classifier = LogisticRegression(C=1e3, max_iter=1000).fit(train, reviews.train_labels[:some])
     accuracy = float(classifier.score(test, reviews.test_labels[:some]))

@@ -18,12 +18,11 @@ from typing import Any
 from benchmarks.runner.recipe import Result
 from benchmarks.runner.run import PlannedRun, run_recipe
 
-# Read by numpy, numba, torch and joblib when a recipe imports them, which is after its process has started.
+# Read by numpy, torch and joblib when a recipe imports them, which is after its process has started.
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
     "LOKY_MAX_CPU_COUNT",
 )
 _SECONDS_BETWEEN_UPDATES = 0.1

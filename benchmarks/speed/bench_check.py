@@ -44,7 +44,7 @@ from sklearn_hashnlp import HashingNgramVectorizer, make_text_classifier, save_m
 
 RESULT = "check.json"
 SET = "ag_news"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 TOLERANCE = 0.75
 N_PREDICTED = 7600
 PEER_START = "import sklearn.feature_extraction.text, sklearn.linear_model"

@@ -1,7 +1,6 @@
 """The first minute with the package: processor seconds of importing it, of a first model, and of commands.
 
-Each figure is the median of several fresh processes, in which nothing is loaded yet. "First" has an empty folder for
-machine code, so it compiles the functions that it calls; "later" has the folder that the first process filled.
+Each figure is the median of several fresh processes, in which nothing is loaded yet.
 
     python -m benchmarks run bench_first_minute
 
@@ -11,7 +10,6 @@ It needs no data. Other programs on the machine lengthen also the processor seco
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import shutil
 import statistics
@@ -27,7 +25,7 @@ from benchmarks.common.pages import table
 
 RESULT = "first_minute.json"
 PAGE = "installation.md"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 MAILS = "label,text\nspam,You have won a prize\nham,Lunch at noon?\nspam,Claim your prize\nham,See you at lunch\n"
 IMPORT = "from sklearn_hashnlp import TextClassifier"
 FIT = f"""{IMPORT}
@@ -43,7 +41,6 @@ TASKS: dict[str, tuple[str, ...]] = {  # arguments of Python, in an order in whi
     "`load_model` of this model, and a prediction": ("-c", LOAD),
     "`hashnlp predict` with this model": (*HASHNLP, "predict", "--model", "spam"),
 }
-COMPILING = ("fit", "train")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,35 +48,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=3, help="processes of each kind (default: %(default)s)")
     parser.add_argument("--output", type=Path, default=FOLDER / RESULT, help="the JSON (default: %(default)s)")
     options = parser.parse_args(arguments)
-    seconds: dict[str, dict[str, list[float]]] = {name: {"first": [], "later": []} for name in TASKS}
+    seconds: dict[str, list[float]] = {name: [] for name in TASKS}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         (work / "mails.csv").write_text(MAILS, encoding="utf-8")
         for _ in range(options.repeats):
             for name, command in TASKS.items():
-                compiles = any(word in name for word in COMPILING)
-                for kind in ("first", "later") if compiles else ("later",):
-                    if kind == "first":
-                        shutil.rmtree(work / "machine code", ignore_errors=True)
-                    if "train" in command:
-                        shutil.rmtree(work / "spam", ignore_errors=True)
-                    seconds[name][kind].append(run(command, work))
-                    print(f"{name}, {kind}: {seconds[name][kind][-1]:.2f} s", flush=True)
+                if "train" in command:
+                    shutil.rmtree(work / "spam", ignore_errors=True)
+                seconds[name].append(run(command, work))
+                print(f"{name}: {seconds[name][-1]:.2f} s", flush=True)
     result = environment(*PACKAGES) | {"repeats": options.repeats, "seconds": seconds}
-    result["medians"] = {
-        name: {kind: statistics.median(values) for kind, values in kinds.items() if values}
-        for name, kinds in seconds.items()
-    }
+    result["medians"] = {name: statistics.median(values) for name, values in seconds.items()}
     print(markdown(result))
     write_result(options.output, result)
 
 
 def run(command: Sequence[str], folder: Path) -> float:
-    """Return the processor seconds of a Python process in a folder, with the machine code that is kept there."""
+    """Return the processor seconds of a Python process in a folder."""
     before = processor_seconds()
-    variables = os.environ | {"NUMBA_CACHE_DIR": str(folder / "machine code")}
-    options: dict[str, Any] = {"cwd": folder, "env": variables, "input": b"You have won\n"}
-    subprocess.run([sys.executable, *command], **options, capture_output=True, check=True)
+    subprocess.run([sys.executable, *command], cwd=folder, input=b"You have won\n", capture_output=True, check=True)
     return processor_seconds() - before
 
 
@@ -91,13 +79,8 @@ def processor_seconds() -> float:
 
 def markdown(result: dict[str, Any]) -> str:
     """Return the table: a row per task."""
-    return table(
-        ("in a new process", "first, s", "later, s"),
-        (
-            (name, *(f"{kinds[kind]:.1f}" if kind in kinds else "" for kind in ("first", "later")))
-            for name, kinds in result.get("medians", {}).items()
-        ),
-    )
+    medians = result.get("medians", {})
+    return table(("in a new process", "s"), ((name, f"{seconds:.1f}") for name, seconds in medians.items()))
 
 
 TABLES = {"first minute": markdown}

@@ -43,7 +43,7 @@ PARTS = ("epoch", "target", "large", "million", "search")
 ON_TEXT = {"epoch", "target", "search"}
 RESULT = "hsoftmax.json"
 CONTENT = "ptb/ with train.txt and valid.txt, and wikipedia/ with paragraphs.txt; large and million need none"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -36,7 +36,7 @@ from sklearn_hashnlp.optim import RowwiseAdagrad
 
 RESULT = "ngram_memory.json"
 PAGE = "ngram_memory.md"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "torch")
 SIZES = {"10,000,000": 10**7, "4,096": 2**12}  # rows
 COLUMNS, N_IDS = 64, 50_000
 BATCH = 64, 512

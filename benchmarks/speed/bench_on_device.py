@@ -29,7 +29,7 @@ from sklearn_hashnlp.classifiers import export_predictor, quantize_classifier
 RESULT = "on_device.json"
 LEVELS = ("documents", "words")
 HIDDEN_LAYERS = ((128, 128), (256, 256))
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "skorch", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "skorch", "torch")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -62,7 +62,7 @@ COLUMNS = {
 }
 SET = "ag_news"
 WORKER = Path(__file__).parents[1] / "common" / "serving_worker.py"
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 SMALL = {"n_buckets": 10**5, "n_embeddings": 10**5, "embedding_dim": 4}
 FASTTEXT = fasttext_baseline.SMALLER | {"lr": 0.25, "epoch": 5}
 

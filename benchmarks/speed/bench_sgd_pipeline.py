@@ -35,7 +35,7 @@ MODELS = {
     "TextClassifier": "`TextClassifier`",
 }
 HEADS = ("", "", "accuracy, %", "`fit`", "`predict`", "times as fast in `fit`", "in `predict`")
-PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
+PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 LOSSES = ("hinge", "log_loss")
 PREDICTIONS = 5  # the median is taken: SGDClassifier copies its weights each time, which takes 25 ms or 200
 ALPHAS = (1e-7, 3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)

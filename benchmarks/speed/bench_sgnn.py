@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     texts = data.train("ag_news").texts
     words = " ".join(texts[: max(WORDS) // 10]).split()
     vocabulary = fixed_vocabulary()
-    result = environment("sklearn-hashnlp", "scikit-learn", "numba", "numpy", "scipy")
+    result = environment("sklearn-hashnlp", "scikit-learn", "numpy", "scipy")
     result |= {"vocabulary": len(vocabulary), "rounds": options.rounds, "goals": GOALS, "cases": {}}
     cases = {f"{size:,} words": words[:size] for size in WORDS if size <= len(words)}
     cases[f"{min(DOCUMENTS, len(texts)):,} documents"] = texts[:DOCUMENTS]

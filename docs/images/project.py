@@ -20,7 +20,7 @@ def installation() -> Drawing:
     d.arrow(160, 148, 270, 178, color=GREEN)
     d.arrow(480, 148, 370, 178, color=BLUE)
     d.box(220, 178, 200, 42, "pip install .", color=ORANGE, mono=True)
-    d.text(434, 199, "no C compiler needed", anchor="start", size=14, color=GRAY)
+    d.text(434, 199, "compiles the kernels once", anchor="start", size=14, color=GRAY)
     return d
 
 

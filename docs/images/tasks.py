@@ -88,15 +88,14 @@ def container() -> Drawing:
     d = Drawing(640, 262, "An image has layers that are built once; the container writes nothing of them")
     layers = [
         ("model folder", "COPY spam /models/spam", GREEN),
-        ("compiled functions", "hashnlp warmup --portable", ORANGE),
-        ("the package", "pip install", BLUE),
+        ("the package", "pip install /src", BLUE),
         ("PyTorch for CPUs", "pip install torch --index-url", BLUE),
         ("Python", "FROM python:3.12-slim", GRAY),
     ]
     for i, (name, line, color) in enumerate(layers):
-        d.box(10, 36 + 45 * i, 400, 40, color=color)
-        d.text(22, 56 + 45 * i, name, anchor="start", size=15, bold=True)
-        d.text(400, 56 + 45 * i, line, anchor="end", mono=True, size=12.5)
+        d.box(10, 36 + 57 * i, 400, 50, color=color)
+        d.text(22, 61 + 57 * i, name, anchor="start", size=15, bold=True)
+        d.text(400, 61 + 57 * i, line, anchor="end", mono=True, size=12.5)
     d.text(210, 18, "image, read-only", bold=True, color=GRAY)
     d.text(540, 18, "container", bold=True, color=GRAY)
     d.box(460, 36, 170, 58, "any user,\nno home folder", size=15)

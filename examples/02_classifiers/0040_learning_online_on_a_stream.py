@@ -97,8 +97,8 @@ answers = {
 }
 
 # %%
-# Run the stream through each. Functions are compiled when they are called
-# first: here, before the times are measured.
+# Run the stream through each. What is loaded at a first call is loaded here,
+# before the times are measured.
 first = texts[batches[0]], labels[batches[0]]
 TextClassifier(features="words", random_state=0).fit(*first).predict(first[0])
 TextClassifier(features="words", random_state=0).partial_fit(

@@ -102,7 +102,7 @@ def by_chance(text, _label):
 # %%
 # Delete one word after the other, and count the texts that still have the label
 # that was predicted for the whole text. A first call is not timed, as it may
-# compile functions.
+# load libraries.
 generator = np.random.default_rng(0)
 orders = {
     "contributions": by_contribution,

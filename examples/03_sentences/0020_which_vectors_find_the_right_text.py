@@ -88,8 +88,7 @@ answers = {
 # %%
 # For each query, whether its own text is among the first ten; and the share of
 # right topics among the first ten texts, without the query's own, whose topic
-# is right by definition. A first call is not timed, as it may compile
-# functions.
+# is right by definition. A first call is not timed, as it may load libraries.
 TOP = 10
 found, right = {}, {}
 for name, transform in answers.items():

@@ -87,8 +87,8 @@ answers["TF-IDF of words"] = TfidfVectorizer().fit(train)
 
 # %%
 # Nearness to the teacher: the rank correlation of the cosine similarities of
-# all pairs of test sentences. A first call is not timed, as it may compile
-# functions.
+# all pairs of test sentences. A first call is not timed, as it may load
+# libraries.
 above = np.triu_indices(len(test), k=1)
 agreement, rates = {}, {}
 for name, answer in answers.items():

@@ -87,8 +87,8 @@ size = (
 
 # %%
 # Train each, and measure its perplexity on the test sentences: the lower, the
-# better. A first training, on few sentences, is not timed: it compiles
-# functions.
+# better. A first training, on few sentences, is not timed: it loads
+# libraries.
 perplexities, seconds = {}, {}
 for name, parameters in outputs.items():
     model = HsigmoidLanguageModel(

@@ -65,7 +65,7 @@ test = torch.arange(len(strings)) % (len(strings) // 500) == 0
 # %%
 # One network for each output layer. One symbol more ends a string. Each epoch
 # of each network in turn, so that other programs slow down all alike. The first
-# is not timed: it compiles functions.
+# is not timed: it loads libraries.
 torch.manual_seed(0)
 # several threads would wait for each other while other programs use the cores
 torch.set_num_threads(1)

@@ -97,7 +97,7 @@ for name, memory in memories.items():
     optimizers = [torch.optim.AdamW(others, lr=0.002)]
     if tables:
         optimizers.append(RowwiseAdagrad(tables, lr=0.2))
-        model(test_batch[:2, :-1])  # compiles functions
+        model(test_batch[:2, :-1])  # what a first call loads
     generator, curve = torch.Generator().manual_seed(0), []
     start = time.process_time()
     for step in range(STEPS):

@@ -82,10 +82,6 @@ if QUICK:
 # %%
 # Run them. The time of the first label counts from the start of the process;
 # the labels are compared with the labels of the model that was trained.
-# Functions are compiled when they are called first, and their machine code is
-# kept on the disk: that of a first label is made here, so that no form pays for
-# it.
-model.predict(X_test[:1])
 files = {
     "pickle": "model.pickle",
     "folder, float32": "float32",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,11 +31,10 @@ from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, take
 from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice, SolverName
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
-from sklearn_hashnlp.text._count_ngrams import check_ngram_range, count_text
+from sklearn_hashnlp.classifiers.hash_embedding._text_scorer import TextScorer
+from sklearn_hashnlp.text._count_ngrams import check_ngram_range
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
-from sklearn_hashnlp.text._specs_of import specs_of
 from sklearn_hashnlp.text._text_vectorizer import with_n_jobs
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
 from sklearn_hashnlp.training._estimator import HistoryTable
@@ -44,6 +43,8 @@ from sklearn_hashnlp.training._settings import EarlyStopping, HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
+
+Result = TypeVar("Result")
 
 # Characters that a thread counts and scores at once: many, as each chunk waits for the interpreter several times.
 _MIN_CHUNK, _MAX_CHUNK = 2**17, 2**22
@@ -353,7 +354,42 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             self._keep(pipeline)
         return self
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable label of each text, or in multi-label classification all labels above 0.5.
+
+        A list of one text takes a single native call.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or of shape (n_samples, n_classes), dtype int64
+            Labels; in multi-label classification an indicator matrix, or an array of lists of labels if ``fit`` was
+            given lists.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is not as in ``fit``, or a score is infinite or NaN after a training that diverged.
+
+        Examples
+        --------
+        >>> from sklearn_hashnlp import TextClassifier
+        >>> texts = ["fine and funny", "long and dull"] * 5
+        >>> model = TextClassifier(random_state=0).fit(texts, ["good", "bad"] * 5)
+        >>> model.predict(["funny"]).tolist()
+        ['good']
+        """
+        label = self._by_one_call(TextScorer.label, X)
+        return super().predict(X) if label is None else self.pipeline_.steps[-1][1].classes_[label : label + 1].copy()
+
     def _scores(self, X: Any) -> NDArray[np.float64]:
+        scores = self._by_one_call(TextScorer.scores, X)
+        if scores is not None:
+            return scores
         with self._named_in_errors():
             return np.asarray(self._by_rows(HashEmbeddingClassifier._scores, X))
 
@@ -361,12 +397,22 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         with self._named_in_errors():
             return np.asarray(self._by_rows(HashEmbeddingClassifier._most_probable, X))
 
+    def _by_one_call(self, score: Callable[[TextScorer, str], Result | None], X: Any) -> Result | None:
+        """Compute something for one text in one native call; None if that takes more, or raises an error."""
+        scorer: TextScorer | None = self.__dict__.get("_scorer")
+        if scorer is None or type(X) is not list or len(X) != 1 or type(X[0]) is not str:
+            return None
+        (_, vectorizer), (_, classifier) = self.pipeline_.steps
+        if not scorer.scores_by(vectorizer, classifier._model):
+            return None  # it was changed after fit
+        try:
+            return score(scorer, X[0])
+        except UnicodeEncodeError:
+            return None
+
     def _by_rows(self, score: Callable[[HashEmbeddingClassifier, Any], NDArray[Any]], X: Any) -> NDArray[Any]:
         """Compute something for each text from its counts, for chunks of texts on ``n_jobs`` threads."""
         classifier = self._fitted()
-        if type(X) is list and len(X) == 1 and type(X[0]) is str:
-            row = self._count_one(X[0])
-            return score(classifier, self._rows(X) if row is None else row)
         texts = as_documents(X, caller=type(self).__name__)
         texts = texts if isinstance(texts, Sequence) else list(texts)
         n_characters = sum(map(len, texts)) if set(map(type, texts)) <= {str} else 0
@@ -382,14 +428,6 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             return np.concatenate(list(parts))
         except (TypeError, ValueError):
             return score(classifier, self._rows(texts))  # raises the error with the position of the text
-
-    def _count_one(self, text: str) -> SparseRows | None:
-        """Return the n-gram counts of a text, without scikit-learn's checks; None if it takes more than kernels."""
-        try:
-            counts = count_text(text, specs_of(self.pipeline_.steps[0][1]))
-        except (TypeError, ValueError):  # there is no specification, or parameters are invalid
-            return None
-        return None if counts is None else SparseRows.of_one(*counts)
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if self._fitted()._loss.has_temperature:
@@ -474,6 +512,19 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         if hasattr(pipeline[-1], "classes_"):
             self.pipeline_ = pipeline
             self._fitted_features = self._features()
+            self._make_scorer()
+
+    def _make_scorer(self) -> None:
+        (_, vectorizer), (_, classifier) = self.pipeline_.steps
+        self._scorer = TextScorer.of(vectorizer, classifier._model)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_scorer"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "pipeline_" in state:
+            self._make_scorer()
 
     def _features(self) -> dict[str, Any]:
         """Return the parameters that the features depend on."""
@@ -513,6 +564,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             pipeline = Pipeline([("vectorizer", union), pipeline.steps[-1]])
         fitted = dict(values["features"])
         self.pipeline_, self._fitted_features = pipeline, fitted | {"ngram_range": tuple(fitted["ngram_range"])}
+        self._make_scorer()
 
     def __sklearn_clone__(self) -> Self:
         without = copy(self)

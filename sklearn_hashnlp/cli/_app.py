@@ -23,7 +23,6 @@ _COMMANDS = {  # in the order of the help: the module, and the function in it
     "info": ("_info", "info"),
     "export": ("_export", "export"),
     "convert": ("_convert", "convert"),
-    "warmup": ("_warmup", "warmup"),
 }
 _GROUPS = {"lm": "lm._lm_commands", "sentences": "sentences._sentence_commands"}
 _COMPLETION = "_HASHNLP_COMPLETE"  # set by the shell where it asks for completions
@@ -41,7 +40,6 @@ Train and use text classifiers, language models and sentence encoders. No vocabu
   hashnlp info spam                       describe a model
   hashnlp export -m intents intents.py    export a small model as one file
   hashnlp convert spam.bin -m spam        convert models from or to fastText
-  hashnlp warmup                          compile functions in advance
   hashnlp lm train text.txt --model lm    train a language model
   hashnlp sentences train text.txt -m e   train a sentence encoder, for search
 

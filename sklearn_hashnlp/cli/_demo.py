@@ -6,11 +6,11 @@ import itertools
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Jobs, Seed
@@ -61,7 +61,7 @@ def demo(
     """Run the demo; the parameters are the options of the command."""
     folder, plot = output / "model", output / "demo.png"
     options: dict[str, Any] = {"seed": seed, "device": device, "n_jobs": n_jobs}
-    screen.note("Loading libraries, and on the first run compiling functions ...", style="dim")
+    screen.note("Loading libraries ...", style="dim")
     from sklearn_hashnlp.cli._pipelines import predict_proba, train_model
     from sklearn_hashnlp.datasets import load_stdlib_docstrings
     from sklearn_hashnlp.persistence import load_model, save_model
@@ -156,9 +156,9 @@ def _compare(screen: Screen, texts: list[str], labels: Any, options: dict[str, A
                     few, few_labels, train_size=train_size, stratify=few_labels, random_state=number
                 )
             model = _make_model(name, **options | {"seed": options["seed"] + number})
-            started = clock()
+            started = perf_counter()
             model.fit(few, few_labels)
-            seconds = clock() - started
+            seconds = perf_counter() - started
             accuracy = float(model.score(test_texts, test_labels))
             runs[name].setdefault(len(few), []).append((accuracy, seconds))
             update(done, len(cells))

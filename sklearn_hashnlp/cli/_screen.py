@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import os
 import re
 import shlex
@@ -39,9 +38,6 @@ class Screen(OptionGroup):
         self._results = Console(quiet=quiet or as_json, **plain)
         if not self._results.is_terminal:
             self._results.width = _MAX_WIDTH
-        logger = logging.getLogger("sklearn_hashnlp")
-        logger.handlers, logger.propagate = [_NoteHandler(self.note)], False
-        logger.setLevel(logging.INFO)
 
     def note(self, text: str, *, style: str | None = None) -> None:
         """Print a note on stderr."""
@@ -98,17 +94,6 @@ class Screen(OptionGroup):
                 progress.update(task, completed=done, total=total, description=text)
 
             yield update
-
-
-class _NoteHandler(logging.Handler):
-    """Print log messages as notes."""
-
-    def __init__(self, note: Callable[[str], None]) -> None:
-        super().__init__()
-        self._note = note
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._note(f"{record.getMessage()} ...")
 
 
 class ClosedStreamError(OSError):

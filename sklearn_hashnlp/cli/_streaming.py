@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import typer
 
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._posix import available_memory
 from sklearn_hashnlp.cli._options import LabelledOptions
 from sklearn_hashnlp.cli._pipelines import predict_proba, with_typos
@@ -109,7 +109,7 @@ def train_streamed(
     multilabel = data.multilabel or any(len(labels) != 1 for labels in true)
     n_epochs = 1 if model.max_epochs == "auto" else model.max_epochs
     figures: dict[str, float] = {}
-    started, history = clock(), []
+    started, history = perf_counter(), []
     with screen.warnings_as_notes(), screen.bar("Training") as update:
         for epoch in range(1, n_epochs + 1):
             entry = _train_epoch(model, data, (distortion, seed), epoch, n_epochs, update)
@@ -126,7 +126,7 @@ def train_streamed(
         "n_texts": data.n_texts,
         "labels": data.labels,
         "label_separator": reading.label_separator,
-        "seconds": round(clock() - started, 3),
+        "seconds": round(perf_counter() - started, 3),
         "streamed": True,
         "history": history,
     }
@@ -148,7 +148,7 @@ def _train_epoch(
 
     weights = model.class_weight or {}
     ignored = {label for label in data.labels if weights.get(label, 1) == 0}
-    started, loss, n_texts = clock(), 0.0, 0
+    started, loss, n_texts = perf_counter(), 0.0, 0
     for number, (texts, labels) in enumerate(data.batches(move)):
         n_texts += len(texts)
         if ignored and ignored.issuperset(labels) and not ignored.issuperset(data.labels):
@@ -160,4 +160,4 @@ def _train_epoch(
             f"{data.path} was changed while it was read: it had {counted(data.n_texts, 'text')} first, and {n_texts:,} "
             f"in epoch {epoch}. Train on a copy."
         )
-    return {"epoch": epoch, "train_loss": loss / data.n_texts, "dur": clock() - started}
+    return {"epoch": epoch, "train_loss": loss / data.n_texts, "dur": perf_counter() - started}

@@ -8,12 +8,12 @@ import time
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import RenderableType
 
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder, OptionGroup, Seed
 from sklearn_hashnlp.cli._screen import Screen, bold, counted, plain_table
@@ -191,12 +191,12 @@ def _search(
         try:
             result = tune_text_classifier(texts, labels, estimator=estimator, callback=show, **options)
             screen.note(f"Finished {counted(len(result.study.trials), 'trial')}; training the best model on all texts")
-            started = clock()
+            started = perf_counter()
             classifier, best = result.fit_best(texts, labels)
         except KeyboardInterrupt:
             screen.note(f"The finished trials are in {options['trials_file']}: the same command continues there.")
             raise
-    return result, classifier, best, round(clock() - started, 3)
+    return result, classifier, best, round(perf_counter() - started, 3)
 
 
 def _validation_method(n_texts: int, validation: Any) -> tuple[str, int]:

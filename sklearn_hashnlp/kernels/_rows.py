@@ -5,16 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels import _native
-from sklearn_hashnlp.kernels._compile import compiled
-from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
 from sklearn_hashnlp.kernels._ragged import Ragged
-
-_MAX_DIGIT_BITS = 12
-_LOW_HALF = np.int64(2**32 - 1)
 
 
 def group_rows(
@@ -114,52 +108,3 @@ def mask_before_last(
 ) -> None:
     """Set all elements before the last occurrence of a value in each row to that value."""
     _native.mask_before_last(rows, value)
-
-
-@compiled
-def _group_rows(
-    rows: NDArray[np.int32],  # (n_values,)
-    n_rows: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:  # (n_values,), (n_groups + 1,), (n_groups,)
-    """Return the positions in ``rows`` sorted by row, where each row's positions start, and the distinct rows."""
-    # A radix sort: an item holds a row in its upper half and its position in the lower. Items are sorted digit by digit
-    # from the lowest, and each round keeps the order of the previous round.
-    n_rounds = 1
-    while (n_rows - 1) >> (n_rounds * _MAX_DIGIT_BITS) > 0:
-        n_rounds += 1
-    n_bits = 1
-    while (n_rows - 1) >> (n_rounds * n_bits) > 0:
-        n_bits += 1
-    n_values = len(rows)
-    items, spare = in_huge_pages(np.empty(n_values, np.int64)), in_huge_pages(np.empty(n_values, np.int64))
-    order, distinct = in_huge_pages(np.empty(n_values, np.int32)), in_huge_pages(np.empty(n_values, np.int64))
-    starts = in_huge_pages(np.empty(n_values + 1, np.int64))
-    mask = (1 << n_bits) - 1
-    counts = np.zeros((n_rounds, mask + 1), dtype=np.int64)
-    for at in range(len(rows)):
-        items[at] = (np.int64(rows[at]) << 32) | at
-        for round_ in range(n_rounds):
-            counts[round_, (rows[at] >> (round_ * n_bits)) & mask] += 1
-    for round_ in range(n_rounds):
-        ends, shift, end = counts[round_], 32 + round_ * n_bits, 0
-        for digit in range(mask + 1):
-            end, ends[digit] = end + ends[digit], end
-        for at in range(len(rows)):
-            digit = (items[at] >> shift) & mask
-            spare[ends[digit]] = items[at]
-            ends[digit] += 1
-        items, spare = spare, items
-    n_groups, last = 0, np.int64(-1)
-    for at in range(len(rows)):
-        row = items[at] >> 32
-        order[at] = items[at] & _LOW_HALF
-        if row != last:
-            starts[n_groups] = at
-            distinct[n_groups] = row
-            n_groups += 1
-            last = row
-    starts[n_groups] = n_values
-    return order, starts[: n_groups + 1], distinct[:n_groups]
-
-
-overload(group_rows)(lambda rows, n_rows: lambda rows, n_rows: _group_rows(rows, n_rows))  # noqa: ARG005

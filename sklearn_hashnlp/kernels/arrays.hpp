@@ -77,4 +77,16 @@ struct type_caster<hashnlp::Buffer<T>> {
     }
 };
 
+// A tuple of arrays, such as a NamedTuple, becomes a struct that has them as its fields.
+template <class Struct, class... Fields>
+struct struct_caster : type_caster<std::tuple<Fields...>> {
+    template <class>
+    using Cast = Struct;
+
+    operator Struct() {
+        auto fields = static_cast<std::tuple<Fields...>>(static_cast<type_caster<std::tuple<Fields...>>&>(*this));
+        return std::apply([](const Fields&... field) { return Struct{field...}; }, fields);
+    }
+};
+
 }  // namespace nanobind::detail

@@ -1,13 +1,13 @@
 // The instruction sets of this processor.
 #include "levels.hpp"
 
-#if defined(__x86_64__)
+#if defined(HASHNLP_LEVELS)
 #include <cpuid.h>
 #endif
 
 namespace hashnlp {
 
-#if defined(__x86_64__)
+#if defined(HASHNLP_LEVELS)
 namespace {
 
 // Return the registers that the operating system saves. Not __builtin_cpu_supports, which has no answer in zig.

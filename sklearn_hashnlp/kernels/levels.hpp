@@ -5,22 +5,40 @@
 // compute the same bits: sums have a written order, and nothing is contracted (see native/CMakeLists.txt).
 #pragma once
 
+#include <cstddef>
+
 namespace hashnlp {
+
+using std::size_t;
 
 enum class Level : int { baseline, v3, v4 };  // x86-64-v2 (or any other processor), x86-64-v3 (AVX2), v4 (AVX-512)
 
 Level detect_level();            // the best that the processor has
 extern Level current_level;      // used by kernels; set_level of the module changes it in tests
 
+// The size of vector registers in bytes, for kernels whose types depend on it:
+// at_best_level([&]<size_t BYTES>(Registers<BYTES>) { ... }).
+template <size_t BYTES>
+struct Registers {};
+
+template <size_t BYTES, class Kernel>
+inline auto call_kernel(Kernel& kernel) {
+    if constexpr (requires { kernel(Registers<BYTES>()); }) {
+        return kernel(Registers<BYTES>());
+    } else {
+        return kernel();
+    }
+}
+
 #if defined(__x86_64__) && !defined(HASHNLP_ONE_LEVEL)
 #define HASHNLP_LEVELS 1
 template <class Kernel>
 [[gnu::target("arch=x86-64-v3"), gnu::flatten, gnu::noinline]] auto at_level_v3(Kernel&& kernel) {
-    return kernel();
+    return call_kernel<32>(kernel);
 }
 template <class Kernel>
 [[gnu::target("arch=x86-64-v4"), gnu::flatten, gnu::noinline]] auto at_level_v4(Kernel&& kernel) {
-    return kernel();
+    return call_kernel<64>(kernel);
 }
 #endif
 
@@ -30,7 +48,7 @@ template <class Kernel>
     if (current_level == Level::v4) return at_level_v4(kernel);
     if (current_level == Level::v3) return at_level_v3(kernel);
 #endif
-    return kernel();
+    return call_kernel<16>(kernel);
 }
 
 }  // namespace hashnlp

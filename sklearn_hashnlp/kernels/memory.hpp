@@ -51,8 +51,9 @@ constexpr size_t LARGE = size_t{1} << 22;  // bytes of the smallest block with h
 inline void request_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t n_bytes) {
 #if defined(__linux__)
     if (n_bytes < LARGE) return;
-    auto address = reinterpret_cast<std::uintptr_t>(memory), start = (address + 4095) & ~std::uintptr_t{4095};
-    madvise(reinterpret_cast<void*>(start), n_bytes - (start - address), MADV_HUGEPAGE);
+    // From the start of the first page on, so that a mapping stays one mapping: then realloc moves its pages, not its bytes.
+    auto address = reinterpret_cast<std::uintptr_t>(memory), start = address & ~std::uintptr_t{4095};
+    madvise(reinterpret_cast<void*>(start), n_bytes + (address - start), MADV_HUGEPAGE);
 #endif
 }
 
@@ -86,6 +87,7 @@ class Buffer {
     void reserve(size_t n) {
         if (n <= capacity_) return;
         size_t larger = n > capacity_ + capacity_ / 2 ? n : capacity_ + capacity_ / 2;
+        if (larger > PTRDIFF_MAX / sizeof(T)) throw std::bad_alloc();
         void* moved = std::realloc(static_cast<void*>(data_), larger * sizeof(T));
         if (moved == nullptr) throw std::bad_alloc();
         data_ = static_cast<T*>(moved);

@@ -41,6 +41,13 @@ NB_MODULE(_native, module) {
     module.def("set_level", &set_level, nb::arg("name"), "Use an instruction set, for tests: results are the same.");
     define_embeddings(module);
     define_hashes(module);
+    define_trees(module);
+    define_projections(module);
+    define_ngram_models(module);
+    define_vector_math(module);
     define_linear(module);
     define_rows(module);
+    define_strings(module);
+    define_counters(module);
+    define_text_model(module);
 }

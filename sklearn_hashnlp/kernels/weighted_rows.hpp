@@ -2,7 +2,6 @@
 // of the rows.
 #pragma once
 
-#include "lanes.hpp"
 #include "memory.hpp"
 
 namespace hashnlp {
@@ -17,7 +16,7 @@ struct ColumnsOf {
 template <size_t n, class T, class Row, class Weight, class Each>
 inline void add_columns(size_t begin, size_t end, size_t step, Row row, Weight weight, Each each, T* sums) {
     if constexpr (n >= 4) {
-        constexpr size_t WIDTH = n < N_LANES ? n : N_LANES;
+        constexpr size_t WIDTH = n < 8 ? n : 8;
         typename ColumnsOf<T, WIDTH>::type total[n / WIDTH], values;
         std::memcpy(&total, sums, sizeof total);
         for (size_t at = begin; at < end; at += step) {

@@ -23,7 +23,7 @@ from sklearn_hashnlp.kernels.trees._paths import (
 from sklearn_hashnlp.nn._tensors import kernels_apply, row_gradient
 from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, path_log_probs
 
-_N_ARGUMENTS = 11  # number of arguments of CompiledPaths.forward
+_N_ARGUMENTS = 10  # number of arguments of CompiledPaths.forward
 _MIN_BACKGROUND = 2**22  # minimum number of multiplications for another thread
 
 
@@ -46,7 +46,6 @@ class CompiledPaths(torch.autograd.Function):
         paths: PathTensors,  # the same tree, for second derivatives
         constants: tuple[int, int],  # hash function of direct connections
         sparse: bool,
-        steady: bool,  # whether a row must not depend on other rows; not needed in training
     ) -> Tensor:  # (rows,)
         """Compute the log-probability of the target of each row."""
         # Saved tensors let torch detect changes before the backward pass.
@@ -59,7 +58,7 @@ class CompiledPaths(torch.autograd.Function):
             hash_constants = np.array(constants, dtype=np.uint64)
             ctx.slots = locate_features(features.contiguous().numpy(), path_nodes, hash_constants, len(direct))
             add_direct(direct.detach().contiguous().numpy(), ctx.slots, path_nodes, scores)
-        add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), path_nodes, scores, is_steady=steady)
+        add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), path_nodes, scores)
         log_probs, ctx.derivatives = sum_log_probs(scores, path_nodes, len(target))
         ctx.path_nodes, ctx.sparse = path_nodes, sparse
         ctx.paths, ctx.constants = paths, constants

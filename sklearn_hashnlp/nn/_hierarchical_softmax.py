@@ -416,8 +416,7 @@ class HierarchicalSoftmax(CheckedState):
         arguments = (inputs, self.weight, self.bias, self.direct, target, features)
         classes, nodes, rows = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
         trees = UpwardTree(classes, nodes, rows, self.tree.depths), self._path_tensors()
-        options = self._constants, self.sparse, not torch.is_grad_enabled()
-        return CompiledPaths.apply(*arguments, *trees, *options)  # type: ignore[no-any-return, no-untyped-call]
+        return CompiledPaths.apply(*arguments, *trees, self._constants, self.sparse)  # type: ignore[no-any-return, no-untyped-call]
 
     def _blocks(self, rows: Tensor, features: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
         step = max(_BLOCK // self.n_classes, 1)

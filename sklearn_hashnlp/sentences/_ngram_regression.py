@@ -18,7 +18,7 @@ from sklearn_hashnlp.kernels._ragged import Ragged, encoded, of_lengths
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product, pair_fingerprints
 from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
 from sklearn_hashnlp.kernels.strings._units import word_character_units
-from sklearn_hashnlp.text._documents import pack
+from sklearn_hashnlp.text._documents import encoder, pack
 
 # Chosen on vectors of a Transformer for sentences of Wikipedia that were not fitted, and on the development set of the
 # STS benchmark.
@@ -128,13 +128,7 @@ def word_fingerprints(words: list[str]) -> NDArray[np.uint64]:
 
 def character_fingerprints(words: list[str]) -> Ragged:
     """Hash the distinct character n-grams of each word to 64 bits."""
-    packed = pack(
-        words,
-        lowercase=False,
-        preprocess=None,
-        check_surrogates=lambda _position, _text: None,  # texts have been checked
-        max_characters=_CHUNK,
-    )
+    packed = pack(words, encoder(words), lowercase=False, max_characters=_CHUNK)  # without checks: texts had them
     parts = [fingerprint_ngrams(word_character_units(texts, before="<", after=">"), _NGRAM_RANGE) for texts in packed]
     lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.offsets) for part in parts)])
     return of_lengths(np.concatenate([np.zeros(0, np.uint64), *(part.values for part in parts)]), lengths)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, field
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 from skorch.dataset import Dataset
 from torch import Tensor
 
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged, of_lengths
 from sklearn_hashnlp.nn import WordBatch
@@ -100,18 +100,18 @@ class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
         if self._planned != self.epoch:
             self._plan()
         numbers = range(self.first, self.n_batches)
-        started = clock()
+        started = perf_counter()
         batches = map_in_background(self.make, numbers, effective_n_jobs(self.n_jobs))
         try:
             with closing(batches):
                 for _ in numbers:
-                    requested = clock()
+                    requested = perf_counter()
                     batch = next(batches)
-                    self.waited += clock() - requested
+                    self.waited += perf_counter() - requested
                     yield batch
                     del batch  # it may be freed while the next one is prepared
         finally:
-            self.total += clock() - started
+            self.total += perf_counter() - started
         self.epoch, self.first = self.epoch + 1, 0
 
     def make(self, number: int) -> ParagraphBatch:

@@ -12,21 +12,22 @@ from threading import Condition
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
+from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Allocate, Rows, count_hashes
-from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, new_rows
 from sklearn_hashnlp.kernels.strings._units import (
+    CHARACTERS,
+    WORD_CHARACTERS,
+    WORDS,
     Texts,
     Units,
     WordSet,
-    character_units,
-    word_character_units,
+    classes_for,
     word_units,
 )
 from sklearn_hashnlp.text._documents import (
@@ -34,6 +35,7 @@ from sklearn_hashnlp.text._documents import (
     WORD_CHUNK,
     as_documents,
     check_encodable,
+    encoder,
     in_chunks,
     pack,
     plain_texts,
@@ -54,9 +56,9 @@ class WordPattern(NamedTuple):
     keep_punctuation: bool = False  # whether a character that is neither ``\w`` nor ``\s`` is a token
     split_punctuation: bool = True  # if False, words only end at ``\s``
 
-    def tokenize(self, texts: Texts, stop_words: WordSet | None = None) -> Units:
-        """Split texts into words, without stop words."""
-        return word_units(texts, **self._asdict(), stop_words=stop_words)
+    def tokenize(self, texts: Texts) -> Units:
+        """Split texts into words."""
+        return word_units(texts, **self._asdict())
 
 
 WORD_PATTERNS = {
@@ -105,67 +107,65 @@ def count_ngrams(
     return parts[0] if len(parts) == 1 else hstack(parts, format="csr")
 
 
-def count_text(text: str, specs: Sequence[NgramSpec]) -> tuple[NDArray[np.int32], NDArray[np.float32]] | None:
-    """Return the columns and values of one text, equal to :func:`count_ngrams`; None if only that can count it."""
-    first, indices, data = 0, [], []
-    for spec in specs:
-        hash_texts = hash_function(spec)
-        if spec.scheme != "murmur3" or spec.dtype != "float32" or hash_texts is None:
-            return None
-        begin, end = spec.around
-        document = f"{begin}{text}{end}\n"
-        is_ascii = document.isascii()
-        preprocess = None if is_ascii else _preprocessor(spec)
-        try:
-            encoded = bytearray((document if preprocess is None else preprocess(document)).encode())
-        except UnicodeEncodeError:
-            return None
-        buffer = np.frombuffer(encoded, dtype=np.uint8)
-        texts = Texts(Ragged(buffer, np.array([0, len(buffer)])), _IS_ASCII[is_ascii], spec.lowercase)
-        rows = _count_hashes(hash_texts(texts), spec)
-        indices.append(rows.indices + np.int32(first) if first else rows.indices)
-        data.append(rows.data if spec.weight == 1 else rows.data * np.float32(spec.weight))
-        first += spec.n_features + spec.padding
-        if first > _MAX_COLUMNS:
-            return None
-    return (indices[0], data[0]) if len(specs) == 1 else (np.concatenate(indices), np.concatenate(data))
+def text_counters(specs: Sequence[NgramSpec]) -> tuple[list[Any], list[Callable[[str], bytes]], list[int]] | None:
+    """Return counters of single texts, their encoders and numbers of columns; None if kernels alone cannot count."""
+    widths = [spec.n_features + spec.padding for spec in specs]
+    is_native = all(spec.scheme == "murmur3" and spec.dtype == "float32" and has_kernel(spec) for spec in specs)
+    if not is_native or sum(widths) > _MAX_COLUMNS:
+        return None
+    return [ngram_counter(spec) for spec in specs], [partial(_encode, spec) for spec in specs], widths
 
 
-def _count_hashes(hashes: Ragged, spec: NgramSpec, allocate: Allocate | None = None) -> Rows:
-    return count_hashes(
-        hashes,
-        n_features=spec.n_features,
-        alternate_sign=spec.alternate_sign,
-        binary=spec.binary,
-        norm=NORMS[spec.norm],
-        damped=spec.damped,
-        dtype=_DTYPES[spec.dtype],
-        allocate=allocate,
-    )
+def _encode(spec: NgramSpec, text: str) -> bytes:
+    """Preprocess and encode a text that is not ASCII."""
+    begin, end = spec.around
+    document, preprocess = f"{begin}{text}{end}", _preprocessor(spec)
+    return (document if preprocess is None else preprocess(document)).encode()
 
 
 _DTYPES: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
-_MAX_COLUMNS = 2**31 - 1  # of indices of 32 bits
-_IS_ASCII = {True: np.ones(1, dtype=np.bool_), False: np.zeros(1, dtype=np.bool_)}
+_MAX_COLUMNS = _MAX_N = 2**31 - 1  # of indices of 32 bits
+
+
+def has_kernel(spec: NgramSpec) -> bool:
+    """Return whether texts are split by a kernel, not by a regular expression."""
+    return spec.analyzer in ("char", "char_wb") or spec.token_pattern in WORD_PATTERNS
 
 
 @lru_cache(maxsize=16)
-def hash_function(spec: NgramSpec) -> Callable[[Texts], Ragged] | None:
-    """Return the kernels that hash the n-grams of a specification; None if there is no kernel for its token pattern."""
-    units: Callable[[Texts], Units]
-    pattern = WORD_PATTERNS.get(spec.token_pattern or "")
-    if spec.analyzer == "char":
-        units = character_units
-    elif spec.analyzer == "char_wb":
-        units = partial(word_character_units, before=" ", after=" ")
-    elif pattern is None:
-        return None
-    elif spec.analyzer == "word_chars":
-        units = partial(word_character_units, before="<", after=">", split_punctuation=pattern.split_punctuation)
-    else:
-        units = partial(pattern.tokenize, stop_words=WordSet.of(frozenset(spec.stop_words)))
-    short_whole = spec.analyzer == "char_wb"
-    return lambda texts: hash_ngrams(units(texts), spec.ngram_range, short_segments_whole=short_whole)
+def ngram_counter(spec: NgramSpec) -> _native.NgramCounter:
+    """Return the native counter of the n-grams of a specification."""
+    pattern = WORD_PATTERNS.get(spec.token_pattern or "", WordPattern(1))
+    before, after = "<>" if spec.analyzer == "word_chars" else "  "
+    stop_words = WordSet.of(frozenset(spec.stop_words))
+    begin, end = spec.around
+    min_n, max_n = (min(n, _MAX_N) for n in spec.ngram_range)
+    return _native.NgramCounter(
+        analyzer={"word": WORDS, "char": CHARACTERS}.get(spec.analyzer, WORD_CHARACTERS),
+        classes=classes_for(pattern.split_punctuation and spec.analyzer in ("word", "word_chars")),
+        lowercase=spec.lowercase,
+        min_length=pattern.min_length,
+        keep_punctuation=pattern.keep_punctuation,
+        before=ord(before),
+        after=ord(after),
+        slots=stop_words.slots,
+        stop_words=stop_words.words.values,
+        stop_offsets=stop_words.words.offsets,
+        begin=begin.encode(),
+        end=end.encode(),
+        reads_ascii=f"{begin}{end}".isascii(),
+        min_n=min_n,
+        max_n=max_n,
+        short_whole=spec.analyzer == "char_wb",
+        options=count_options(spec),
+        owner=stop_words,
+    )
+
+
+def count_options(spec: NgramSpec) -> _native.CountOptions:
+    """Return how hashes are counted."""
+    norm = NORMS[spec.norm]
+    return _native.CountOptions(spec.n_features, spec.alternate_sign, spec.binary, norm, spec.damped, spec.weight)
 
 
 def _count(
@@ -177,17 +177,16 @@ def _count(
 ) -> Any:
     if spec.scheme != "murmur3" and hash_texts is None:
         raise ValueError(f"{caller}: columns of the scheme {spec.scheme!r} need the vectorizer with their arrays.")
-    hash_texts = hash_texts or hash_function(spec)
-    if hash_texts is None:
+    if hash_texts is None and not has_kernel(spec):
         begin, end = spec.around
         texts = (f"{begin}{text}{end}" for text in _read(documents, spec.decode, caller))
         rows = count_by_scikit_learn(as_scikit_learn(spec), texts, caller=caller)
         if spec.damped:
             rows.data[:] = [1 + math.log(count) if count > 1 else count for count in rows.data.tolist()]
+        if spec.weight != 1:
+            rows.data *= rows.dtype.type(spec.weight)
     else:
         rows = hashed_counts(documents, spec, hash_texts=hash_texts, n_jobs=n_jobs, caller=caller)
-    if spec.weight != 1:
-        rows.data *= rows.dtype.type(spec.weight)
     if spec.padding:
         rows.resize(rows.shape[0], spec.n_features + spec.padding)
     return rows
@@ -224,39 +223,40 @@ def _read(documents: Iterable[Any], decode: tuple[str, str] | None, caller: str)
 
 NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
 
-# Number of values allocated in advance; unwritten memory is not committed.
-_MAX_SPARE = 2**25
-
-
-MakeRows: TypeAlias = Callable[[int, list[Any], Allocate | None], Iterator[Rows]]
+AppendRows: TypeAlias = Callable[[Any, int, list[Any]], None]
+"""Appends to native rows those of a chunk of documents, given the index of the first."""
 
 
 def hashed_counts(
     documents: Iterable[Any],
     spec: NgramSpec,
     *,
-    hash_texts: Callable[[Texts], Ragged],
+    hash_texts: Callable[[Texts], Ragged] | None,
     n_jobs: int | None,
     caller: str,
 ) -> Any:
-    """Read, pack, hash and count documents in chunks, on ``n_jobs`` threads."""
+    """Read, hash and count documents in chunks, on ``n_jobs`` threads."""
     n_characters = WORD_CHUNK if spec.analyzer == "word" else CHARACTER_CHUNK
+    counter, options, preprocess = ngram_counter(spec), count_options(spec), _preprocessor(spec)
 
-    def make_rows(first: int, chunk: list[Any], allocate: Allocate | None) -> Iterator[Rows]:
-        strings = plain_texts(chunk, first=first, caller=caller, decode=spec.decode)
-        for texts in pack(
-            strings,
+    def append_rows(rows: Any, first: int, chunk: list[Any]) -> None:
+        texts = plain_texts(chunk, first=first, caller=caller, decode=spec.decode)
+        encode = encoder(
+            texts,
             around=spec.around,
-            lowercase=spec.lowercase,
-            preprocess=_preprocessor(spec),
+            preprocess=preprocess,
             check_surrogates=lambda index, text: _check_surrogates(spec, text, first + index, caller),
-            max_characters=2 * n_characters,
-        ):
-            yield _count_hashes(hash_texts(texts), spec, allocate)
+        )
+        if hash_texts is None:
+            rows.append_texts(texts, counter, encode)
+            return
+        limit = 2 * n_characters
+        for packed in pack(texts, encode, around=spec.around, lowercase=spec.lowercase, max_characters=limit):
+            rows.append_hashes(*hash_texts(packed), options)
 
     return sparse_matrix(
         in_chunks(documents, n_characters=n_characters),
-        make_rows,
+        append_rows,
         n_documents=len(documents) if isinstance(documents, Sequence) else None,
         n_features=spec.n_features,
         dtype=_DTYPES[spec.dtype],
@@ -282,138 +282,82 @@ def _check_surrogates(spec: NgramSpec, text: str, position: int, caller: str) ->
 
 def sparse_matrix(
     chunks: Iterable[tuple[int, list[Any]]],
-    make_rows: MakeRows,
+    append_rows: AppendRows,
     *,
     n_documents: int | None,
     n_features: int,
     dtype: type[np.floating[Any]],
     n_jobs: int | None,
 ) -> Any:
-    """Stack the rows of all chunks into one matrix."""
-    stack = _Stack(n_documents, dtype)
+    """Append the rows of all chunks to one matrix."""
+    rows = new_rows(dtype)
     chunks = iter(chunks)
     leading = list(islice(chunks, 1 if n_jobs == 1 else 2))
     chunks = chain(leading, chunks)
     # For few texts, finding the number of processors takes as long as the rest.
     if (len(leading) < 2 and n_jobs != 0) or effective_n_jobs(n_jobs) == 1:
         for first, chunk in chunks:
-            for rows in make_rows(first, chunk, stack.allocate):
-                stack.append_rows(rows)
+            append_rows(rows, first, chunk)
+            rows.plan(n_documents or 0)
     else:
-        _fill_in_threads(stack, chunks, make_rows, effective_n_jobs(n_jobs))
-    return in_configured_sparse_interface(stack.matrix(n_features))
+        _append_in_threads(rows, chunks, append_rows, n_documents, dtype, effective_n_jobs(n_jobs))
+    indices, data, ends = rows.release()
+    # scipy's indices are int64 only if the row offsets are.
+    indptr = ends if ends[-1] > np.iinfo(np.int32).max else ends.astype(np.int32)
+    matrix = csr_matrix((data, indices, indptr), shape=(len(ends) - 1, n_features))
+    matrix.has_canonical_format = True
+    return in_configured_sparse_interface(matrix)
 
 
-class _Stack:
-    """A matrix that grows by rows; kernels may write into its arrays directly."""
-
-    def __init__(self, n_documents: int | None, dtype: type[np.floating[Any]]) -> None:
-        self.n_documents = n_documents
-        self.indices = np.empty(0, dtype=np.int32)
-        self.data = np.empty(0, dtype=dtype)
-        self.size = self.n_rows = 0
-        self.row_ends = [np.zeros(1, dtype=np.int64)]
-
-    def is_full(self, n_values: int) -> bool:
-        """Return whether the arrays must grow for ``n_values`` more values."""
-        return self.size + n_values > len(self.indices)
-
-    def allocate(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        """Return the arrays for the next values, grown if necessary."""
-        end = self.size + n_values
-        if self.is_full(n_values):
-            # The expected size follows from the rows so far, but is limited, as the first documents may be the longest.
-            per_row = end / (self.n_rows + 1)
-            expected = 2 * end if self.n_documents is None or not self.n_rows else int(1.1 * per_row * self.n_documents)
-            capacity = max(end, min(expected, end + max(end, _MAX_SPARE)))
-            self.indices, self.data = (_grow(array, self.size, capacity) for array in (self.indices, self.data))
-        return self.indices[self.size : end], self.data[self.size : end]
-
-    def append_rows(self, rows: Rows) -> None:
-        """Append rows with values in the arrays returned by :meth:`allocate`."""
-        self.row_ends.append(rows.indptr[1:] + self.size)
-        self.size += len(rows.indices)
-        self.n_rows += len(rows.indptr) - 1
-
-    def matrix(self, n_features: int) -> csr_matrix:
-        """Return the matrix and free spare memory, if possible without a copy."""
-        for array in (self.indices, self.data):
-            array.resize(self.size, refcheck=False)  # remaining views are not used again
-        matrix = csr_matrix((self.data, self.indices, self.indptr()), shape=(self.n_rows, n_features))
-        matrix.has_canonical_format = True
-        return matrix
-
-    def indptr(self) -> NDArray[np.int32] | NDArray[np.int64]:
-        """Return the row offsets; int64, which makes scipy's indices int64 as well, only if int32 is too small."""
-        ends = np.concatenate(self.row_ends)
-        return ends if self.size > np.iinfo(np.int32).max else ends.astype(np.int32)
-
-
-def _grow(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:
-    larger = np.empty(capacity, dtype=array.dtype)
-    larger[:size] = array[:size]
-    return larger
-
-
-def _fill_in_threads(
-    stack: _Stack, chunks: Iterable[tuple[int, list[Any]]], make_rows: MakeRows, n_threads: int
+def _append_in_threads(
+    rows: Any,
+    chunks: Iterable[tuple[int, list[Any]]],
+    append_rows: AppendRows,
+    n_documents: int | None,
+    dtype: type[np.floating[Any]],
+    n_threads: int,
 ) -> None:
-    """Make rows on several threads; each thread copies its own rows into the matrix while they are in its cache."""
+    """Make rows on several threads; each one appends its own in the order of the chunks."""
     turns = _Turns()
+    parts: list[Any] = []  # memory that is used again
 
     def work(turn_and_chunk: tuple[int, tuple[int, list[Any]]]) -> None:
         turn, (first, chunk) = turn_and_chunk
         try:
-            pieces = list(make_rows(first, chunk, None))
+            part = parts.pop()
+        except IndexError:
+            part = new_rows(dtype)
+        try:
+            append_rows(part, first, chunk)
             with turns.in_turn(turn) as is_allowed:
-                if not is_allowed:
-                    return
-                n_values = sum(len(rows.indices) for rows in pieces)
-                if stack.is_full(n_values):
-                    turns.wait_for_copies()
-                indices, data = stack.allocate(n_values)
-                for rows in pieces:
-                    stack.append_rows(rows)
+                if is_allowed:
+                    rows.append(part)
+                    rows.plan(n_documents or 0)
         except BaseException:
             turns.abort()
             raise
-        np.concatenate([rows.indices for rows in pieces], out=indices)
-        np.concatenate([rows.data for rows in pieces], out=data)
-        turns.finish_copy()
+        part.clear()
+        parts.append(part)
 
     for _ in map_in_background(work, enumerate(chunks), n_threads):
         pass
 
 
 class _Turns:
-    """Let threads allocate in the order of their chunks, and copy concurrently."""
+    """Let threads append in the order of their chunks."""
 
     def __init__(self) -> None:
         self._changed = Condition()
         self._next = 0
-        self._n_copying = 0
         self._aborted = False
 
     @contextmanager
     def in_turn(self, turn: int) -> Iterator[bool]:
-        """Wait until all earlier chunks are allocated, and yield True, or False if one of them failed."""
+        """Wait until all earlier chunks are appended, and yield True, or False if one of them failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._next == turn or self._aborted)
-            is_allowed = not self._aborted
-            yield is_allowed
-            if is_allowed:
-                self._next += 1
-                self._n_copying += 1
-                self._changed.notify_all()
-
-    def wait_for_copies(self) -> None:
-        """Wait until all copies are complete, before the arrays move."""
-        self._changed.wait_for(lambda: self._n_copying == 0)
-
-    def finish_copy(self) -> None:
-        """Report that a copy is complete."""
-        with self._changed:
-            self._n_copying -= 1
+            yield not self._aborted
+            self._next += 1
             self._changed.notify_all()
 
     def abort(self) -> None:

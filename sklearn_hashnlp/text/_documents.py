@@ -10,14 +10,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.strings._join_lines import join_bytes, join_lines
+from sklearn_hashnlp.kernels.strings._join_lines import join_lines
 from sklearn_hashnlp.kernels.strings._units import Texts
 
 # Characters per chunk of documents: enough that threads rarely wait for each other, few enough that its n-grams fit
 # into the processor's cache. There are several times as many character n-grams as word n-grams.
 WORD_CHUNK, CHARACTER_CHUNK = 2**19, 2**18
 
-_FEW = 16  # documents that are joined without a kernel
 _STEP = 128  # number of documents read at once
 _MAX_SHOWN = 40  # maximum length of a text in a message
 _NAN_DOCUMENT = "np.nan is an invalid document, expected byte or unicode string."
@@ -115,37 +114,38 @@ def plain_texts(chunk: list[Any], *, caller: str, first: int = 0, decode: tuple[
     return texts
 
 
-def pack(
+def encoder(
     documents: Sequence[str],
     *,
     around: tuple[str, str] = ("", ""),
-    lowercase: bool,
-    preprocess: Callable[[str], str] | None,
-    check_surrogates: Callable[[int, str], None],
-    max_characters: int,
-) -> Iterator[Texts]:
-    """Pack documents, each between the strings ``around``, into UTF-8 buffers of at most about ``max_characters``."""
+    preprocess: Callable[[str], str] | None = None,
+    check_surrogates: Callable[[int, str], None] | None = None,
+) -> Callable[[int], bytes]:
+    """Return the function that preprocesses and encodes the document at an index, between the strings ``around``."""
     begin, end = around
-    is_plain = f"{begin}{end}".isascii()
 
     def encode(index: int) -> bytes:
         document = f"{begin}{documents[index]}{end}"
-        if is_plain and documents[index].isascii():
-            return document.encode()
         document = document if preprocess is None else preprocess(document)
         try:
             return document.encode()
         except UnicodeEncodeError:
-            check_surrogates(index, document)
+            if check_surrogates is not None:
+                check_surrogates(index, document)
             return document.encode("utf-8", "surrogatepass")
 
-    def joined(start: int, stop: int) -> Texts:
-        if stop - start > _FEW and is_plain:
-            lines = join_lines(documents[start:stop], (begin.encode(), end.encode()), lambda i: encode(start + i))
-            return Texts(Ragged(lines.buffer, lines.offsets), lines.is_ascii, lowercase)
-        is_ascii = np.array([is_plain and text.isascii() for text in documents[start:stop]], dtype=np.bool_)
-        return Texts(Ragged(*join_bytes([encode(index) for index in range(start, stop)])), is_ascii, lowercase)
+    return encode
 
+
+def pack(
+    documents: Sequence[str],
+    encode: Callable[[int], bytes],
+    *,
+    around: tuple[str, str] = ("", ""),
+    lowercase: bool,
+    max_characters: int,
+) -> Iterator[Texts]:
+    """Pack documents into UTF-8 buffers of at most about ``max_characters``; ``encode`` is their :func:`encoder`."""
     slices = [(0, len(documents))]
     while slices:
         start, stop = slices.pop()
@@ -153,7 +153,8 @@ def pack(
             middle = (start + stop) // 2
             slices += [(middle, stop), (start, middle)]
         else:
-            yield joined(start, stop)
+            lines = join_lines(list(documents[start:stop]), around, lambda index, first=start: encode(first + index))
+            yield Texts(Ragged(lines.buffer, lines.offsets), lines.is_ascii, lowercase)
 
 
 def check_encodable(ngrams: Iterable[str], *, position: int, caller: str) -> None:

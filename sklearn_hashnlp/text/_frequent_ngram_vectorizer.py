@@ -16,7 +16,7 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
 from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text._count_ngrams import WORD_PATTERNS, check_ngram_range
-from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, pack, plain_texts
+from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, encoder, in_chunks, pack, plain_texts
 from sklearn_hashnlp.text._most_frequent import most_frequent
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
@@ -170,13 +170,10 @@ class FrequentNgramVectorizer(TextVectorizer):
         ]
 
     def _fingerprints(self, first: int, chunk: list[Any], *, n_characters: int) -> Iterator[NDArray[np.uint64]]:
-        for texts in pack(
-            plain_texts(chunk, first=first, caller=type(self).__name__),
-            lowercase=bool(self.lowercase),
-            preprocess=str.lower if self.lowercase else None,
-            check_surrogates=lambda _position, _text: None,  # words are identified by their bytes, valid or not
-            max_characters=2 * n_characters,
-        ):
+        plain = plain_texts(chunk, first=first, caller=type(self).__name__)
+        # Words are identified by their bytes, valid or not: surrogates are not checked.
+        encode = encoder(plain, preprocess=str.lower if self.lowercase else None)
+        for texts in pack(plain, encode, lowercase=bool(self.lowercase), max_characters=2 * n_characters):
             yield self._fingerprint(texts).values
 
     def _fingerprint(self, texts: Texts) -> Ragged:

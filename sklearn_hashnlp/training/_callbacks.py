@@ -7,12 +7,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from time import perf_counter
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
 from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.training._fit_task import StopTraining, tasks_of
 from sklearn_hashnlp.trees._arrays import is_integer
 
@@ -52,15 +52,15 @@ def check_callbacks(callbacks: Iterable[Any]) -> None:
 
 
 class EpochClock(EpochTimer):  # type: ignore[misc]  # skorch has no types
-    """Record the seconds of an epoch, without the time for compiling functions."""
+    """Record the seconds of an epoch."""
 
     def on_epoch_begin(self, net: Any, **_: Any) -> None:
         """Start the clock."""
-        self.epoch_start_time_ = clock()
+        self.epoch_start_time_ = perf_counter()
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Record the seconds."""
-        net.history.record("dur", clock() - self.epoch_start_time_)
+        net.history.record("dur", perf_counter() - self.epoch_start_time_)
 
 
 class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types

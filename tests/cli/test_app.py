@@ -22,7 +22,7 @@ from sklearn_hashnlp.persistence import save_model
 
 from .conftest import small_pipeline
 
-COMMANDS = ["demo", "train", "tune", "predict", "test", "explain", "info", "export", "convert", "warmup"]
+COMMANDS = ["demo", "train", "tune", "predict", "test", "explain", "info", "export", "convert"]
 
 
 def test_version_and_help(hashnlp: Any) -> None:

@@ -15,7 +15,7 @@ from sklearn_hashnlp.cli import app
 from sklearn_hashnlp.language import KneserNeyLanguageModel
 from sklearn_hashnlp.persistence import load_model
 
-NO_TEXTS = {"convert", "demo", "info", "lm nearest", "lm sample", "warmup"}
+NO_TEXTS = {"convert", "demo", "info", "lm nearest", "lm sample"}
 
 
 def commands(group: Any, prefix: str = "") -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 
@@ -62,15 +61,6 @@ def test_results_go_to_stdout_while_a_bar_is_shown(
     captured = capsys.readouterr()
     assert captured.out == "result\n"
     assert "Working" in captured.err
-
-
-@pytest.mark.parametrize("quiet", [True, False])
-def test_what_is_logged_is_a_note(quiet: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    logger = logging.getLogger("sklearn_hashnlp.kernels._compile")
-    with Screen(as_json=False, quiet=quiet).bar("Working"):
-        logger.info("Compiling functions [bold]")
-        logger.debug("details")
-    assert capsys.readouterr() == ("", "" if quiet else "Compiling functions [bold] ...\n")
 
 
 def test_the_table_of_epochs_has_colors_on_a_terminal_alone(

@@ -48,7 +48,7 @@ def _compute_on_all_threads() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_processes_use_the_model_of_their_parent() -> None:
-    expected = {name: ask() for name, ask in answers().items()}  # in threads of numba's kernels, too
+    expected = {name: ask() for name, ask in answers().items()}  # in threads of the kernels, too
     _compute_on_all_threads()
     with multiprocessing.get_context("fork").Pool(2) as pool:
         for name in expected:

@@ -16,7 +16,7 @@ from tests.faults.jobs import Classifier, Job, LanguageModel, SaveModel
 from tests.faults.kill import kill_job
 
 ROOT = Path(__file__).parents[2]
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS")}
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 

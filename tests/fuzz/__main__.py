@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.runner.run import environment
 from tests.fuzz.campaign import NAMES, run
 
-_PACKAGES = ("sklearn-hashnlp", "numba", "numpy", "safetensors", "scikit-learn", "torch")
+_PACKAGES = ("sklearn-hashnlp", "numpy", "safetensors", "scikit-learn", "torch")
 
 
 def main() -> None:

@@ -1,17 +1,13 @@
-"""Mutated texts and models for compiled kernels whose indices are all checked: ``python -m tests.fuzz.kernels``.
+"""Mutated texts and models for the kernels: ``python -m tests.fuzz.kernels``.
 
-Numba checks indices where the environment says so, in code that is compiled anew: this program starts itself again with
-``NUMBA_BOUNDSCHECK=1`` and a cache of its own. An index out of bounds is then an IndexError, and a finding.
+``make sanitize`` runs it with kernels that check addresses: they end the process where one is out of bounds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import subprocess
-import sys
 import tempfile
 import time
 import traceback
@@ -19,7 +15,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-_CHECKED = "NUMBA_BOUNDSCHECK"
+from tests.native import use_kernels
+
 _SAMPLES = [
     "a fine, funny film. Dull and far too long! <b>x</b> 3.14 don't",
     "Größe ẞ İstanbul ﬁne e\u0301 Σίσυφος 日本語 ไทย 한국 👩🏽‍🔬 \u202e\u200d\ufeff \x00\x1c\x85\u2028",
@@ -31,41 +28,19 @@ _SAMPLES = [
 
 def main() -> None:
     """Run mutated inputs through every kernel that texts and models reach, and print the counts as JSON."""
-    parser = argparse.ArgumentParser(description="Fuzz compiled kernels with checks of all indices.")
+    parser = argparse.ArgumentParser(description="Fuzz the kernels.")
     parser.add_argument("--inputs", type=int, default=1000, help="documents and models for each entry point")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="of processor time, without compiling")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of processor time")
     arguments = parser.parse_args()
-    if os.environ.get(_CHECKED) != "1":
-        with tempfile.TemporaryDirectory() as cache:
-            surroundings = os.environ | {_CHECKED: "1", "NUMBA_CACHE_DIR": cache}
-            raise SystemExit(
-                subprocess.run([sys.executable, "-m", __spec__.name, *sys.argv[1:]], env=surroundings).returncode
-            )
     result = run(arguments.inputs, arguments.seed, arguments.seconds)
     print(json.dumps(result, indent=2))
     raise SystemExit(bool(result["findings"]))
 
 
-def check_that_indices_are_checked() -> None:
-    """Fail unless an index out of bounds raises in compiled code."""
-    import numpy as np
-    from numba import njit
-
-    @njit  # type: ignore[untyped-decorator]
-    def read(values: Any, index: int) -> Any:
-        return values[index]
-
-    try:
-        read(np.zeros(3), 5)
-    except IndexError:
-        return
-    raise SystemExit(f"{_CHECKED}=1 has no effect")
-
-
 def run(n_inputs: int, seed: int, seconds: float) -> dict[str, Any]:
     """Return the number of inputs of each entry point and the findings."""
-    check_that_indices_are_checked()
+    use_kernels()
     from tests.fuzz.model_readers import read_document
     from tests.fuzz.mutation import Mutator
     from tests.fuzz.test_documents import ENTRIES
@@ -91,8 +66,6 @@ def run(n_inputs: int, seed: int, seconds: float) -> dict[str, Any]:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             findings.append(f"{name}, input {counts[name]}: {error!r:.200} in {frame.filename}:{frame.lineno}")
 
-    for entry in ENTRIES.values():  # compiles
-        entry(_SAMPLES)
     start = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         for index in range(n_inputs):

@@ -1,4 +1,4 @@
-"""Compiled kernels with checks of all indices, in a process of their own."""
+"""Mutated texts and models for the kernels, in a process of their own; *slow*: with kernels that check addresses."""
 
 from __future__ import annotations
 
@@ -9,13 +9,23 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 
-@pytest.mark.slow
-def test_no_kernel_reads_or_writes_out_of_bounds() -> None:
-    command = [sys.executable, "-m", "tests.fuzz.kernels", "--inputs", "2000", "--seconds", "600"]
-    root = Path(__file__).parents[2]
-    result = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+def test_kernels_take_any_text_and_any_model() -> None:
+    command = [sys.executable, "-m", "tests.fuzz.kernels", "--inputs", "20"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.stdout.startswith("{"), result.stderr[-3000:]
     counted = json.loads(result.stdout)
     assert counted["findings"] == []
-    assert counted["documents"] > 5000
+    assert counted["documents"] > 50
+
+
+@pytest.mark.slow
+def test_kernels_read_and_write_within_bounds() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "tests.sanitize"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if "has no library for checks of addresses" in result.stderr:
+        pytest.skip(result.stderr)
+    assert result.returncode == 0, (result.stdout + result.stderr)[-5000:]

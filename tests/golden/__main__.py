@@ -39,7 +39,7 @@ def main() -> int:
 
 def _compute(*, write: bool) -> int:
     """Compute configurations, and store or print their digests."""
-    # These load torch and numba, which a comparison does not need.
+    # These load torch, which a comparison does not need.
     import torch
 
     from tests.golden._configurations import NAMES, digests_of

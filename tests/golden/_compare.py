@@ -64,6 +64,9 @@ def _digests_of_commit(commit: str, folder: Path) -> dict[int, Digests]:
     try:
         if not (folder / "tests" / "golden" / "__main__.py").exists():
             sys.exit(f"Commit {commit} has no golden outputs; take one that has tests/golden.")
+        if (folder / "native").exists():  # kernels of earlier commits are compiled by numba, when they are called
+            print(f"{folder.name}: compiling the kernels ...", file=sys.stderr, flush=True)
+            subprocess.run([sys.executable, "native/build_backend.py"], cwd=folder, check=True, stdout=sys.stderr)
         return _digests_of_tree(folder)
     finally:
         subprocess.run([*git, "remove", "--force", str(folder)], check=True)

@@ -61,7 +61,7 @@ def train(kind, n_rows, rows):
 
 
 for kind in (RowwiseAdagrad, RowwiseAdam, RowwiseSGD):
-    train(kind, 10, torch.arange(3))  # whatever is loaded or compiled at the first use
+    train(kind, 10, torch.arange(3))  # whatever is loaded at the first use
     before = resident()
     trained = train(kind, 1_000_000, torch.arange(0, 1_000_000, 10_000))
     found[kind.__name__] = resident() - before

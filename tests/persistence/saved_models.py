@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, KneserNeyLanguageModel, save_model
 
 FOLDER = Path(__file__).parent / "data" / "models"
-PACKAGES = ("numba", "numpy", "safetensors", "scikit-learn", "scipy", "skorch", "torch")
+PACKAGES = ("numpy", "safetensors", "scikit-learn", "scipy", "skorch", "torch")
 TEXTS = ["what a fine film", "I was bored to tears", "funny, warm and wise", "dull from start to end"] * 4
 LABELS = ["good", "bad", "good", "bad"] * 4
 

@@ -5,11 +5,9 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-from tests.processors._settings import Setting, choose, describe, probe
+from tests.processors._settings import ROOT, Setting, choose, describe, probe
 
-ROOT = Path(__file__).parents[2]
 QUICK = [
     "tests/golden",
     "tests/contract/test_quality.py",
@@ -28,12 +26,12 @@ run, or that change nothing on it, are skipped by name. The exit code is 1 if a 
 def main() -> int:
     """Run the script and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.processors", description=_DESCRIPTION)
-    parser.add_argument("--quick", action="store_true", help="fewer tests, once, and with the kernels as they are")
+    parser.add_argument("--quick", action="store_true", help="fewer tests, once")
     parser.add_argument("tests", nargs="*", help="the tests to run (default: all quick tests)")
     options = parser.parse_args()
     chosen, skipped = choose(probe)
-    if options.quick:  # kernels for another processor would have to be compiled
-        chosen = [[setting for setting in settings if setting.library != "numba"] for settings in chosen[:1]]
+    if options.quick:
+        chosen = chosen[:1]
     print(*(f"skipped: {line}" for line in skipped), sep="\n", flush=True)
     results = [_run(settings, options.tests or (QUICK if options.quick else [])) for settings in chosen]
     print(*(line for _, line in results), sep="\n")
@@ -44,8 +42,6 @@ def _run(settings: list[Setting], tests: list[str]) -> tuple[bool, str]:
     """Run tests in a process of its own; return whether some failed, and a line about them."""
     print(f"{describe(settings)} ...", flush=True)
     variables = {setting.variable: setting.value for setting in settings}
-    if cpu := variables.get("NUMBA_CPU_NAME"):  # so that the kernels compiled for this processor stay
-        variables["NUMBA_CACHE_DIR"] = str(Path(sys.prefix, f"numba-{cpu}"))
     command = [sys.executable, "-m", "pytest", "--quiet", *PARALLEL, *tests]
     began = time.perf_counter()
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables})

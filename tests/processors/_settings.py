@@ -4,7 +4,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
+
+from tests.native import LEVEL
+
+ROOT = Path(__file__).parents[2]
 
 # For each library a script that prints what it computes with: with the same answer it computes the same bits.
 PROBES = {
@@ -24,7 +29,12 @@ print(*sorted({one.get("architecture", "no OpenBLAS") for one in threadpoolctl.t
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 print(*[name for name in __cpu_dispatch__ if __cpu_features__[name]])
 """,
-    "numba": "from numba.core.registry import cpu_target; print(cpu_target.target_context.codegen().magic_tuple()[1])",
+    "kernels": """
+from tests.native import use_kernels
+use_kernels()
+from sklearn_hashnlp.kernels import _native
+print(_native.level())
+""",
 }
 
 
@@ -42,7 +52,7 @@ Probe: TypeAlias = Callable[[str, Mapping[str, str]], "str | None"]
 def probe(library: str, variables: Mapping[str, str]) -> str | None:
     """Return what a library computes with in a process with these variables; None if the process dies."""
     command = [sys.executable, "-c", PROBES[library]]
-    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
@@ -55,13 +65,13 @@ def processors(found: list[str]) -> list[list[Setting]]:
             Setting("MKL", "MKL_CBWR", "COMPATIBLE"),
             Setting("OpenBLAS", "OPENBLAS_CORETYPE", "Haswell"),
             Setting("numpy", "NPY_DISABLE_CPU_FEATURES", avx512),
-            Setting("numba", "NUMBA_CPU_NAME", "haswell"),
+            Setting("kernels", LEVEL, "v3"),
         ],
         [
             Setting("torch", "ATEN_CPU_CAPABILITY", "avx2"),
             Setting("OpenBLAS", "OPENBLAS_CORETYPE", "Nehalem"),
             Setting("numpy", "NPY_DISABLE_CPU_FEATURES", " ".join(found)),
-            Setting("numba", "NUMBA_CPU_NAME", "generic"),
+            Setting("kernels", LEVEL, "baseline"),
         ],
     ]
 

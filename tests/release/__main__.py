@@ -1,14 +1,16 @@
 """Build the distributions and check them: ``make dist``, or ``python -m tests.release``.
 
-An sdist and a wheel in ``dist``, both under 1 MB and accepted by twine; the wheel has ``py.typed`` and every file of
-the package, and the sdist builds the same wheel, byte for byte. The wheel is then installed into an empty environment,
-with what it depends on, and a model is trained, saved, loaded and used there.
+An sdist and a wheel in ``dist``, both small and accepted by twine; the wheel has ``py.typed``, every module of the
+package and the compiled kernels, but no sources of them, and the sdist builds the same wheel, byte for byte. On Linux
+the wheel is named after the oldest version of the C library on which it runs. It is then installed into an empty
+environment, with what it depends on and no compiler on the PATH, where the README's examples are run.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -20,7 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MAX_BYTES = 1_000_000
+MAX_BYTES = 2_000_000
+STATIC = "--config-setting=cmake.define.STATIC_LIBRARY=ON"  # the wheel then only needs the C library
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -39,18 +42,32 @@ def main(argv: Sequence[str] | None = None) -> None:
     print("The distributions are good.")
 
 
-def run(*command: str, cwd: Path = ROOT) -> None:
+def run(*command: str, cwd: Path = ROOT, environment: dict[str, str] | None = None) -> None:
     print(f"$ {' '.join(command)}", flush=True)
-    if subprocess.run(command, cwd=cwd, check=False).returncode:
+    if subprocess.run(command, cwd=cwd, env=environment, check=False).returncode:
         raise SystemExit(f"This failed: {' '.join(command)}")
 
 
 def build(output: Path) -> tuple[Path, Path]:
     """Build the sdist and the wheel, both from the working tree."""
     shutil.rmtree(output, ignore_errors=True)
-    run(sys.executable, "-m", "build", "--no-isolation", "--sdist", "--wheel", "--outdir", str(output), str(ROOT))
+    run(sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", str(output), str(ROOT))
+    build_wheel(ROOT, output)
     (sdist,), (wheel,) = output.glob("*.tar.gz"), output.glob("*.whl")
     return sdist, wheel
+
+
+def build_wheel(source: Path, output: Path) -> None:
+    """Build a wheel; on Linux, name it after the oldest C library with all functions that it calls."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(sys.executable, "-m", "build", "--no-isolation", "--wheel", STATIC, "--outdir", folder, cwd=source)
+        (wheel,) = Path(folder).glob("*.whl")
+        if sys.platform == "linux":
+            surroundings = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+            repair = [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", str(output), str(wheel)]
+            run(*repair, environment=surroundings)  # it calls patchelf
+        else:
+            shutil.copy(wheel, output)
 
 
 def check_sizes(paths: Sequence[Path]) -> None:
@@ -62,16 +79,18 @@ def check_sizes(paths: Sequence[Path]) -> None:
 
 
 def check_contents(wheel: Path) -> None:
-    """Check that the wheel has the files of the package that are under version control, and nothing else."""
+    """Check that the wheel has the modules under version control, the compiled one with its types, and nothing else."""
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
-    command = ["git", "ls-files", "sklearn_hashnlp"]
+    command = ["git", "ls-files", "sklearn_hashnlp", ":!*.cpp", ":!*.hpp"]
     expected = set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split())
-    if names != expected:
-        raise SystemExit(f"The wheel lacks {sorted(expected - names)}, and has {sorted(names - expected)} besides.")
+    expected |= {"sklearn_hashnlp/kernels/_native.pyi"}
+    compiled = names - expected
+    if expected - names or len(compiled) != 1 or "/kernels/_native." not in next(iter(compiled)):
+        raise SystemExit(f"The wheel lacks {sorted(expected - names)}, and has {sorted(compiled)} besides.")
     if "sklearn_hashnlp/py.typed" not in names:
         raise SystemExit("The wheel has no py.typed: type checkers would ignore its types.")
-    print(f"{wheel.name}: {len(names)} files, py.typed among them")
+    print(f"{wheel.name}: {len(names)} files, py.typed among them, and {compiled.pop()}")
 
 
 def check_rebuilt(sdist: Path, wheel: Path, folder: Path) -> None:
@@ -79,7 +98,7 @@ def check_rebuilt(sdist: Path, wheel: Path, folder: Path) -> None:
     with tarfile.open(sdist) as archive:
         archive.extractall(folder / "sdist", filter="data")
     (source,) = (folder / "sdist").iterdir()
-    run(sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder / "wheel"), cwd=source)
+    build_wheel(source, folder / "wheel")
     digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (wheel, folder / "wheel" / wheel.name)]
     if len(set(digests)) > 1:
         raise SystemExit(f"The wheel that the sdist builds is another: SHA-256 {digests[0]} and {digests[1]}.")
@@ -94,9 +113,13 @@ def check_installed(wheel: Path, folder: Path) -> None:
     constraints = str(ROOT / "constraints.txt")
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", constraints, str(wheel))
     (folder / "empty").mkdir()
+    surroundings = os.environ | {"PATH": str(binaries)}
+    if found := [name for name in ("c++", "g++", "clang++", "cc") if shutil.which(name, path=surroundings["PATH"])]:
+        raise SystemExit(f"There is a compiler on the PATH: {found}")
     smoke = Path(__file__).with_name("smoke.py")
     # Isolated, and elsewhere: the working tree is not importable.
-    run(python, "-I", str(smoke), str(binaries / "hashnlp"), cwd=folder / "empty")
+    command = [python, "-I", str(smoke), str(binaries / "hashnlp"), str(ROOT / "README.md")]
+    run(*command, cwd=folder / "empty", environment=surroundings)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""Use an installed sklearn-hashnlp: train, save, load, predict, and its command, whose path is the argument."""
+"""Use an installed sklearn-hashnlp, and its command; the arguments are the paths of the command and of the README."""
 
+import doctest
 import importlib.metadata
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ TEXTS = ["what a fine film", "I was bored to tears", "funny, warm and wise", "du
 LABELS = ["good", "bad", "good", "bad"] * 5
 
 
-def main(command: str) -> None:
+def main(command: str, readme: str) -> None:
     assert "site-packages" in package.__file__, package.__file__
     assert importlib.metadata.version("sklearn-hashnlp") == package.__version__
     for name in package.__all__:
@@ -28,7 +30,22 @@ def main(command: str) -> None:
     run(command, "train", "texts.tsv", "--model", "trained", "--quiet")
     label = run(command, "predict", "--model", "trained", text="warm, fine and funny\n")
     assert label == "good", label
+    run_readme(Path(readme))
     print(f"sklearn-hashnlp {package.__version__} works in an empty environment, Python {sys.version.split()[0]}")
+
+
+def run_readme(path: Path) -> None:
+    """Run the examples of the README in Python and, where there is one, in a shell."""
+    result = doctest.testfile(
+        str(path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    )
+    assert result.attempted
+    assert not result.failed
+    if Path("/bin/sh").exists():
+        page = path.read_text(encoding="utf-8")
+        ((script, expected),) = re.findall(r"```sh\n(printf .*?)```\s+```text\n(.*?)```", page, re.DOTALL)
+        printed = run("/bin/sh", "-c", script)
+        assert printed == expected.strip(), printed
 
 
 def run(*command: str, text: str = "") -> str:
@@ -39,4 +56,4 @@ def run(*command: str, text: str = "") -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -31,7 +31,7 @@ def write_program(path: Path, text: str) -> None:
 def install(
     folder: Path, *variables: str, torch_is_missing: int = 1, index_fails: int = 0, package_fails: int = 0
 ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
-    """Return the output of ``make``, and the calls of pip."""
+    """Return the output of ``make``, and the calls of pip after that for the build tools."""
     values: dict[str, Any] = {"torch_is_missing": torch_is_missing, "index_fails": index_fails}
     values |= {"package_fails": package_fails, "log": folder / "log", "sleep": shutil.which("sleep")}
     write_program(folder / "python", PYTHON.format(**values))
@@ -41,7 +41,9 @@ def install(
     environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     calls = (folder / "log").read_text(encoding="utf-8").splitlines()
-    return done, [call for call in calls if " install " in call]
+    tools, *packages = [call for call in calls if " install " in call]
+    assert tools.endswith(" cmake nanobind ninja scikit-build-core")
+    return done, packages
 
 
 def test_the_cpu_build_of_torch_comes_first_where_there_is_no_gpu(tmp_path: Path) -> None:
@@ -52,6 +54,7 @@ def test_the_cpu_build_of_torch_comes_first_where_there_is_no_gpu(tmp_path: Path
     assert torch.endswith(" torch")
     assert "--no-deps" in torch  # all other packages come from the configured index
     assert "--index-url" not in package
+    assert package.endswith("--no-build-isolation --editable .[plot]")  # the build tools are there, and stay
 
 
 @pytest.mark.parametrize("variables", [["has_cuda=true"], []], ids=["device", "nvidia-smi"])

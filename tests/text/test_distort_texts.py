@@ -45,7 +45,7 @@ def test_columns_of_all_kinds_are_read():
 
 
 def test_a_hundred_thousand_short_texts_take_no_time():
-    distort_texts(["compile first"], 0.1)
+    distort_texts(["load first"], 0.1)
     texts = [f"what is the capital of country number {i} ?" for i in range(100_000)]
     start = time.process_time()
     distort_texts(texts, 0.1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.text import HashingNgramVectorizer, _count_ngrams
-from sklearn_hashnlp.text._count_ngrams import hash_function
+from sklearn_hashnlp.text._count_ngrams import has_kernel
 
 from ..strategies import TEXTS
 
@@ -104,7 +104,7 @@ def test_every_blank_of_python_parts_words(token_pattern):
 
 def test_patterns_of_words_between_blanks_are_compiled():
     for token_pattern in (r"\S+", r"\S\S+", r"(?u)\S+", r"(?u)\S\S+"):
-        assert hash_function(*HashingNgramVectorizer(token_pattern=token_pattern).ngram_specs()) is not None
+        assert has_kernel(*HashingNgramVectorizer(token_pattern=token_pattern).ngram_specs())
 
 
 TEXT_LIST = ["First text.", "Second text,", "and a thïrd"]
@@ -264,19 +264,19 @@ def test_the_dangerous_ones_are_refused_without_fit_too(parameters):
 
 
 def test_after_an_error_the_waiting_chunks_are_given_up(monkeypatch):
-    packed = []
-    pack = _count_ngrams.pack
+    counted = []
+    encoder = _count_ngrams.encoder
 
     def watched(texts, **options):
-        packed.append(len(texts))
-        return pack(texts, **options)
+        counted.append(len(texts))
+        return encoder(texts, **options)
 
-    monkeypatch.setattr(_count_ngrams, "pack", watched)
+    monkeypatch.setattr(_count_ngrams, "encoder", watched)
     # Two threads have five chunks of 128 documents to do when the first one fails; each takes a while.
     texts = ["\ud800", *["some words " * 5_000] * 1_000]
     with pytest.raises(ValueError, match="document 0 holds"):
         HashingNgramVectorizer(analyzer="char", n_jobs=2).transform(texts)
-    assert len(packed) <= 4
+    assert len(counted) <= 4
 
 
 def test_it_is_a_scikit_learn_vectorizer():

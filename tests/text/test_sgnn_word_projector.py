@@ -66,7 +66,7 @@ def test_the_means_are_never_there_twice(monkeypatch):
     monkeypatch.setattr(_sgnn_word_projector, "_CHARACTERS", 10_000)
     words = SGNNWordProjector(CharNgramFeaturizer(), SGNNProjector())
     texts = [f"text number {number % 100}" for number in range(10_000)]
-    words.transform(texts[:10])  # loads what is compiled
+    words.transform(texts[:10])  # what a first call loads
     tracemalloc.start()
     try:
         result = words.transform(texts)

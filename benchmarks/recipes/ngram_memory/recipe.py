@@ -120,7 +120,7 @@ def _recipe(unit: Literal["bytes", "words"]) -> Recipe:
         n_results=_n_results,
         report=report,
         plot=plot,
-        packages=("sklearn-hashnlp", "numpy", "numba", "torch"),
+        packages=("sklearn-hashnlp", "numpy", "torch"),
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions, ModelFolder, OptionGroup
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
@@ -177,7 +177,7 @@ def _train_network(
     if folder is not None and not network.resume:
         check_no_checkpoints(Path(folder))
     lowercase, valid = options.lowercase, options.valid
-    started = clock()
+    started = perf_counter()
     try:
         with screen.bar("Reading") as update:
             progress = Progress(screen.note, update, perplexity=True)
@@ -190,7 +190,7 @@ def _train_network(
         raise
     finally:
         network.set_params(callbacks=None)  # not saved with the model
-    seconds = clock() - started
+    seconds = perf_counter() - started
     save_model(network, model)
     _show_network(screen, network, model, seconds)
 
@@ -241,11 +241,11 @@ def _train_counts(
     arpa, lowercase = options.arpa, options.lowercase
     if arpa is not None and (model.is_dir() or model not in arpa.parents):  # the folder of a new model is still missing
         check_arpa_path(arpa)
-    started = clock()
+    started = perf_counter()
     perplexity = None
     with screen.bar("Counting n-grams"):
         counts.fit(sentence_reader(data, reading, lowercase=lowercase))
-        seconds = clock() - started
+        seconds = perf_counter() - started
         save_model(counts, model)
         if arpa is not None:
             counts.save_arpa(arpa)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
-from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
@@ -98,7 +98,7 @@ def train(
     )
     from sklearn_hashnlp.cli._progress import Progress
 
-    started = clock()
+    started = perf_counter()
     with screen.warnings_as_notes(), screen.bar("Training") as update:  # which moves from word pretraining on
         if y is None:
             encoder.set_params(callbacks=[Progress(screen.note, update)])
@@ -107,7 +107,7 @@ def train(
         finally:
             if y is None:
                 encoder.set_params(callbacks=None)  # not saved with the model
-    seconds = clock() - started
+    seconds = perf_counter() - started
     save_model(encoder, model)
     report: dict[str, Any] = {"model": str(model)} | n_texts | {"n_parameters": encoder.n_parameters_}
     report |= {"seconds": round(seconds, 3), "history": encoder.history_}

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels import _native
-from sklearn_hashnlp.kernels._compile import Number, inlined
-from sklearn_hashnlp.kernels._hashes import fmix32
 
 IMPROVED, PAPER, STANDARD = 0, 1, 2  # the order of nn's VARIANTS
 
@@ -39,18 +37,3 @@ def count_rows(
     distinct = np.empty(len(ids), dtype=np.int32)
     rows = np.sort(distinct[: _native.count_rows(ids, *constants[:2], counts, distinct)])
     return rows, counts[rows]
-
-
-_SHIFT = np.uint64(32)
-
-
-@inlined
-def mix_id(key: Number) -> Number:
-    """Mix the low 32 bits of an id by MurmurHash3's ``fmix32``: all bits of a column or a feature."""
-    return np.uint64(fmix32(np.uint32(key)))
-
-
-@inlined
-def slot_of(mixed: Number, a: Number, b: Number, size: Number) -> Number:
-    """Return the slot of a mixed id in a table of ``size`` rows."""
-    return np.int32((np.uint64((mixed * a + b) >> _SHIFT) * size) >> _SHIFT)

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "lanes.hpp"
 #include "levels.hpp"
 #include "weighted_rows.hpp"
 
@@ -11,12 +12,15 @@ namespace hashnlp {
 // Return the sum of squares by eight partial sums, and one of the last elements.
 template <class T>
 inline T sum_of_squares(const T* values, size_t n) {
-    Lanes<T> sums = {};
+    Lanes<T, 32> sums = {}, some;
     size_t at = 0;
-    for (; at + N_LANES <= n; at += N_LANES) sums += load_lanes(values + at) * load_lanes(values + at);
+    for (; at + N_LANES <= n; at += N_LANES) {
+        some.load(values + at);
+        sums.add_product(some, some);
+    }
     T rest = 0;
     for (; at < n; at++) rest += values[at] * values[at];
-    return sum_lanes<T>(sums) + rest;
+    return sums.sum() + rest;
 }
 
 // The table, its rows that have a gradient, each once, and the offset of its average; without rows, it has none.

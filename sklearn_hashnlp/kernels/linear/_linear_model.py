@@ -77,6 +77,11 @@ class BagScorer(NamedTuple):
     half: float
     base: float  # of the squares of lengths, what all training rows have
 
+    def flat(self) -> tuple[Any, ...]:
+        """Return the arguments of native functions."""
+        pool, importance, constants, layout, *layer = self
+        return pool, np.empty((0, 1), np.float32) if importance is None else importance, constants, *layout, *layer
+
 
 def score_bags(
     model: BagScorer,
@@ -93,10 +98,8 @@ def score_bags(
     The length of a document is the root of the sum of the squares of its weights, count times importance weight, of
     known columns, divided by the number of hashes, less ``base``.
     """
-    pool, importance, constants, layout, *layer = model
-    tables = pool, np.empty((0, 1), np.float32) if importance is None else importance, constants
     rows = indices, np.ascontiguousarray(indptr, np.int64), counts, documents.start, documents.stop
-    return _native.score_bags(*tables, *layout, *layer, *rows, scores, labels, lengths)
+    return _native.score_bags(*model.flat(), *rows, scores, labels, lengths)
 
 
 class RowFacts(NamedTuple):

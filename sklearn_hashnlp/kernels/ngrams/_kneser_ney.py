@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import compiled
-from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
+from sklearn_hashnlp.kernels import _native
 
 
-@compiled
 def interpolate(
     parents: NDArray[np.int32],  # (n_ngrams,): index of the context
     suffixes: NDArray[np.int32],  # (n_ngrams,): index of the n-gram without its first word
@@ -20,17 +18,6 @@ def interpolate(
     n_contexts: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the probability of each n-gram and the backoff weight of each context, 1 if nothing follows it."""
-    probs, weights = in_huge_pages(np.empty(len(counts))), in_huge_pages(np.empty(n_contexts))
-    totals = np.zeros(n_contexts)
-    weights[:] = 0
-    for i in range(len(counts)):
-        count, parent = counts[i], parents[i]
-        totals[parent] += count
-        weights[parent] += discounts[min(count, 3)] if kept[i] else float(count)
-    for parent in range(len(weights)):
-        weights[parent] = weights[parent] / totals[parent] if totals[parent] > 0 else 1.0
-    for i in range(len(counts)):
-        count, parent = counts[i], parents[i]
-        own = (count - discounts[min(count, 3)]) / totals[parent] if kept[i] and count > 0 else 0.0
-        probs[i] = own + weights[parent] * shorter_probs[suffixes[i]]
+    probs, weights = np.empty(len(counts)), np.empty(n_contexts)
+    _native.interpolate(parents, suffixes, counts, kept, discounts, shorter_probs, probs, weights)
     return probs, weights

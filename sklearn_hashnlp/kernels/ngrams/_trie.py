@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inner
-from sklearn_hashnlp.kernels._intrinsics import in_huge_pages
+from sklearn_hashnlp.kernels import _native
 
 LOG10_ZERO = -99.0  # in place of the logarithm of 0, as in ARPA files
 MAX_NODES = 2**31 - 1  # node numbers are int32
@@ -110,101 +109,24 @@ def _level_starts(trie: NgramTrie, order: int) -> list[int]:
     return [*starts, len(trie.words)]
 
 
-@inner
-def _find_child(trie: NgramTrie, node: Number, word: Number) -> Number:
-    """Return the child of a context with a word, or -1, by binary search."""
-    if node == 0:
-        return np.int64(word) + 1
-    low, end = np.int64(trie.first_child[node]), np.int64(trie.first_child[node + 1])
-    high = end
-    while low < high:
-        middle = (low + high) >> 1
-        if trie.words[middle] < word:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and trie.words[low] == word else np.int64(-1)
-
-
-@inner
-def _next_context(trie: NgramTrie, context: Number, word: Number) -> Number:
-    """Return the longest suffix of a context and a word that is a context."""
-    n_contexts = len(trie.suffixes)
-    while True:
-        if trie.first_child[context] < n_contexts:  # otherwise all children are of the highest order
-            child = _find_child(trie, context, word)
-            if 0 <= child < n_contexts:
-                return child
-        if context == 0:
-            return np.int64(0)
-        context = np.int64(trie.suffixes[context])
-
-
-@compiled
-def _score(trie: NgramTrie, context: Number, word: Number) -> Number:
-    weight: Number = 0.0
-    while True:
-        child = _find_child(trie, context, word)
-        if child >= 0:
-            return weight + trie.log_probs[child]
-        weight += trie.backoffs[context]
-        context = np.int64(trie.suffixes[context])
-
-
-@compiled
 def find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the node of each n-gram, -1 if it does not exist; n-grams are rows of word ids."""
-    nodes = in_huge_pages(np.empty(len(ngrams), np.int64))
-    for row in range(len(ngrams)):
-        node = np.int64(0)
-        for word in ngrams[row]:
-            node = _find_child(trie, node, word)
-            if node < 0:
-                break
-        nodes[row] = node
+    nodes = np.empty(len(ngrams), dtype=np.int64)
+    _native.find_nodes(trie, np.ascontiguousarray(ngrams), nodes)
     return nodes
 
 
-@compiled
 def score_positions(
-    trie: NgramTrie, text: NDArray[np.int32], positions: NDArray[np.int32], n_context: int
+    trie: NgramTrie, text: NDArray[np.int32], positions: NDArray[Any], n_context: int
 ) -> NDArray[np.float64]:
     """Return the log10 of the probability of the word at each position of a text after the n_context words before."""
-    scores = in_huge_pages(np.empty(len(positions)))
-    context, before = np.int64(0), np.int64(-2)
-    for row in range(len(positions)):
-        position = np.int64(positions[row])
-        first = before  # the context continues with the previous word
-        if position != before + 1:
-            context, first = np.int64(0), position - n_context
-        for i in range(first, position):
-            context = _next_context(trie, context, text[i])
-        scores[row] = _score(trie, context, text[position])
-        before = position
+    scores = np.empty(len(positions))
+    _native.score_positions(trie, text, positions, n_context, scores)
     return scores
 
 
-@compiled
 def score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
     """Return the log10 of the probabilities of the words 0 to n_classes - 1 after each context, a row of word ids."""
-    scores = in_huge_pages(np.empty((len(contexts), n_classes)))
-    chain = np.empty(contexts.shape[1] + 1, dtype=np.int64)  # the context and its suffixes, down to the root
-    weights = np.empty(contexts.shape[1] + 1)  # the sum of the backoff weights of all longer suffixes
-    for row in range(len(contexts)):
-        context = np.int64(0)
-        for word in contexts[row]:
-            context = _next_context(trie, context, word)
-        depth: Number = 0
-        weight: Number = 0.0
-        while True:
-            chain[depth], weights[depth] = context, weight
-            if context == 0:
-                break
-            weight += trie.backoffs[context]
-            context = np.int64(trie.suffixes[context])
-            depth += 1
-        scores[row] = weights[depth] + trie.log_probs[1 : 1 + n_classes]
-        for i in range(depth - 1, -1, -1):
-            for child in range(trie.first_child[chain[i]], trie.first_child[chain[i] + 1]):
-                scores[row, trie.words[child]] = weights[i] + trie.log_probs[child]
+    scores = np.empty((len(contexts), n_classes))
+    _native.score_all_words(trie, np.ascontiguousarray(contexts), scores)
     return scores

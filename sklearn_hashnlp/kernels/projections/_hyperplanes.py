@@ -27,9 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import splitmix64
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
-from sklearn_hashnlp.kernels._hashes import fmix32
-from sklearn_hashnlp.kernels.projections._simd import LANES, byte_writer, write_signs
+from sklearn_hashnlp.kernels import _native
 
 PROJECTION_SPECIFICATION = 1
 """The version of the specification above; a saved model holds it."""
@@ -37,7 +35,7 @@ PROJECTION_SPECIFICATION = 1
 NORMAL, SIGN, GOOGLE = 0, 1, 2
 KINDS = {"normal": NORMAL, "sign": SIGN, "google": GOOGLE}
 
-GROUP = LANES
+GROUP = 32
 """Hyperplanes are computed in groups of 32: one word of signs, or eight words of bytes."""
 
 PRIME = 2**31 - 1
@@ -61,10 +59,6 @@ _UPPER_QUANTILES = (
 QUANTILES = np.array([-value for value in reversed(_UPPER_QUANTILES)] + list(_UPPER_QUANTILES), dtype=np.int8)
 """The coefficient of each of the 256 values of a byte, ascending and symmetric."""
 
-# Two coefficients by two bytes, in the order of the hyperplanes, if the processor has no instruction to look up many.
-_write_quantiles = byte_writer(QUANTILES.tolist())
-_PAIRS = np.stack([np.tile(QUANTILES, 256), np.repeat(QUANTILES, 256)], axis=1).view("<u2").ravel()
-
 
 class Hyperplanes(NamedTuple):
     """Random hyperplanes as the kernels read them; see the specification above."""
@@ -73,7 +67,7 @@ class Hyperplanes(NamedTuple):
     n: int  # number of hyperplanes
     keys: NDArray[np.uint32]  # (4,): a and b, and the two of the density
     threshold: int  # ``density * 2**32``
-    pairs: NDArray[np.uint16]  # (2**16,): two coefficients by two bytes; empty unless the kind is NORMAL
+    quantiles: NDArray[np.int8]  # (256,): QUANTILES
     seeds: NDArray[np.int64]  # (n,): s_h; empty unless the kind is GOOGLE
     ties: NDArray[np.uint8]  # (width,): bit of each hyperplane for a sum of zero; n rounded up to a multiple of GROUP
     scale: float  # factor of sums, so that dot products of projections are unbiased estimates of dot products of rows
@@ -91,7 +85,7 @@ class Hyperplanes(NamedTuple):
             n=n,
             keys=keys,
             threshold=int(density * 2**32),
-            pairs=_PAIRS if kind_code == NORMAL else _PAIRS[:0],
+            quantiles=QUANTILES,
             seeds=np.array([1 + value % (PRIME - 1) for value in others], dtype=np.int64),
             ties=np.empty(width, dtype=np.uint8),
             scale=1 / (PRIME // 2) if kind_code == GOOGLE else 1 / sqrt(n * density * mean_square(kind_code)),
@@ -104,55 +98,6 @@ class Hyperplanes(NamedTuple):
 def mean_square(kind: int) -> float:
     """Return the mean square of a coefficient at density 1, for NORMAL and SIGN."""
     return float(np.mean(QUANTILES.astype(np.float64) ** 2)) if kind == NORMAL else 1.0
-
-
-@inlined
-def _start(column: Number, key: Number) -> Number:
-    """Mix both halves of a column's index under a key."""
-    inner = fmix32(np.uint32(np.uint32(column & 0xFFFFFFFF) ^ key))
-    return fmix32(np.uint32(inner ^ np.uint32((column >> 32) & 0xFFFFFFFF)))
-
-
-@compiled
-def start_columns(columns: NDArray[np.int64], keys: NDArray[np.uint32], starts: NDArray[np.uint32]) -> None:
-    """Compute state and step of columns for :func:`fill_table`, also for the density."""
-    for row in range(len(columns)):
-        for key in range(4):
-            starts[row, key] = _start(columns[row], keys[key]) | np.uint32(key & 1)
-
-
-@inlined
-def _word(state: Number, step: Number, number: Number) -> Number:
-    return fmix32(np.uint32(state + np.uint32(np.uint32(number) * step)))
-
-
-@compiled
-def fill_table(
-    starts: NDArray[np.uint32],  # (n_columns, 4)
-    first: Number,  # a multiple of GROUP
-    n: Number,  # a multiple of GROUP
-    kind: Number,
-    threshold: Number,
-    pairs: NDArray[np.uint16],
-    table: NDArray[np.int8],  # (n_columns or more, n or more)
-) -> None:
-    """Write the coefficients of columns in the hyperplanes ``first ... first + n - 1``, for NORMAL and SIGN."""
-    if kind == NORMAL:
-        for column in range(len(starts)):
-            for group in range(n // GROUP):
-                word = (first // GROUP + group) * (GROUP // 4)
-                _write_quantiles(starts[column, 0], starts[column, 1], word, pairs, table, column, group * GROUP)
-    else:
-        for column in range(len(starts)):
-            for group in range(n // GROUP):
-                word = _word(starts[column, 0], starts[column, 1], first // GROUP + group)
-                write_signs(word, table, column, group * GROUP)
-    if threshold < 2**32:  # set all to 0 but a share of them, the density
-        for column in range(len(starts)):
-            state, step = starts[column, 2], starts[column, 3]
-            for i in range(np.uint64(n)):
-                is_kept = _word(state, step, np.uint32(first) + np.uint32(i)) < threshold
-                table[column, i] = table[column, i] * np.int8(is_kept)
 
 
 def coefficients(
@@ -169,9 +114,6 @@ def coefficients(
 
 def _coefficients(columns: NDArray[np.int64], width: int, hyperplanes: Hyperplanes) -> NDArray[np.int8]:
     """Return the coefficients of some columns in the first hyperplanes, a multiple of GROUP, for NORMAL and SIGN."""
-    starts = np.empty((len(columns), 4), dtype=np.uint32)
-    start_columns(columns, hyperplanes.keys, starts)
     out = np.empty((len(columns), width), dtype=np.int8)
-    kind, threshold, pairs = hyperplanes.kind, hyperplanes.threshold, hyperplanes.pairs
-    fill_table(starts, 0, width, kind, threshold, pairs, out)
+    _native.coefficients(columns, hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, QUANTILES, out)
     return out

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inner
-from sklearn_hashnlp.kernels._hashes import murmur3, murmur3_span
+from sklearn_hashnlp.kernels import _native
+from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.strings._tokenize import split_characters, split_word_characters, split_words
-from sklearn_hashnlp.kernels.strings._unicode import ASCII, UNICODE, ascii_mapping, character_classes, visible_as_words
+from sklearn_hashnlp.kernels.strings._unicode import ASCII, UNICODE, character_classes, visible_as_words
+
+WORDS, CHARACTERS, WORD_CHARACTERS = 0, 1, 2
+"""The kinds of units."""
 
 
 class Texts(NamedTuple):
@@ -58,81 +61,48 @@ class WordSet(NamedTuple):
         return cls(slots, rows)
 
 
+NO_WORDS = WordSet.of(frozenset())
+
+
 def word_units(
     texts: Texts,
     *,
     min_length: int = 1,
     keep_punctuation: bool = True,
     split_punctuation: bool = True,
-    stop_words: WordSet | None = None,
+    stop_words: WordSet = NO_WORDS,
 ) -> Units:
     r"""Split texts into words: runs of ``\w``, and every other visible character if ``keep_punctuation``."""
-    classes = _classes(texts, split_punctuation)
-    text, boundaries, segments = split_words(
-        *texts.rows, texts.is_ascii, classes, texts.lowercase, min_length, keep_punctuation
-    )
-    if stop_words is not None and len(stop_words.slots) > 0:
-        drop_stop_words(text, boundaries, segments, stop_words)
-    return Units(text, boundaries, segments, np.arange(len(segments)), 1)
+    return _split(WORDS, texts, split_punctuation, min_length, keep_punctuation, stop_words=stop_words)
 
 
 def character_units(texts: Texts) -> Units:
     r"""Split texts into characters, each run of two or more ``\s`` replaced by one space."""
-    classes = _classes(texts, split_punctuation=False)
-    mapping = ascii_mapping(texts.lowercase)
-    text, boundaries, segments = split_characters(*texts.rows, texts.is_ascii, classes, mapping)
-    return Units(text, boundaries, segments, np.arange(len(segments)), 0)
+    return _split(CHARACTERS, texts, split_punctuation=False)
 
 
 def word_character_units(texts: Texts, *, before: str, after: str, split_punctuation: bool = False) -> Units:
     """Split texts into words, and each word, with ``before`` and ``after`` around it, into characters."""
-    classes = _classes(texts, split_punctuation)
-    mapping = ascii_mapping(texts.lowercase)
-    text, boundaries, segments, words = split_word_characters(
-        *texts.rows, texts.is_ascii, classes, mapping, ord(before), ord(after)
+    return _split(WORD_CHARACTERS, texts, split_punctuation, around=(before, after))
+
+
+def _split(
+    analyzer: int,
+    texts: Texts,
+    split_punctuation: bool,
+    min_length: int = 1,
+    keep_punctuation: bool = True,
+    around: tuple[str, str] = (" ", " "),
+    stop_words: WordSet = NO_WORDS,
+) -> Units:
+    classes = classes_for(split_punctuation)(ASCII if texts.is_ascii.all() else UNICODE)
+    words = (stop_words.slots, *stop_words.words)
+    options = (texts.lowercase, min_length, keep_punctuation, *map(ord, around))
+    return Units(
+        *_native.split(analyzer, *texts.rows, texts.is_ascii, classes, *options, *words), int(analyzer == WORDS)
     )
-    return Units(text, boundaries, segments, words, 0)
 
 
-def _classes(texts: Texts, split_punctuation: bool) -> NDArray[np.uint8]:
-    table = character_classes if split_punctuation else visible_as_words
-    return table(ASCII if texts.is_ascii.all() else UNICODE)
-
-
-@compiled
-def drop_stop_words(
-    text: NDArray[np.uint8], boundaries: NDArray[np.int64], segments: NDArray[np.int64], stop_words: WordSet
-) -> None:
-    """Drop the words of a set from words in place."""
-    to = 0
-    n_boundaries = 0
-    for segment in range(len(segments) - 1):
-        first, last = segments[segment], segments[segment + 1] - 1
-        segments[segment] = n_boundaries
-        for index in range(first, last):
-            start, stop = boundaries[index], boundaries[index + 1]  # with the space after the word
-            if not _contains(text, start, stop - 1, stop_words):
-                boundaries[n_boundaries] = to
-                n_boundaries += 1
-                for i in range(start, stop):
-                    text[to] = text[i]
-                    to += 1
-        boundaries[n_boundaries] = to
-        n_boundaries += 1
-    segments[len(segments) - 1] = n_boundaries
-
-
-@inner
-def _contains(text: NDArray[np.uint8], start: Number, stop: Number, stop_words: WordSet) -> bool:
-    slots, (words, offsets) = stop_words
-    slot = murmur3_span(text, start, stop, 0) & (len(slots) - 1)
-    while slots[slot] >= 0:
-        first = offsets[slots[slot]]
-        if offsets[slots[slot] + 1] - first == stop - start:
-            i = 0
-            while i < stop - start and words[first + i] == text[start + i]:
-                i += 1
-            if i == stop - start:
-                return True
-        slot = (slot + 1) & (len(slots) - 1)
-    return False
+def classes_for(split_punctuation: bool) -> Callable[[int], NDArray[np.uint8]]:
+    """Return the function with the classes of code points, for words that end at punctuation or only at whitespace."""
+    return character_classes if split_punctuation else visible_as_words

@@ -264,7 +264,7 @@ import sys, time
 class Absent:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] in {"sklearn_hashnlp", "sklearn", "scipy", "torch", "numba", "skorch"}:
+        if name.partition(".")[0] in {"sklearn_hashnlp", "sklearn", "scipy", "torch", "skorch"}:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent)

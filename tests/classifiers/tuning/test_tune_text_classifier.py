@@ -227,7 +227,7 @@ def test_time(monkeypatch, tmp_path):
 
     monkeypatch.setattr(_tune_text_classifier, "time", SimpleNamespace(monotonic=lambda: CLOCK[0]))
     monkeypatch.setattr(_search, "time", SimpleNamespace(monotonic=lambda: CLOCK[0]))
-    monkeypatch.setattr(_search, "clock", lambda: CLOCK[0])
+    monkeypatch.setattr(_search, "perf_counter", lambda: CLOCK[0])
     # Five folds of two seconds; another trial needs as much, and the last training 2.5 s at most.
     assert len(_tune(scoring=_score_in_a_second, max_time=22.4).study.trials) == 1
     options = {"scoring": _score_in_a_second, "max_time": 22.5, "trials_file": tmp_path / "trials.jsonl"}

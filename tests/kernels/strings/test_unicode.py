@@ -4,17 +4,17 @@ import sys
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.kernels._compile import compiled
 from sklearn_hashnlp.kernels.strings._unicode import (
     ASCII,
     SPACE,
     UNICODE,
     WORD,
     character_classes,
-    utf8_code_point,
-    utf8_width,
     visible_as_words,
 )
+from sklearn_hashnlp.kernels.strings._units import word_units
+
+from .test_units import pack, strings
 
 
 @pytest.mark.parametrize(("pattern", "kind"), [(r"\w", WORD), (r"\s", SPACE)])
@@ -30,19 +30,7 @@ def test_the_ascii_table_is_the_beginning_of_the_whole():
     np.testing.assert_array_equal(visible_as_words(ASCII), visible_as_words()[:ASCII])
 
 
-@compiled
-def decode(text, code_points):
-    position = 0
-    for i in range(len(code_points)):
-        width = utf8_width(text[position])
-        code_points[i] = utf8_code_point(text, position, width)
-        position += width
-    return position
-
-
 def test_every_character_is_decoded():
-    characters = "".join(chr(i) for i in range(sys.maxunicode + 1) if not 0xD800 <= i < 0xE000)
-    text = np.frombuffer(characters.encode(), dtype=np.uint8)
-    code_points = np.empty(len(characters), dtype=np.int64)
-    assert decode(text, code_points) == len(text)
-    np.testing.assert_array_equal(code_points, [ord(character) for character in characters])
+    visible = [chr(i) for i in range(sys.maxunicode + 1) if not 0xD800 <= i < 0xE000 and not chr(i).isspace()]
+    units = word_units(pack([" ".join(visible)]), split_punctuation=False)
+    assert strings(units) == [[visible]]

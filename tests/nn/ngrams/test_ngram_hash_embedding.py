@@ -188,7 +188,7 @@ def test_the_number_of_rows():
     name=st.sampled_from(["hashes", "importance and signs", "unequal", "xor"]),
     seed=st.integers(-(2**63), 2**63 - 1),
 )
-def test_any_ids_have_the_same_rows_in_numba_torch_and_plain_integers(ids, starts, name, seed):
+def test_any_ids_have_the_same_rows_in_kernels_torch_and_plain_integers(ids, starts, name, seed):
     layer = make(**OPTIONS[name], seed=seed)
     starts = starts[: len(ids)]
     expected = oracle.embed(ids, starts, layer)
