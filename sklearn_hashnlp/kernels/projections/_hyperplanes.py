@@ -24,7 +24,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sklearn_hashnlp._hash_specification import splitmix64
 from sklearn_hashnlp.kernels import _native
@@ -90,7 +90,7 @@ class Hyperplanes(NamedTuple):
             ties=np.empty(width, dtype=np.uint8),
             scale=1 / (PRIME // 2) if kind_code == GOOGLE else 1 / sqrt(n * density * mean_square(kind_code)),
         )
-        signs = _coefficients(np.array([TIE_COLUMN]), width, hyperplanes._replace(kind=SIGN, threshold=2**32))
+        signs = _coefficients([TIE_COLUMN], width, hyperplanes._replace(kind=SIGN, threshold=2**32))
         hyperplanes.ties[:] = signs[0] > 0
         return hyperplanes
 
@@ -105,15 +105,15 @@ def coefficients(
     hyperplanes: Hyperplanes,
 ) -> NDArray[np.int64]:  # (n_columns, n)
     """Return the coefficients of some columns; projecting needs no array of them."""
-    columns = np.asarray(columns, dtype=np.int64)
     if hyperplanes.kind == GOOGLE:
-        values = (columns[:, np.newaxis] % PRIME) * hyperplanes.seeds % PRIME
+        values = (np.asarray(columns, dtype=np.int64)[:, np.newaxis] % PRIME) * hyperplanes.seeds % PRIME
         return np.where(values > PRIME // 2, values - PRIME, values)
     return _coefficients(columns, len(hyperplanes.ties), hyperplanes)[:, : hyperplanes.n].astype(np.int64)
 
 
-def _coefficients(columns: NDArray[np.int64], width: int, hyperplanes: Hyperplanes) -> NDArray[np.int8]:
+def _coefficients(columns: ArrayLike, width: int, hyperplanes: Hyperplanes) -> NDArray[np.int8]:
     """Return the coefficients of some columns in the first hyperplanes, a multiple of GROUP, for NORMAL and SIGN."""
+    columns = np.ascontiguousarray(columns, dtype=np.int64)
     out = np.empty((len(columns), width), dtype=np.int8)
     _native.coefficients(columns, hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, QUANTILES, out)
     return out

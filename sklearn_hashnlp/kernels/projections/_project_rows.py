@@ -15,7 +15,6 @@ ProjectionForm: TypeAlias = Literal["bits", "signs", "packed", "sums"]
 
 _MAX_COLUMNS = 2**15  # of a chunk of rows: a table of 5 MB
 _MAX_ENTRIES = 2**20  # of a chunk: 5 MB
-_MAX_PER_VALUE = 8  # entries: two for each of four digits in base 256
 _MAX_SLICE = 2**12  # values of a row that are appended to a chunk at a time
 
 
@@ -29,10 +28,7 @@ def project_rows(
 ) -> None:
     """Project the rows of a CSR matrix on hyperplanes; equal rows are projected once."""
     firsts = first_equal_rows(indptr, indices, data)
-    n_columns = min(max(len(indices), 1), _MAX_COLUMNS)
-    max_slice = min(n_columns, _MAX_SLICE)
-    n_entries = max(_MAX_PER_VALUE * max_slice, min(2 * len(indices), _MAX_ENTRIES))
-    limits = (n_columns, n_entries, max_slice)
+    limits = (_MAX_COLUMNS, _MAX_ENTRIES, _MAX_SLICE)
     _native.project_rows(indptr, indices, data, firsts, *hyperplanes, _FORMS[form], out.view(np.uint8), *limits)
 
 

@@ -1,8 +1,8 @@
 // Rows of a sparse matrix projected on random hyperplanes, without a matrix of hyperplanes.
 //
-// Rows are projected in chunks, and a chunk on one tile of hyperplanes after the other. Frequent n-grams occur again and
-// again (a few thousand texts have some 16,000 of up to three characters), so the coefficients of a chunk's columns are
-// computed once for each tile, in a table small enough for the caches of a processor.
+// Rows are projected in chunks, and a chunk on one tile of hyperplanes after the other. Frequent n-grams occur again
+// and again (a few thousand texts have some 16,000 of up to three characters), so the coefficients of a chunk's columns
+// are computed once for each tile, in a table small enough for the caches of a processor.
 #pragma once
 
 #include "projections/chunks.hpp"
@@ -43,22 +43,22 @@ inline void write(const Sum* sums, size_t row, size_t first, size_t width, doubl
     }
     const uint8_t* ties = output.ties + first;
     int16_t sides[TILE];  // two loops with an array between them, so that both use vector instructions
-    uint8_t bits[TILE];
     for (size_t i = 0; i < width; i++) sides[i] = static_cast<int16_t>(side_of(sums[i]) + ties[i]);
-    for (size_t i = 0; i < width; i++) bits[i] = sides[i] > 0;
     uint8_t* out = output.bytes[row] + (output.form == PACKED ? first / 8 : first);
-    if (output.form == PACKED) {
+    if (output.form == BITS) {
+        for (size_t i = 0; i < n; i++) out[i] = sides[i] > 0;
+    } else if (output.form == SIGNS) {
+        for (size_t i = 0; i < n; i++) out[i] = sides[i] > 0 ? 1 : 0xFF;
+    } else {
+        uint8_t bits[TILE];
+        for (size_t i = 0; i < width; i++) bits[i] = sides[i] > 0;
         for (size_t i = n; i < width; i++) bits[i] = 0;
         for (size_t i = 0; i < (n + 7) / 8; i++) {
             uint64_t eight;
             std::memcpy(&eight, bits + 8 * i, sizeof eight);
             out[i] = static_cast<uint8_t>((eight * 0x8040201008040201u) >> 56);  // bit 0 of byte k becomes bit 63 - k
         }
-        return;
     }
-    if (output.form == SIGNS)
-        for (size_t i = 0; i < width; i++) bits[i] = static_cast<uint8_t>(2 * bits[i] - 1);
-    std::memcpy(out, bits, n);
 }
 
 // Return a vector of 16-bit numbers in turn with another one: the lower half of both, or the upper.
@@ -68,8 +68,8 @@ inline Numbers in_turn(Numbers even, Numbers odd, std::index_sequence<i...>) {
     return __builtin_shufflevector(even, odd, (half * n / 2 + i / 2 + i % 2 * n)...);
 }
 
-// Sum the rows of a segment in n_vectors registers. A pair of coefficients is p = 256 b + a + 128 (see
-// write_coefficients): with the sums of p and of b, that is p >> 8, modulo 2**16, no byte has to be extended to 16 bits.
+// Sum the rows of a segment in n_vectors registers. A pair of coefficients is p = 256 b + a + 128, and b = p >> 8: with
+// the sums of p and of b, modulo 2**16, no byte has to be extended to 16 bits.
 template <size_t n_bytes, size_t n_vectors>
 inline void add_rows(const int8_t* table, const Chunk& chunk, const Segment& segment, int16_t* sums) {
     using Pairs = Register<uint16_t, n_bytes>;
@@ -83,6 +83,7 @@ inline void add_rows(const int8_t* table, const Chunk& chunk, const Segment& seg
         const int8_t* row = table + static_cast<size_t>(entries[at]) * TILE;
         for (size_t k = 0; k < n_vectors; k++) {
             Pairs values = load_register<uint16_t, n_bytes>(row + k * n_bytes);
+            keep(values);
             pairs[k] += values;
             odd[k] += (Pairs)((Signed)values >> 8);
         }
@@ -93,6 +94,7 @@ inline void add_rows(const int8_t* table, const Chunk& chunk, const Segment& seg
         size += weight;
         for (size_t k = 0; k < n_vectors; k++) {
             Pairs values = load_register<uint16_t, n_bytes>(row + k * n_bytes);
+            keep(values);
             pairs[k] += values * weight;
             odd[k] += (Pairs)((Signed)values >> 8) * weight;
         }
@@ -112,34 +114,42 @@ inline void add_segment(const int8_t* table, const Chunk& chunk, const Segment& 
     for (; column < width; column += n_bytes) add_rows<n_bytes, 1>(table + column, chunk, segment, sums + column);
 }
 
-// Add products in the order of the columns, each rounded before it is added, for n_bytes hyperplanes. Sums change places
-// before and after: a register has those of one byte of each 64-bit word.
+// Add products in the order of the columns, each rounded before it is added, for n_bytes hyperplanes. Each register of
+// sums has those of one byte of each 64-bit word; `in_order` undoes that.
 template <size_t n_bytes>
-inline void add_products(const int8_t* table, const int32_t* entries, const double* values, size_t n, double* sums) {
+inline void add_products(const int8_t* table, const int32_t* entries, const double* values, size_t n, bool are_first,
+                         double* sums) {
     using Words = Register<uint64_t, n_bytes>;
     using Numbers = Register<double, n_bytes>;
     constexpr uint64_t TWO_52 = 0x4330000000000000u;  // 2**52 as a double, plus a number below 2**52
     Numbers totals[8];
-    double places[8][n_bytes / 8];
-    for (size_t i = 0; i < n_bytes; i++) places[i % 8][i / 8] = sums[i];
-    std::memcpy(totals, places, sizeof places);
+    for (size_t k = 0; k < 8; k++)
+        totals[k] = are_first ? Numbers{} : load_register<double, n_bytes>(sums + k * n_bytes / 8);
     for (size_t at = 0; at < n; at++) {
         const int8_t* row = table + static_cast<size_t>(entries[at]) * TILE;
         Words eights = load_register<uint64_t, n_bytes>(row) ^ 0x8000800080008000u;  // each byte plus 128
         for (uint64_t k = 0; k < 8; k++) {
-            Numbers coefficients = (Numbers)((eights >> 8 * k & 0xFFu) | TWO_52) - (4503599627370496.0 + 128.0);
+            Words byte = k < 7 ? eights >> 8 * k & 0xFFu : eights >> 56;
+            Numbers coefficients = (Numbers)(byte | TWO_52) - (4503599627370496.0 + 128.0);
             totals[k] += values[at] * coefficients;
         }
     }
-    std::memcpy(places, totals, sizeof places);
-    for (size_t i = 0; i < n_bytes; i++) sums[i] = places[i % 8][i / 8];
+    for (size_t k = 0; k < 8; k++) store_register(sums + k * n_bytes / 8, totals[k]);
+}
+
+template <size_t n_bytes>
+inline void in_order(const double* sums, size_t width, double* ordered) {
+    for (size_t column = 0; column < width; column += n_bytes)
+        for (size_t k = 0; k < 8; k++)
+            for (size_t i = 0; i < n_bytes / 8; i++) ordered[column + 8 * i + k] = sums[column + n_bytes / 8 * k + i];
 }
 
 // Project the slices of a chunk on a tile: start or continue the sums of rows.
-template <size_t n_bytes, class Index>
-inline void project_slices(const int8_t* table, const Chunk& chunk, const SparseRows<Index>& rows, size_t first,
-                           size_t width, double* sums, const Output& output) {
+template <size_t n_bytes>
+inline void project_slices(const int8_t* table, const Chunk& chunk, const int64_t* indptr, const double* data,
+                           size_t first, size_t width, double* sums, const Output& output) {
     int16_t segment_sums[TILE];
+    double ordered[TILE];
     for (size_t number = 0; number < chunk.slices.size(); number++) {
         const Slice& slice = chunk.slices[number];
         if (slice.is_count) {
@@ -147,85 +157,77 @@ inline void project_slices(const int8_t* table, const Chunk& chunk, const Sparse
             write(segment_sums, slice.row, first, width, 1.0, output);
             continue;
         }
-        if (slice.first == static_cast<size_t>(rows.indptr[slice.row]))
-            for (size_t i = 0; i < TILE; i++) sums[i] = 0;
+        bool is_first = slice.first == static_cast<size_t>(indptr[slice.row]);
         if (slice.are_integers) {
+            if (is_first)
+                for (size_t i = 0; i < width; i++) sums[i] = 0;
             for (size_t at = slice.begin; at < slice.end; at++) {  // sums below 2**53: exact
                 double factor = chunk.segments[at].factor;
                 add_segment<n_bytes>(table, chunk, chunk.segments[at], width, segment_sums);
                 for (size_t i = 0; i < width; i++) sums[i] += segment_sums[i] * factor;
             }
         } else {
-            for (size_t column = 0; column < width; column += n_bytes)
-                add_products<n_bytes>(table + column, chunk.entries.data() + slice.begin, rows.data + slice.first,
-                                      slice.last - slice.first, sums + column);
+            constexpr size_t n = 32;  // the part of the table that they need stays in the first cache
+            for (size_t at = slice.begin; at < slice.end; at += n)
+                for (size_t column = 0; column < width; column += n_bytes)
+                    add_products<n_bytes>(table + column, chunk.entries.data() + at,
+                                          data + slice.first + (at - slice.begin),
+                                          slice.end - at < n ? slice.end - at : n, is_first && at == slice.begin,
+                                          sums + column);
         }
-        if (slice.last == static_cast<size_t>(rows.indptr[slice.row + 1]))
-            write(sums, slice.row, first, width, 1.0, output);
+        if (slice.last == static_cast<size_t>(indptr[slice.row + 1])) {
+            if (!slice.are_integers) in_order<n_bytes>(sums, width, ordered);
+            write(slice.are_integers ? sums : ordered, slice.row, first, width, 1.0, output);
+        }
     }
 }
 
-template <class Index>
-void project_by_table(const SparseRows<Index>& rows, Vector<int64_t> firsts, const Coefficients& coefficients,
-                      size_t max_columns, size_t max_entries, size_t max_slice, const Output& output) {
-    size_t n_hyperplanes = (output.n + GROUP - 1) / GROUP * GROUP;
-    Chunk chunk(max_columns, max_entries, max_slice);
-    Buffer<ColumnStarts> starts;
-    Buffer<int8_t> memory;
-    Buffer<double> sums((n_hyperplanes + TILE - 1) / TILE * TILE);  // for a row that continues in the next chunk
-    size_t row = 0, value = 0;
-    while (row < firsts.size) {
-        chunk.append(rows, firsts, row, value);
-        size_t n_columns = chunk.n_columns;
-        starts.resize(n_columns);
-        memory.resize(n_columns * TILE + CACHE_LINE);
-        int8_t* table = memory.data() + (-reinterpret_cast<std::uintptr_t>(memory.data()) % CACHE_LINE);
-        start_columns(chunk.columns.data(), n_columns, coefficients.keys, starts.data());
-        at_best_width([&]<size_t n_bytes>(Bytes<n_bytes>) {
-            for (size_t first = 0; first < n_hyperplanes; first += TILE) {
-                size_t width = n_hyperplanes - first < TILE ? n_hyperplanes - first : TILE;
-                write_coefficients<n_bytes>(starts.data(), n_columns, first, width, coefficients, BIAS, table, TILE);
-                project_slices<n_bytes>(table, chunk, rows, first, width, sums.data() + first, output);
-            }
-        });
-        chunk.clear();
-    }
+// Project a chunk on all hyperplanes. (No template: this is compiled for each level.)
+inline void project_chunk(const Chunk& chunk, const int64_t* indptr, const double* data,
+                          const Coefficients& coefficients, Buffer<int8_t>& memory, Buffer<double>& sums,
+                          const Output& output) {
+    Buffer<ColumnStarts> starts(chunk.n_columns);
+    start_columns(chunk.columns.data(), chunk.n_columns, coefficients.keys, starts.data());
+    memory.resize(chunk.n_columns * TILE + CACHE_LINE);
+    int8_t* table = memory.data() + (-reinterpret_cast<std::uintptr_t>(memory.data()) % CACHE_LINE);
+    at_best_width([&]<size_t n_bytes>(Bytes<n_bytes>) {
+        for (size_t first = 0; first < sums.size(); first += TILE) {
+            size_t width = sums.size() - first < TILE ? sums.size() - first : TILE;
+            write_coefficients<n_bytes>(starts.data(), chunk.n_columns, first, width, coefficients, BIAS, table, TILE);
+            project_slices<n_bytes>(table, chunk, indptr, data, first, width, sums.data() + first, output);
+        }
+    });
 }
 
-// Project rows as the code released with the paper does.
-template <class Index>
-void project_google(const SparseRows<Index>& rows, Vector<int64_t> firsts, Vector<const int64_t> seeds,
-                    const Output& output) {
-    Buffer<double> memory((output.n + GROUP - 1) / GROUP * GROUP, 0.0);
-    double* __restrict sums = memory.data();
-    for (size_t row = 0; row < firsts.size; row++) {
-        if (firsts[row] != static_cast<int64_t>(row)) continue;
-        size_t begin = static_cast<size_t>(rows.indptr[row]), end = static_cast<size_t>(rows.indptr[row + 1]);
-        double size = 0;
-        for (size_t at = begin; at < end; at++) size += std::abs(rows.data[at]);
-        if (size == 0) {
-            firsts[row] = ZEROS;
-            continue;
+// Add the products of a value with the coefficients of the code released with the paper.
+inline void add_google(uint32_t signature, double value, Vector<const int64_t> seeds, double* __restrict sums) {
+    at_best_level([=] {
+        for (size_t i = 0; i < seeds.size; i++) {
+            uint64_t product = uint64_t{signature} * static_cast<uint32_t>(seeds[i]);
+            // Modulo 2**31 - 1, the upper bits count as much as the lower ones.
+            auto residue = static_cast<uint32_t>((product & PRIME) + (product >> 31));
+            residue -= residue >= PRIME ? PRIME : 0;
+            residue -= residue > PRIME / 2 ? PRIME : 0;
+            sums[i] += value * static_cast<int32_t>(residue);
         }
-        at_best_level([&] {
-            size_t n = output.n;
-            for (size_t i = 0; i < n; i++) sums[i] = 0;
-            for (size_t at = begin; at < end; at++) {
-                auto signature = static_cast<uint32_t>((rows.indices[at] % PRIME + PRIME) % PRIME);
-                double value = rows.data[at];
-                for (size_t i = 0; i < n; i++) {
-                    uint64_t product = uint64_t{signature} * static_cast<uint32_t>(seeds[i]);
-                    // Modulo 2**31 - 1, the upper bits count as much as the lower ones.
-                    auto residue = static_cast<uint32_t>((product & PRIME) + (product >> 31));
-                    residue -= residue >= PRIME ? static_cast<uint32_t>(PRIME) : 0;
-                    residue -= residue > PRIME / 2 ? static_cast<uint32_t>(PRIME) : 0;
-                    sums[i] += value * static_cast<int32_t>(residue);
-                }
-            }
-            for (size_t first = 0; first < n; first += TILE)
-                write(sums + first, row, first, memory.size() - first < TILE ? memory.size() - first : TILE, size, output);
-        });
+    });
+}
+
+// Project a row as that code does, and return whether it is not all zeros.
+template <class Index>
+bool project_google(size_t row, const Index* columns, const double* values, size_t n, Vector<const int64_t> seeds,
+                    Buffer<double>& sums, const Output& output) {
+    double size = 0;
+    for (size_t i = 0; i < n; i++) size += std::abs(values[i]);
+    if (size == 0) return false;
+    sums.fill(0);
+    for (size_t i = 0; i < n; i++) {
+        auto signature = static_cast<uint32_t>((columns[i] % int64_t{PRIME} + PRIME) % PRIME);
+        add_google(signature, values[i], seeds, sums.data());
     }
+    for (size_t first = 0; first < sums.size(); first += TILE)
+        write(sums.data() + first, row, first, sums.size() - first < TILE ? sums.size() - first : TILE, size, output);
+    return true;
 }
 
 // Find for each row the first row that is equal to it, bit by bit.
@@ -241,17 +243,21 @@ void first_equal_rows(Vector<const int64_t> indptr, Vector<const Index> indices,
         uint64_t state = stop - start;
         for (size_t at = start; at < stop; at++) {
             uint64_t mixed = (static_cast<uint64_t>(indices[at]) * GAMMA) ^ word(at);
-            state = std::rotl(state, 5) + (mixed ^ (mixed >> 32)) * GAMMA;
+            state = std::rotl(state, 7) + (mixed ^ (mixed >> 32));
         }
-        for (size_t slot = state ^ (state >> 32);; slot++) {
+        for (size_t slot = mix_word(state);; slot++) {
             int64_t& first = slots[slot & (n_slots - 1)];
-            if (first < 0) first = static_cast<int64_t>(row);
-            size_t other = static_cast<size_t>(indptr[first]), at = start;
-            if (static_cast<size_t>(indptr[first + 1]) - other != stop - start) continue;
-            while (at < stop && indices[at] == indices[other + (at - start)] && word(at) == word(other + (at - start))) at++;
-            if (at < stop) continue;
-            firsts[row] = first;
-            break;
+            if (first < 0) {
+                first = firsts[row] = static_cast<int64_t>(row);
+                break;
+            }
+            size_t other = static_cast<size_t>(indptr[first]), n = stop - start, i = 0;
+            if (static_cast<size_t>(indptr[first + 1]) - other != n) continue;
+            while (i < n && indices[start + i] == indices[other + i] && word(start + i) == word(other + i)) i++;
+            if (i == n) {
+                firsts[row] = first;
+                break;
+            }
         }
     }
 }
@@ -262,13 +268,24 @@ void project_rows(Vector<const int64_t> indptr, Vector<const Index> indices, Vec
                   Vector<int64_t> firsts, int kind, size_t n, Vector<const uint32_t> keys, uint64_t threshold,
                   Vector<const int8_t> quantiles, Vector<const int64_t> seeds, Vector<const uint8_t> ties, double scale,
                   int form, Matrix<uint8_t> out, size_t max_columns, size_t max_entries, size_t max_slice) {
-    SparseRows<Index> rows{indptr.data, indices.data, data.data};
     Output output{form, out, ties.data, n, scale};
-    if (kind == GOOGLE)
-        project_google(rows, firsts, seeds, output);
-    else
-        project_by_table(rows, firsts, Coefficients(kind, keys, threshold, quantiles), max_columns, max_entries, max_slice,
-                         output);
+    Buffer<double> sums(ties.size);  // of a tile: for a row that continues in the next chunk
+    if (kind == GOOGLE) {
+        for (size_t row = 0; row < firsts.size; row++) {
+            auto start = static_cast<size_t>(indptr[row]), size = static_cast<size_t>(indptr[row + 1]) - start;
+            if (firsts[row] == static_cast<int64_t>(row) &&
+                !project_google(row, indices.data + start, data.data + start, size, seeds, sums, output))
+                firsts[row] = ZEROS;
+        }
+    } else {
+        Coefficients coefficients(kind, keys, threshold, quantiles);
+        Chunk chunk(data.size, max_columns, max_entries, max_slice);
+        Buffer<int8_t> memory;  // of the table
+        for (size_t row = 0, value = 0; row < firsts.size; chunk.clear()) {
+            chunk.append(indptr.data, indices.data, data.data, firsts, row, value);
+            project_chunk(chunk, indptr.data, data.data, coefficients, memory, sums, output);
+        }
+    }
     for (size_t row = 0; row < firsts.size; row++) {
         if (firsts[row] == ZEROS)
             std::memset(out[row], form == SIGNS ? 0xFF : 0, out.columns);

@@ -40,4 +40,12 @@ inline void store_register(void* memory, Lanes lanes) {
     std::memcpy(memory, &lanes, sizeof lanes);
 }
 
+// Load into a register once, where GCC would use memory as an operand twice.
+template <class Lanes>
+inline void keep([[maybe_unused]] Lanes& lanes) {
+#if defined(__x86_64__) && !defined(__clang__)
+    asm("" : "+x"(lanes));
+#endif
+}
+
 }  // namespace hashnlp

@@ -1,9 +1,5 @@
 """Projections of rows against sums in exact and float64 arithmetic; equal rows against a dictionary."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -128,26 +124,27 @@ def test_rows_in_any_number_of_chunks(monkeypatch, limits, scale):
     np.testing.assert_array_equal(project(rows, hyperplanes, "sums"), expected.astype(np.float32))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "features"), [("generic", ""), ("haswell", "+avx2")])
-@pytest.mark.parametrize("kind", ["normal", "sign"])
-def test_other_processors_give_the_same(kind, name, features, tmp_path):
-    hyperplanes = Hyperplanes.of(kind, 224)
-    row = [(column, float(1 + column % 5)) for column in range(100)]
-    expected = project([row], hyperplanes, "sums")
-    code = f"""
-import sys
-import numpy as np
-from sklearn_hashnlp.kernels.projections._hyperplanes import Hyperplanes
-from sklearn_hashnlp.kernels.projections._project_rows import project_rows
-out = np.empty((1, 224), dtype=np.float32)
-columns = np.arange(100)
-project_rows(np.array([0, 100]), columns, 1.0 + columns % 5, Hyperplanes.of({kind!r}, 224), "sums", out)
-np.save({str(tmp_path / "sums.npy")!r}, out)
-"""
-    processor = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", code], env=os.environ | processor, check=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "sums.npy"), expected)
+@pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("density", [1.0, 0.3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_instruction_set_gives_the_same(kind, density):
+    rng = np.random.default_rng(0)
+    hyperplanes = Hyperplanes.of(kind, 230, density=1.0 if kind == "google" else density)
+    kinds = (rng.geometric(0.5, 70), rng.integers(-70_000, 70_000, 70), rng.normal(size=70), [1.0, -1.0])
+    rows = [[(3 * column, float(value)) for column, value in enumerate(values)] for values in kinds]
+    assert_sides(rows, hyperplanes)
+    sizes = [sum(abs(value) for _, value in row) if kind == "google" else 1.0 for row in rows]
+    sums = np.array([plain.sums(row, hyperplanes) for row in rows]) * hyperplanes.scale / np.array(sizes)[:, np.newaxis]
+    np.testing.assert_array_equal(project(rows, hyperplanes, "sums"), sums.astype(np.float32))
+
+
+@pytest.mark.parametrize("value", [300.0, 0.3])
+def test_a_slice_of_zeros_before_others(monkeypatch, value):
+    monkeypatch.setattr(_project_rows, "_MAX_SLICE", 8)
+    hyperplanes = Hyperplanes.of("normal", 200)
+    row = [(column, value * (column == 20)) for column in range(30)]
+    sums = np.array(plain.sums(row, hyperplanes)) * hyperplanes.scale
+    np.testing.assert_array_equal(project([row[:20], row], hyperplanes, "sums")[1], sums.astype(np.float32))
 
 
 @pytest.mark.parametrize("kind", KINDS)
