@@ -29,6 +29,6 @@ def test_the_sizes_of_this_tree() -> None:
     assert figures["package: files of the largest folder"] <= 23
     assert figures["package: lines of the longest function"] <= 80  # it fits on two screens
     assert figures["package: lines of code"] < figures["package: lines"]
-    assert figures["kernels: lines of C++ and Python"] <= 5_500
+    assert figures["kernels: lines of C++ and Python"] <= 8_100
     assert figures["benchmarks: lines"] <= 15_700
     assert 50 < figures["public names"] <= 92

@@ -399,14 +399,11 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     def _by_one_call(self, score: Callable[[TextScorer, str], Result | None], X: Any) -> Result | None:
         """Compute something for one text in one native call; None if that takes more, or raises an error."""
-        scorer: TextScorer | None = self.__dict__.get("_scorer")
-        if scorer is None or type(X) is not list or len(X) != 1 or type(X[0]) is not str:
+        if type(X) is not list or len(X) != 1 or type(X[0]) is not str or "pipeline_" not in vars(self):
             return None
         (_, vectorizer), (_, classifier) = self.pipeline_.steps
-        if not scorer.scores_by(vectorizer, classifier._model):
-            return None  # it was changed after fit
         try:
-            return score(scorer, X[0])
+            return score(TextScorer.of(vectorizer, classifier._model), X[0])
         except UnicodeEncodeError:
             return None
 
@@ -512,19 +509,6 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         if hasattr(pipeline[-1], "classes_"):
             self.pipeline_ = pipeline
             self._fitted_features = self._features()
-            self._make_scorer()
-
-    def _make_scorer(self) -> None:
-        (_, vectorizer), (_, classifier) = self.pipeline_.steps
-        self._scorer = TextScorer.of(vectorizer, classifier._model)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_scorer"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "pipeline_" in state:
-            self._make_scorer()
 
     def _features(self) -> dict[str, Any]:
         """Return the parameters that the features depend on."""
@@ -564,7 +548,6 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             pipeline = Pipeline([("vectorizer", union), pipeline.steps[-1]])
         fitted = dict(values["features"])
         self.pipeline_, self._fitted_features = pipeline, fitted | {"ngram_range": tuple(fitted["ngram_range"])}
-        self._make_scorer()
 
     def __sklearn_clone__(self) -> Self:
         without = copy(self)

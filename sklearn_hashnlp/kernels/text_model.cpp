@@ -30,7 +30,7 @@ struct TextMemory {
     CounterMemory counter;
     Rows<float> rows;
     BagScratch scratch;
-    Buffer<double> scores;
+    Buffer<double> weight, bias, scores;
 };
 
 class TextModel {
@@ -38,11 +38,12 @@ class TextModel {
     // Each counter has its own columns, `widths` many, and an encoder of texts that are not ASCII.
     TextModel(nb::list counters, nb::list encoders, std::vector<int32_t> widths, Array<float, 2> pool,
               Array<float, 2> importance, Array<uint64_t, 2> constants, int64_t variant, bool concat, bool append_weight,
-              int64_t norm, Array<double, 2> weight, Array<double, 1> bias, Array<double, 1> prior, double half,
-              double base)
+              int64_t norm, Array<float, 2> weight, Array<float, 1> bias, Array<double, 1> prior, double half, double base)
         : owners_(nb::make_tuple(counters, pool, importance, constants, weight, bias, prior)),
+          weight_(matrix(weight)),
+          bias_(vector(bias)),
           scorer_{matrix(pool), matrix(importance), matrix(constants), {variant, concat, append_weight, norm},
-                  matrix(weight), vector(bias), vector(prior), half, base} {
+                  {}, {}, vector(prior), half, base} {
         int32_t first = 0;
         for (size_t i = 0; i < widths.size(); first += widths[i++])
             parts_.push_back({nb::cast<const PythonCounter*>(counters[i]), encoders[i], first});
@@ -50,7 +51,7 @@ class TextModel {
 
     // Return the index of the largest score; -1 if a score is not finite.
     int64_t label(nb::handle text) const {
-        DocumentScore score = score_text(text, memory().scores.resize(scorer_.bias.size));
+        DocumentScore score = score_text(text, memory().scores.resize(bias_.size));
         return score.finite ? score.label : -1;
     }
 
@@ -78,10 +79,15 @@ class TextModel {
             for (size_t i = begin; part.first > 0 && i < own.rows.indices.size(); i++) own.rows.indices[i] += part.first;
         }
         size_t n = own.rows.indices.size();
-        own.scratch.resize(scorer_, n, 1);
+        BagScorer scorer = scorer_;
+        scorer.weight = transposed(own.weight);
+        double* bias = own.bias.resize(bias_.size);
+        for (size_t i = 0; i < bias_.size; i++) bias[i] = static_cast<double>(bias_[i]);
+        scorer.bias = own.bias;
+        own.scratch.resize(scorer, n, 1);
         auto score = [&] {
             return at_best_level([&] {
-                return score_document(scorer_, own.rows.indices.data(), own.rows.data.data(), n, own.scratch, scores);
+                return score_document(scorer, own.rows.indices.data(), own.rows.data.data(), n, own.scratch, scores);
             });
         };
         if (n <= SHORT) return score();
@@ -89,7 +95,18 @@ class TextModel {
         return score();
     }
 
+    // Convert the weights of the layer, in each call: training changes them in place.
+    Matrix<const double> transposed(Buffer<double>& memory) const {
+        double* to = memory.resize(weight_.rows * weight_.columns);
+        for (size_t label = 0; label < weight_.rows; label++)
+            for (size_t column = 0; column < weight_.columns; column++)
+                to[column * weight_.rows + label] = static_cast<double>(weight_[label][column]);
+        return {to, weight_.columns, weight_.rows};
+    }
+
     nb::object owners_;  // of the memory below
+    Matrix<const float> weight_;  // (n_classes, output_dim)
+    Vector<const float> bias_;
     BagScorer scorer_;
     std::vector<Part> parts_;
 };
@@ -99,7 +116,7 @@ class TextModel {
 void define_text_model(nb::module_& module) {
     nb::class_<TextModel>(module, "TextModel")
         .def(nb::init<nb::list, nb::list, std::vector<int32_t>, Array<float, 2>, Array<float, 2>, Array<uint64_t, 2>, int64_t,
-                      bool, bool, int64_t, Array<double, 2>, Array<double, 1>, Array<double, 1>, double, double>())
+                      bool, bool, int64_t, Array<float, 2>, Array<float, 1>, Array<double, 1>, double, double>())
         .def("label", &TextModel::label, nb::arg("text"))
         .def("score", &TextModel::score, nb::arg("text"), nb::arg("scores"));
 }

@@ -17,32 +17,38 @@ class TextScorer:
     """A vectorizer and a linear model as one native object, built once."""
 
     def __init__(self, vectorizer: Any, model: HashEmbeddingModel) -> None:
-        """Raise a TypeError or ValueError if they take more than kernels."""
-        linear, counters = model.calibrated, text_counters(specs_of(vectorizer))
-        if linear is None or counters is None:
-            raise ValueError("This model is not linear, or its n-grams are not counted by kernels alone.")
-        self._vectorizer, self._model, self._parameters = vectorizer, model, dict(vars(vectorizer))
-        self._n_classes = len(linear.bias)
-        self._native = _native.TextModel(*counters, *linear.scorer().flat())
+        self._vectorizer, self._parameters = vectorizer, dict(vars(vectorizer))
+        self._n_classes, self._multilabel = len(model.last_layer[1]), model.loss.multilabel
+        self._native = _native_model(vectorizer, model)  # None if they take more than kernels
 
     @classmethod
-    def of(cls, vectorizer: Any, model: HashEmbeddingModel) -> Self | None:
-        """Return the scorer, or None if they take more than kernels."""
-        try:
-            return cls(vectorizer, model)
-        except (TypeError, ValueError):
-            return None
-
-    def scores_by(self, vectorizer: Any, model: HashEmbeddingModel) -> bool:
-        """Return whether it was built from these, with the parameters that they have now."""
-        return model is self._model and vectorizer is self._vectorizer and vars(vectorizer) == self._parameters
+    def of(cls, vectorizer: Any, model: HashEmbeddingModel) -> Self:
+        """Return the scorer of a model, which keeps the last one."""
+        scorer: Self | None = vars(model).get("_text_scorer")
+        if scorer is None or scorer._vectorizer is not vectorizer or scorer._parameters != vars(vectorizer):
+            scorer = cls(vectorizer, model)
+            vars(model)["_text_scorer"] = scorer
+        return scorer
 
     def label(self, text: str) -> int | None:
-        """Return the index of the largest score; None if a score is not finite, or a text may have several labels."""
-        label = -1 if self._model.loss.multilabel else self._native.label(text)
+        """Return the index of the largest score; None if this takes more than kernels."""
+        label = -1 if self._native is None or self._multilabel else self._native.label(text)
         return label if label >= 0 else None
 
     def scores(self, text: str) -> NDArray[np.float64] | None:  # (1, n_classes)
-        """Return the scores of all classes, or None if one is not finite."""
+        """Return the scores of all classes; None if this takes more than kernels."""
         scores = np.empty((1, self._n_classes))
-        return scores if self._native.score(text, scores[0]) else None
+        return scores if self._native is not None and self._native.score(text, scores[0]) else None
+
+
+def _native_model(vectorizer: Any, model: HashEmbeddingModel) -> _native.TextModel | None:
+    linear = model.calibrated
+    try:
+        counters = None if linear is None else text_counters(specs_of(vectorizer))
+    except (TypeError, ValueError):  # there is no specification, or parameters are invalid
+        return None
+    if linear is None or counters is None:
+        return None
+    prior = np.zeros(len(linear.bias)) if linear.prior is None else linear.prior
+    scorer = linear.scorer()._replace(weight=linear.weight, bias=linear.bias, prior=prior)
+    return _native.TextModel(*counters, *scorer.flat())

@@ -18,7 +18,10 @@ def add_product(
     out: NDArray[np.float32],  # (n_rows, width): the product is added to it
 ) -> None:
     """Add the product of a CSR matrix and a dense one to ``out``; each row is a sum in the order of its entries."""
-    _native.add_product(indptr, indices, values, dense, out)
+    rows = np.ascontiguousarray(out)
+    _native.add_product(indptr, np.ascontiguousarray(indices, np.int32), values, np.ascontiguousarray(dense), rows)
+    if rows is not out:
+        out[:] = rows
 
 
 def pair_fingerprints(
