@@ -30,7 +30,7 @@ ROWS = [
 ]
 # So may the folders of kernels/, after the files that stand in it,
 KERNEL_ROWS = [
-    ("_cache",),
+    ("_cache", "_native"),
     ("_compile",),
     ("_intrinsics", "_ragged"),
     ("_hashes", "_rows"),
