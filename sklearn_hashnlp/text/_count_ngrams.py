@@ -302,11 +302,14 @@ def sparse_matrix(
     else:
         _append_in_threads(rows, chunks, append_rows, n_documents, dtype, effective_n_jobs(n_jobs))
     indices, data, ends = rows.release()
-    # scipy's indices are int64 only if the row offsets are.
-    indptr = ends if ends[-1] > np.iinfo(np.int32).max else ends.astype(np.int32)
-    matrix = csr_matrix((data, indices, indptr), shape=(len(ends) - 1, n_features))
+    matrix = csr_matrix((data, indices, row_pointers(ends)), shape=(len(ends) - 1, n_features))
     matrix.has_canonical_format = True
     return in_configured_sparse_interface(matrix)
+
+
+def row_pointers(ends: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
+    """Return row offsets; int64, which makes scipy's indices int64 as well, only if int32 is too small."""
+    return ends if ends[-1] > np.iinfo(np.int32).max else ends.astype(np.int32)
 
 
 def _append_in_threads(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, cast
 
@@ -153,8 +154,12 @@ def pack(
             middle = (start + stop) // 2
             slices += [(middle, stop), (start, middle)]
         else:
-            lines = join_lines(list(documents[start:stop]), around, lambda index, first=start: encode(first + index))
+            lines = join_lines(list(documents[start:stop]), around, partial(_encode_later, encode, start))
             yield Texts(Ragged(lines.buffer, lines.offsets), lines.is_ascii, lowercase)
+
+
+def _encode_later(encode: Callable[[int], bytes], start: int, index: int) -> bytes:
+    return encode(start + index)
 
 
 def check_encodable(ngrams: Iterable[str], *, position: int, caller: str) -> None:

@@ -95,12 +95,20 @@ def _split(
     around: tuple[str, str] = (" ", " "),
     stop_words: WordSet = NO_WORDS,
 ) -> Units:
-    classes = classes_for(split_punctuation)(ASCII if texts.is_ascii.all() else UNICODE)
-    words = (stop_words.slots, *stop_words.words)
-    options = (texts.lowercase, min_length, keep_punctuation, *map(ord, around))
-    return Units(
-        *_native.split(analyzer, *texts.rows, texts.is_ascii, classes, *options, *words), int(analyzer == WORDS)
+    arrays = _native.split(
+        analyzer,
+        *texts.rows,
+        texts.is_ascii,
+        classes_for(split_punctuation)(ASCII if texts.is_ascii.all() else UNICODE),
+        texts.lowercase,
+        min_length,
+        keep_punctuation,
+        ord(around[0]),
+        ord(around[1]),
+        stop_words.slots,
+        *stop_words.words,
     )
+    return Units(*arrays, int(analyzer == WORDS))
 
 
 def classes_for(split_punctuation: bool) -> Callable[[int], NDArray[np.uint8]]:
