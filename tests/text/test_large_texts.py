@@ -10,7 +10,7 @@ from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes
 from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
 from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text import HashingNgramVectorizer
-from sklearn_hashnlp.text._count_ngrams import WORD_PATTERNS
+from sklearn_hashnlp.text._count_ngrams import WORD_PATTERNS, row_pointers
 
 LIMIT = 2**31
 
@@ -25,6 +25,13 @@ def long_words(n_texts: int) -> list[str]:
     generator = np.random.default_rng(0)
     letters = generator.choice(list("abcdefghijklmnopqrstuvwxyzäöü"), size=(n_texts, 20, 60))
     return [" ".join("".join(word) for word in text) for text in letters]
+
+
+@pytest.mark.parametrize(("last", "dtype"), [(LIMIT - 1, np.int32), (LIMIT, np.int64), (3 * LIMIT + 5, np.int64)])
+def test_row_pointers_are_int64_exactly_when_int32_does_not_reach(last: int, dtype: type) -> None:
+    ends = np.array([0, 5, LIMIT // 2, LIMIT - 2, last])
+    assert row_pointers(ends).dtype == dtype
+    assert row_pointers(ends).tolist() == ends.tolist()
 
 
 @pytest.mark.slow  # a minute, and 11 GB of memory
