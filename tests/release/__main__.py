@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         sdist, wheel = build(arguments.output)
         check_sizes([sdist, wheel])
+        check_sources(sdist)
         check_contents(wheel)
         run(sys.executable, "-m", "twine", "check", "--strict", str(sdist), str(wheel))
         check_rebuilt(sdist, wheel, Path(folder))
@@ -76,6 +77,16 @@ def check_sizes(paths: Sequence[Path]) -> None:
         print(f"{path.name}: {n_bytes:,} bytes")
         if n_bytes >= MAX_BYTES:
             raise SystemExit(f"{path.name} has {n_bytes:,} bytes, and should have less than {MAX_BYTES:,}.")
+
+
+def check_sources(sdist: Path) -> None:
+    """Check that the sdist has what the wheel is built from and pages, but neither tests nor compiled modules."""
+    with tarfile.open(sdist) as archive:
+        paths = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
+    folders = {path.parts[0] for path in paths if len(path.parts) > 1}
+    compiled = [str(path) for path in paths if path.name.startswith("_native.")]
+    if folders != {"docs", "examples", "native", "sklearn_hashnlp"} or compiled:
+        raise SystemExit(f"The sdist has the folders {sorted(folders)}, and compiled {compiled}.")
 
 
 def check_contents(wheel: Path) -> None:
