@@ -15,6 +15,9 @@ namespace {
 template <class T, int n_axes>
 using Array = nb::ndarray<const T, nb::numpy, nb::ndim<n_axes>, nb::c_contig, nb::device::cpu>;
 
+using Counters = nb::typed<nb::list, PythonCounter>;
+using Encoders = nb::typed<nb::list, nb::object>;
+
 template <class T>
 Matrix<const T> matrix(const Array<T, 2>& array) {
     return {array.data(), array.shape(0), array.shape(1)};
@@ -36,7 +39,7 @@ struct TextMemory {
 class TextModel {
    public:
     // Each counter has its own columns, `widths` many, and an encoder of texts that are not ASCII.
-    TextModel(nb::list counters, nb::list encoders, std::vector<int32_t> widths, Array<float, 2> pool,
+    TextModel(Counters counters, Encoders encoders, std::vector<int32_t> widths, Array<float, 2> pool,
               Array<float, 2> importance, Array<uint64_t, 2> constants, int64_t variant, bool concat, bool append_weight,
               int64_t norm, Array<float, 2> weight, Array<float, 1> bias, Array<double, 1> prior, double half, double base)
         : owners_(nb::make_tuple(counters, pool, importance, constants, weight, bias, prior)),
@@ -115,7 +118,7 @@ class TextModel {
 
 void define_text_model(nb::module_& module) {
     nb::class_<TextModel>(module, "TextModel")
-        .def(nb::init<nb::list, nb::list, std::vector<int32_t>, Array<float, 2>, Array<float, 2>, Array<uint64_t, 2>, int64_t,
+        .def(nb::init<Counters, Encoders, std::vector<int32_t>, Array<float, 2>, Array<float, 2>, Array<uint64_t, 2>, int64_t,
                       bool, bool, int64_t, Array<float, 2>, Array<float, 1>, Array<double, 1>, double, double>())
         .def("label", &TextModel::label, nb::arg("text"))
         .def("score", &TextModel::score, nb::arg("text"), nb::arg("scores"));

@@ -203,7 +203,7 @@ class Design(NamedTuple):
 def multiply(matrix: csr_array, dense: Matrix, out: Matrix | None = None) -> Matrix:
     """Return the product of a sparse and a dense matrix, in float32, added to ``out``, for any number of threads."""
     out = np.zeros((matrix.shape[0], dense.shape[1]), dtype=np.float32) if out is None else out
-    add_product(matrix.indptr, matrix.indices.astype(np.int32, copy=False), matrix.data, dense, out)
+    add_product(matrix.indptr, matrix.indices, matrix.data, dense, out)
     return out
 
 

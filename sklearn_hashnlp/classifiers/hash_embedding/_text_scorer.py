@@ -50,5 +50,7 @@ def _native_model(vectorizer: Any, model: HashEmbeddingModel) -> _native.TextMod
     if linear is None or counters is None:
         return None
     prior = np.zeros(len(linear.bias)) if linear.prior is None else linear.prior
-    scorer = linear.scorer()._replace(weight=linear.weight, bias=linear.bias, prior=prior)
-    return _native.TextModel(*counters, *scorer.flat())
+    scorer: Any = linear.scorer()
+    scorer = scorer._replace(weight=linear.weight, bias=linear.bias, prior=prior)
+    arguments: list[Any] = [*counters, *scorer.flat()]
+    return _native.TextModel(*arguments)

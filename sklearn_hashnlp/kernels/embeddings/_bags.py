@@ -72,7 +72,9 @@ def embed_bags(
         weights=np.empty(slots.shape, dtype=pool.dtype),
     )
     tables = np.ascontiguousarray(pool), np.ascontiguousarray(_or_none(importance, pool.dtype))
-    _native.embed_bags(rows, slots, offsets, counts, *tables, *layout, bags.documents, bags.norms, bags.weights)
+    results = bags.documents, bags.norms, bags.weights
+    arguments: list[Any] = [rows, slots, offsets, counts, *tables, *layout, *results]
+    _native.embed_bags(*arguments)
     return bags
 
 
@@ -109,5 +111,6 @@ def bag_gradients(
     values = np.zeros((0 if importance is None else len(rows), n_hashes), dtype=pool.dtype)
     results = *of_pool, pool_values, *of_importance, values
     arrays = gradients, bags.documents, bags.norms, bags.weights, counts, np.ascontiguousarray(pool)
-    _native.bag_gradients(*arrays, *layout[1:], owners, *results)
+    arguments: list[Any] = [*arrays, *layout[1:], owners, *results]
+    _native.bag_gradients(*arguments)
     return RowGradients(rows_of_pool, pool_values), None if importance is None else RowGradients(rows, values)

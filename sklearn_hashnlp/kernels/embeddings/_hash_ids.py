@@ -35,5 +35,6 @@ def count_rows(
     """Return the rows of a table that ids are hashed to, ascending, and the number of ids of each."""
     counts = np.zeros(n_rows, dtype=np.int32)  # the system maps the memory of rows that are written, no more
     distinct = np.empty(len(ids), dtype=np.int32)
-    rows = np.sort(distinct[: _native.count_rows(ids, *constants[:2], counts, distinct)])
+    arguments: list[Any] = [ids, *constants[:2], counts, distinct]
+    rows = np.sort(distinct[: _native.count_rows(*arguments)])
     return rows, counts[rows]

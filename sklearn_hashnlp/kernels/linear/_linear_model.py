@@ -99,7 +99,8 @@ def score_bags(
     known columns, divided by the number of hashes, less ``base``.
     """
     rows = indices, np.ascontiguousarray(indptr, np.int64), counts, documents.start, documents.stop
-    return _native.score_bags(*model.flat(), *rows, scores, labels, lengths)
+    arguments: list[Any] = [*model.flat(), *rows, scores, labels, lengths]
+    return bool(_native.score_bags(*arguments))
 
 
 class RowFacts(NamedTuple):
@@ -115,4 +116,5 @@ def inspect_rows(indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.f
     """Check the structure of a CSR matrix, and find the smallest and the largest magnitude of its values."""
     dtype = np.int32 if indices.dtype == indptr.dtype == np.int32 else np.int64
     structure = np.ascontiguousarray(indices, dtype), np.ascontiguousarray(indptr, dtype)
-    return RowFacts(*_native.inspect_rows(*structure, np.ascontiguousarray(data), n_columns))
+    arguments: list[Any] = [*structure, np.ascontiguousarray(data), n_columns]
+    return RowFacts(*_native.inspect_rows(*arguments))

@@ -12,14 +12,14 @@ from sklearn_hashnlp.kernels import _native
 
 def add_product(
     indptr: NDArray[Any],  # (n_rows + 1,): of a CSR matrix
-    indices: NDArray[np.int32],
+    indices: NDArray[Any],  # (n_values,)
     values: NDArray[np.float32],
     dense: NDArray[np.float32],  # (n_columns, width)
     out: NDArray[np.float32],  # (n_rows, width): the product is added to it
 ) -> None:
     """Add the product of a CSR matrix and a dense one to ``out``; each row is a sum in the order of its entries."""
     rows = np.ascontiguousarray(out)
-    _native.add_product(indptr, np.ascontiguousarray(indices, np.int32), values, np.ascontiguousarray(dense), rows)
+    _native.add_product(indptr, np.ascontiguousarray(indices, indptr.dtype), values, np.ascontiguousarray(dense), rows)
     if rows is not out:
         out[:] = rows
 

@@ -8,8 +8,8 @@
 namespace hashnlp {
 
 // Add the product of a CSR matrix and a dense one to `out`; each row is a sum in the order of its entries.
-template <class Offset>
-void add_product(Vector<const Offset> indptr, Vector<const int32_t> indices, Vector<const float> values,
+template <class Index>
+void add_product(Vector<const Index> indptr, Vector<const Index> indices, Vector<const float> values,
                  Matrix<const float> dense, Matrix<float> out) {
     at_best_level([&] {
         for (size_t row = 0; row + 1 < indptr.size; row++)
