@@ -32,7 +32,7 @@ def check_tools() -> None:
     check_headers()
     given = os.environ.get("CXX")
     if given and shutil.which(given.split()[0]) is None:
-        raise SystemExit(f"There is no compiler CXX={given}. Unset CXX, or set it to GCC 11, Clang 14 or a newer one.")
+        raise SystemExit(f"There is no compiler CXX={given}. Unset CXX, or set it to GCC 12, Clang 14 or a newer one.")
     if not has_compiler():
         raise SystemExit(f"There is no C++ compiler, which sklearn-hashnlp is built with. {advice('compiler')}")
 

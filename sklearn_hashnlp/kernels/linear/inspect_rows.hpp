@@ -26,7 +26,8 @@ std::tuple<bool, float, float> inspect_rows(Vector<const Index> indices, Vector<
         for (size_t row = 0; row + 1 < indptr.size; row++) {
             auto start = static_cast<size_t>(indptr[row]), stop = static_cast<size_t>(indptr[row + 1]);
             if (start == stop) continue;
-            valid &= (indices[start] >= 0) & (indices[stop - 1] < n_columns);
+            valid &= indices[start] >= 0;
+            valid &= indices[stop - 1] < n_columns;
             if (start > 0) n_descents -= indices[start] <= indices[start - 1];
         }
         valid &= n_descents == 0;

@@ -113,11 +113,11 @@ inline void to_starts(uint32_t* counts, size_t n) {
     for (size_t i = 0; i < n; i += 4) {
         Four four, sums;
         std::memcpy(&four, counts + i, sizeof four);
-        sums = four + __builtin_shuffle(zero, four, Four{0, 4, 5, 6});
-        sums += __builtin_shuffle(zero, sums, Four{0, 1, 4, 5});
+        sums = four + __builtin_shufflevector(zero, four, 0, 4, 5, 6);
+        sums += __builtin_shufflevector(zero, sums, 0, 1, 4, 5);
         Four before = sums - four + start;
         std::memcpy(counts + i, &before, sizeof before);
-        start += __builtin_shuffle(sums, Four{3, 3, 3, 3});
+        start += __builtin_shufflevector(sums, sums, 3, 3, 3, 3);
     }
 }
 
