@@ -32,23 +32,31 @@ inline auto call_kernel(Kernel& kernel) {
 
 #if defined(__x86_64__) && !defined(HASHNLP_ONE_LEVEL)
 #define HASHNLP_LEVELS 1
+// Features by name: of "arch=x86-64-v3" zig takes away what its -march lacks.
+#define HASHNLP_V3 "avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
+#define HASHNLP_V4 HASHNLP_V3 ",avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 template <class Kernel>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten, gnu::noinline]] auto at_level_v3(Kernel&& kernel) {
+[[gnu::target(HASHNLP_V3), gnu::flatten, gnu::noinline]] auto at_level_v3(Kernel&& kernel) {
     return call_kernel<32>(kernel);
 }
 template <class Kernel>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten, gnu::noinline]] auto at_level_v4(Kernel&& kernel) {
+[[gnu::target(HASHNLP_V4), gnu::flatten, gnu::noinline]] auto at_level_v4(Kernel&& kernel) {
     return call_kernel<64>(kernel);
 }
 #endif
 
 template <class Kernel>
-[[gnu::flatten]] inline auto at_best_level(Kernel&& kernel) {
+[[gnu::flatten]] inline auto at_baseline(Kernel&& kernel) {
+    return call_kernel<16>(kernel);
+}
+
+template <class Kernel>
+inline auto at_best_level(Kernel&& kernel) {
 #if defined(HASHNLP_LEVELS)
     if (current_level == Level::v4) return at_level_v4(kernel);
     if (current_level == Level::v3) return at_level_v3(kernel);
 #endif
-    return call_kernel<16>(kernel);
+    return at_baseline(kernel);
 }
 
 }  // namespace hashnlp
