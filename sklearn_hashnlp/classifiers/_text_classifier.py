@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,6 @@ from sklearn_hashnlp._sklearn import (
     fit_context,
     literal_options,
 )
-from sklearn_hashnlp._threads import effective_n_jobs, map_in_order
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, takes_several_labels
@@ -43,11 +42,6 @@ from sklearn_hashnlp.training._settings import EarlyStopping, HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
-
-Result = TypeVar("Result")
-
-# Characters that a thread counts and scores at once: many, as each chunk waits for the interpreter several times.
-_MIN_CHUNK, _MAX_CHUNK = 2**17, 2**22
 
 
 class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # without types
@@ -383,48 +377,38 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         >>> model.predict(["funny"]).tolist()
         ['good']
         """
-        label = self._by_one_call(TextScorer.label, X)
-        return super().predict(X) if label is None else self.pipeline_.steps[-1][1].classes_[label : label + 1].copy()
+        if type(X) is list and len(X) == 1 and type(X[0]) is str and "pipeline_" in vars(self):
+            label = self._scorer().label(X[0])
+            if label is not None:
+                return np.array(self.pipeline_.steps[-1][1].classes_[label : label + 1])
+        return super().predict(X)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        scores = self._by_one_call(TextScorer.scores, X)
-        if scores is not None:
-            return scores
+        texts, scored = self._score(X, with_scores=True)
+        if scored is not None:
+            return scored[0]
         with self._named_in_errors():
-            return np.asarray(self._by_rows(HashEmbeddingClassifier._scores, X))
+            return self._fitted()._scores(self._rows(texts))
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
+        texts, scored = self._score(X, with_scores=False)
+        if scored is not None:
+            return scored[1]
         with self._named_in_errors():
-            return np.asarray(self._by_rows(HashEmbeddingClassifier._most_probable, X))
+            return self._fitted()._most_probable(self._rows(texts))
 
-    def _by_one_call(self, score: Callable[[TextScorer, str], Result | None], X: Any) -> Result | None:
-        """Compute something for one text in one native call; None if that takes more, or raises an error."""
-        if type(X) is not list or len(X) != 1 or type(X[0]) is not str or "pipeline_" not in vars(self):
-            return None
+    def _score(
+        self, X: Any, *, with_scores: bool
+    ) -> tuple[list[Any], tuple[NDArray[np.float64], NDArray[np.int64]] | None]:
+        """Return the texts, and their scores and labels if one native call computes them."""
+        check_fitted(self, "pipeline_")
+        texts = list(as_documents(X, caller=type(self).__name__))
+        are_strings = all(issubclass(kind, str) for kind in set(map(type, texts)))
+        return texts, self._scorer().score(texts, self.n_jobs, with_scores=with_scores) if are_strings else None
+
+    def _scorer(self) -> TextScorer:
         (_, vectorizer), (_, classifier) = self.pipeline_.steps
-        try:
-            return score(TextScorer.of(vectorizer, classifier._model), X[0])
-        except UnicodeEncodeError:
-            return None
-
-    def _by_rows(self, score: Callable[[HashEmbeddingClassifier, Any], NDArray[Any]], X: Any) -> NDArray[Any]:
-        """Compute something for each text from its counts, for chunks of texts on ``n_jobs`` threads."""
-        classifier = self._fitted()
-        texts = as_documents(X, caller=type(self).__name__)
-        texts = texts if isinstance(texts, Sequence) else list(texts)
-        n_characters = sum(map(len, texts)) if set(map(type, texts)) <= {str} else 0
-        if n_characters < 2 * _MIN_CHUNK or classifier._model.linear is None:
-            return score(classifier, self._rows(texts))
-        n_threads = effective_n_jobs(self.n_jobs)
-        n_chunks = max(min(n_threads, n_characters // _MIN_CHUNK), -(-n_characters // _MAX_CHUNK))
-        size = -(-len(texts) // n_chunks)
-        transform = with_n_jobs(self.pipeline_[0], 1).transform
-        chunks = [texts[start : start + size] for start in range(0, len(texts), size)]
-        try:
-            parts = map_in_order(lambda chunk: score(classifier, self._count(transform, chunk)), chunks, n_threads)
-            return np.concatenate(list(parts))
-        except (TypeError, ValueError):
-            return score(classifier, self._rows(texts))  # raises the error with the position of the text
+        return TextScorer.of(vectorizer, classifier._model)
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if self._fitted()._loss.has_temperature:

@@ -1,4 +1,4 @@
-// One text scored by a linear model in one call: from a string to the scores of the classes.
+// Texts scored by a linear model in one call: from strings to the scores of the classes.
 #include <nanobind/stl/vector.h>
 
 #include <vector>
@@ -28,12 +28,13 @@ Vector<const T> vector(const Array<T, 1>& array) {
     return {array.data(), array.shape(0)};
 }
 
-// Memory of a thread, which is used again.
+// Memory of a thread.
 struct TextMemory {
     CounterMemory counter;
-    Rows<float> rows;
+    std::vector<Rows<float>> parts;
+    Rows<float> joined;
     BagScratch scratch;
-    Buffer<double> weight, bias, scores;
+    Buffer<double> weight, bias, scores, lengths;
 };
 
 class TextModel {
@@ -54,12 +55,33 @@ class TextModel {
 
     // Return the index of the largest score; -1 if a score is not finite.
     int64_t label(nb::handle text) const {
-        DocumentScore score = score_text(text, memory().scores.resize(bias_.size));
-        return score.finite ? score.label : -1;
+        thread_local TextMemory kept;
+        TextMemory own;  // of a long text
+        int64_t label = -1;
+        bool is_long = PyUnicode_GetLength(text.ptr()) > static_cast<Py_ssize_t>(SHORT);
+        return score_block(&text, 1, {}, {&label, 1}, is_long ? own : kept) ? label : -1;
     }
 
-    // Write the scores of all classes; return whether they are finite.
-    bool score(nb::handle text, Vector<double> scores) const { return score_text(text, scores.data).finite; }
+    // Write the scores of texts, unless there is no memory for them, and the indices of the largest ones; return whether
+    // all are finite.
+    bool score(nb::typed<nb::list, nb::str> texts, Matrix<double> scores, Vector<int64_t> labels) const {
+        constexpr Py_ssize_t BLOCK = 1 << 15;  // characters: their rows stay in the caches
+        TextMemory memory;
+        std::vector<nb::handle> block;
+        bool finite = true;
+        for (size_t first = 0; first < labels.size; first += block.size()) {
+            block.clear();
+            Py_ssize_t length = 0;
+            do {
+                block.push_back(PyList_GetItem(texts.ptr(), static_cast<Py_ssize_t>(first + block.size())));
+                length += PyUnicode_GetLength(block.back().ptr());
+            } while (first + block.size() < labels.size && length < BLOCK);
+            Matrix<double> own = scores.rows ? Matrix<double>{scores[first], block.size(), scores.columns} : scores;
+            finite &= score_block(block.data(), block.size(), own, {labels.data + first, block.size()}, memory);
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        }
+        return finite;
+    }
 
    private:
     struct Part {
@@ -68,34 +90,46 @@ class TextModel {
         int32_t first;  // column
     };
 
-    static TextMemory& memory() {
-        static thread_local TextMemory memory;
-        return memory;
-    }
-
-    DocumentScore score_text(nb::handle text, double* scores) const {
-        TextMemory& own = memory();
-        own.rows.clear();
-        for (const Part& part : parts_) {
-            size_t begin = own.rows.indices.size();
-            part.counter->append_text(own.rows, text, part.encode, own.counter);
-            for (size_t i = begin; part.first > 0 && i < own.rows.indices.size(); i++) own.rows.indices[i] += part.first;
+    bool score_block(const nb::handle* texts, size_t n, Matrix<double> scores, Vector<int64_t> labels,
+                     TextMemory& memory) const {
+        memory.parts.resize(parts_.size());
+        for (size_t i = 0; i < parts_.size(); i++) {
+            memory.parts[i].clear();
+            parts_[i].counter->append_block(memory.parts[i], texts, n, parts_[i].encode, memory.counter);
         }
-        size_t n = own.rows.indices.size();
+        const Rows<float>& rows = parts_.size() == 1 ? memory.parts[0] : join(memory);
         BagScorer scorer = scorer_;
-        scorer.weight = transposed(own.weight);
-        double* bias = own.bias.resize(bias_.size);
+        scorer.weight = transposed(memory.weight);
+        double* bias = memory.bias.resize(bias_.size);
         for (size_t i = 0; i < bias_.size; i++) bias[i] = static_cast<double>(bias_[i]);
-        scorer.bias = own.bias;
-        own.scratch.resize(scorer, n, 1);
+        scorer.bias = memory.bias;
         auto score = [&] {
-            return at_best_level([&] {
-                return score_document(scorer, own.rows.indices.data(), own.rows.data.data(), n, own.scratch, scores);
-            });
+            Vector<double> lengths{memory.lengths.resize(n), n};
+            return score_bags<int32_t>(scorer, rows.indices, rows.indptr, rows.data, 0, n, scores, labels, lengths,
+                                       memory.scratch);
         };
-        if (n <= SHORT) return score();
+        if (rows.indices.size() <= SHORT) return score();
         nb::gil_scoped_release unlocked;
         return score();
+    }
+
+    // Put the columns of all counters side by side.
+    const Rows<float>& join(TextMemory& memory) const {
+        Rows<float>& joined = memory.joined;
+        joined.clear();
+        for (size_t row = 0; row < memory.parts[0].size(); row++) {
+            for (size_t i = 0; i < parts_.size(); i++) {
+                const Rows<float>& part = memory.parts[i];
+                auto begin = static_cast<size_t>(part.indptr[row]), n = static_cast<size_t>(part.indptr[row + 1]) - begin;
+                size_t end = joined.indices.size();
+                int32_t* indices = joined.indices.resize(end + n) + end;
+                float* data = joined.data.resize(end + n) + end;
+                for (size_t j = 0; j < n; j++) indices[j] = part.indices[begin + j] + parts_[i].first;
+                for (size_t j = 0; j < n; j++) data[j] = part.data[begin + j];
+            }
+            joined.indptr.push_back(static_cast<int64_t>(joined.indices.size()));
+        }
+        return joined;
     }
 
     // Convert the weights of the layer, in each call: training changes them in place.
@@ -121,7 +155,7 @@ void define_text_model(nb::module_& module) {
         .def(nb::init<Counters, Encoders, std::vector<int32_t>, Array<float, 2>, Array<float, 2>, Array<uint64_t, 2>, int64_t,
                       bool, bool, int64_t, Array<float, 2>, Array<float, 1>, Array<double, 1>, double, double>())
         .def("label", &TextModel::label, nb::arg("text"))
-        .def("score", &TextModel::score, nb::arg("text"), nb::arg("scores"));
+        .def("score", &TextModel::score, nb::arg("texts"), nb::arg("scores"), nb::arg("labels"));
 }
 
 }  // namespace hashnlp

@@ -1,4 +1,4 @@
-"""TextScorer: scores of one text by a linear model, from the string to the label in one native call."""
+"""TextScorer: scores of texts by a linear model, from the strings to the labels in one native call."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
 from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.text._count_ngrams import text_counters
 from sklearn_hashnlp.text._specs_of import specs_of
+
+_MIN_BLOCK = 2**17  # characters for which a thread is started
 
 
 class TextScorer:
@@ -31,14 +34,37 @@ class TextScorer:
         return scorer
 
     def label(self, text: str) -> int | None:
-        """Return the index of the largest score; None if this takes more than kernels."""
-        label = -1 if self._native is None or self._multilabel else self._native.label(text)
+        """Return the index of the largest score; None if this takes more than kernels, or if there is an error."""
+        if self._native is None or self._multilabel:
+            return None
+        try:
+            label = self._native.label(text)
+        except UnicodeEncodeError:
+            return None
         return label if label >= 0 else None
 
-    def scores(self, text: str) -> NDArray[np.float64] | None:  # (1, n_classes)
-        """Return the scores of all classes; None if this takes more than kernels."""
-        scores = np.empty((1, self._n_classes))
-        return scores if self._native is not None and self._native.score(text, scores[0]) else None
+    def score(
+        self, texts: list[str], n_jobs: int | None, *, with_scores: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+        """Return the scores, shape (n_texts, n_classes) or (0, n_classes), and the indices of the largest ones.
+
+        None if this takes more than kernels, or if there is an error.
+        """
+        if self._native is None:
+            return None
+        native, finite = self._native, list[bool]()
+        scores, labels = np.empty((len(texts) if with_scores else 0, self._n_classes)), np.empty(len(texts), np.int64)
+
+        def score_block(block: slice) -> None:
+            finite.append(native.score(texts[block], scores[block], labels[block]))
+
+        n_blocks = 1 if len(texts) < 2 else sum(map(len, texts)) // _MIN_BLOCK
+        n_threads = min(effective_n_jobs(n_jobs), n_blocks) if n_blocks > 1 else 1
+        try:
+            map_blocks(score_block, len(texts), n_threads)
+        except UnicodeEncodeError:
+            return None
+        return (scores, labels) if all(finite) else None
 
 
 def _native_model(vectorizer: Any, model: HashEmbeddingModel) -> _native.TextModel | None:

@@ -45,7 +45,8 @@ bool scores_of(Matrix<const float> pool, Matrix<const float> importance, Matrix<
                Matrix<double> scores, Vector<int64_t> labels, Vector<double> lengths) {
     BagLayout layout{variant, concat, append_weight, norm};
     BagScorer model{pool, importance, constants, layout, weight, bias, prior, half, base};
-    return score_bags(model, indices, indptr, counts, first, last, scores, labels, lengths);
+    BagScratch scratch;
+    return score_bags(model, indices, indptr, counts, first, last, scores, labels, lengths, scratch);
 }
 
 template <class Index>

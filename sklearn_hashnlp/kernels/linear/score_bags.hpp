@@ -31,6 +31,7 @@ struct BagScratch {
     Buffer<float> weights;  // (n_values * k,)
     Buffer<size_t> ends;    // (n_documents,): end of each document's known values, times k
     Buffer<float> vector;   // (output_dim,)
+    Buffer<double> scores;  // (n_classes,)
 
     // Make room for blocks of so many values and documents.
     void resize(const BagScorer& model, size_t n_values, size_t n_documents) {
@@ -40,6 +41,7 @@ struct BagScratch {
         weights.resize(n_values * model.n_hashes());
         ends.resize(n_documents);
         vector.resize(model.weight.rows);
+        scores.resize(model.bias.size);
     }
 };
 
@@ -159,22 +161,13 @@ inline DocumentScore score_weighed(const BagScorer& model, size_t begin, size_t 
     return {static_cast<int64_t>(best), length, finite};
 }
 
-// Score one document of n values, at the level of the caller; `scratch` has room for it.
-template <class Index>
-inline DocumentScore score_document(const BagScorer& model, const Index* indices, const float* counts, size_t n,
-                                    BagScratch& scratch, double* scores) {
-    int64_t offsets[] = {0, static_cast<int64_t>(n)};
-    weigh_documents(model, indices, counts, offsets, 1, scratch);
-    return score_weighed(model, 0, scratch.ends[0], scratch.ends[0], scratch, scores);
-}
-
 // Write the scores, unless there is no memory for them, the best labels and the lengths of some documents; return whether
 // all scores are finite. The length of a document is the root of the sum of the squares of its weights, count times
 // importance weight, of known columns, divided by the number of hashes, less `base`.
 template <class Index>
 bool score_bags(const BagScorer& model, Vector<const Index> indices, Vector<const int64_t> indptr,
                 Vector<const float> counts, size_t first, size_t last, Matrix<double> scores, Vector<int64_t> labels,
-                Vector<double> lengths) {
+                Vector<double> lengths, BagScratch& scratch) {
     // Documents are computed together: their values stay in the first caches, and rows of tables are read meanwhile.
     constexpr size_t BLOCK_VALUES = 4096;
     size_t longest = 0, n_values = static_cast<size_t>(indptr[last] - indptr[first]);
@@ -184,9 +177,7 @@ bool score_bags(const BagScorer& model, Vector<const Index> indices, Vector<cons
     }
     size_t capacity = n_values < BLOCK_VALUES ? n_values : longest > BLOCK_VALUES ? longest : BLOCK_VALUES;
     size_t n_documents = last - first < capacity + 1 ? last - first : capacity + 1;
-    BagScratch scratch;
     scratch.resize(model, capacity, n_documents);
-    Buffer<double> own_scores(model.bias.size);
     return at_best_level([&] {
         bool finite = true;
         for (size_t begin = first, stop; begin < last; begin = stop) {
@@ -197,7 +188,7 @@ bool score_bags(const BagScorer& model, Vector<const Index> indices, Vector<cons
             size_t start = 0, end_of_block = scratch.ends[stop - begin - 1];
             for (size_t document = begin; document < stop; document++) {
                 size_t end = scratch.ends[document - begin];
-                double* own = scores.rows ? scores[document] : own_scores.data();
+                double* own = scores.rows ? scores[document] : scratch.scores.data();
                 DocumentScore score = score_weighed(model, start, end, end_of_block, scratch, own);
                 labels[document] = score.label;
                 lengths[document] = score.length;

@@ -33,10 +33,11 @@ class PythonCounter {
         }
     }
 
-    // Append the row of one text; `encode(text)` preprocesses and encodes it where it is not ASCII.
-    void append_text(Rows<float>& rows, nb::handle text, nb::handle encode, CounterMemory& memory) const {
+    // Append the rows of a few texts; `encode(text)` preprocesses and encodes one where it is not ASCII.
+    void append_block(Rows<float>& rows, const nb::handle* texts, size_t n, nb::handle encode, CounterMemory& memory) const {
         TextReader reader(reads_ascii_, encode);
-        size_t size = reader.add(text, text);
+        size_t size = 0;
+        for (size_t i = 0; i < n; i++) size += reader.add(texts[i], texts[i]);
         count(reader, size, memory, rows);
     }
 

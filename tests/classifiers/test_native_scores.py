@@ -1,4 +1,4 @@
-"""Predictions of one text, which skip scikit-learn's checks, and of many, in chunks: as those of all texts at once."""
+"""Predictions of texts in native calls, for one or for blocks of many: as those from the counts of all texts."""
 
 from itertools import product
 from typing import Any
@@ -9,8 +9,8 @@ from scipy.special import softmax
 
 from sklearn_hashnlp import TextClassifier
 from sklearn_hashnlp._threads import is_worker, map_in_order
-from sklearn_hashnlp.classifiers import _text_classifier
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
+from sklearn_hashnlp.classifiers.hash_embedding import _text_scorer
 
 TEXTS = [
     "what ?",
@@ -82,13 +82,12 @@ def test_one_text_that_cannot_be_encoded_is_refused_as_among_others():
 
 
 @pytest.fixture
-def in_chunks(monkeypatch):
-    monkeypatch.setattr(_text_classifier, "_MIN_CHUNK", 1000)
-    monkeypatch.setattr(_text_classifier, "_MAX_CHUNK", 1000)
+def in_blocks(monkeypatch):
+    monkeypatch.setattr(_text_scorer, "_MIN_BLOCK", 1000)
 
 
-def test_chunks_are_predicted_as_all_texts_at_once(model, in_chunks):
-    texts = UNSEEN * 6  # some hundred chunks
+def test_blocks_are_predicted_as_all_texts_at_once(model, in_blocks):
+    texts = UNSEEN * 6  # several blocks of each thread
     for method, n_jobs in product(["predict", "predict_proba", "predict_topk"], [1, 3]):
         model.set_params(n_jobs=n_jobs)
         expected = whole(model, method, texts)
@@ -96,7 +95,7 @@ def test_chunks_are_predicted_as_all_texts_at_once(model, in_chunks):
             assert same(getattr(model, method)(given), expected)
 
 
-def test_an_error_in_a_chunk_names_the_position_among_all_texts(in_chunks):
+def test_an_error_in_a_block_names_the_position_among_all_texts(in_blocks):
     model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
     for wrong, message in ((None, "document 700 is None"), ("a \ud800", "document 700 holds the lone surrogate")):
         texts: list[Any] = TEXTS * 100
