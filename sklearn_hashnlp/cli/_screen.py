@@ -12,16 +12,16 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console, RenderableType
-from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from sklearn_hashnlp.cli._options import Json, OptionGroup, Quiet
+
+if TYPE_CHECKING:  # rich is imported where something is printed with it: predict does without
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
 _MAX_WIDTH = 10_000  # of tables in files and pipes
 
@@ -32,12 +32,17 @@ class Screen(OptionGroup):
     def __init__(self, *, as_json: Json = False, quiet: Quiet = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
-        # Labels and paths are printed as they are: [bold] and :smile: in them are no markup.
-        plain: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False, "soft_wrap": True}
-        self._notes = Console(stderr=True, quiet=quiet, **plain)
-        self._results = Console(quiet=quiet or as_json, **plain)
-        if not self._results.is_terminal:
-            self._results.width = _MAX_WIDTH
+
+    @cached_property
+    def _notes(self) -> Console:
+        return _plain_console(stderr=True, quiet=self.quiet)
+
+    @cached_property
+    def _results(self) -> Console:
+        console = _plain_console(quiet=self.quiet or self.as_json)
+        if not console.is_terminal:
+            console.width = _MAX_WIDTH
+        return console
 
     def note(self, text: str, *, style: str | None = None) -> None:
         """Print a note on stderr."""
@@ -61,6 +66,8 @@ class Screen(OptionGroup):
 
     def show(self, *parts: RenderableType, style: str | None = None) -> None:
         """Print a result on stdout, unless the output is JSON; no terminal is too narrow for a word of a table."""
+        from rich.measure import Measurement
+
         widest = self._results.options.update(max_width=_MAX_WIDTH)
         minimum = max(Measurement.get(self._results, widest, part).minimum for part in parts)
         self._results.width = max(self._results.width, minimum)
@@ -83,10 +90,19 @@ class Screen(OptionGroup):
     @contextmanager
     def bar(self, description: str) -> Iterator[Callable[..., None]]:
         """Show a progress bar on stderr, if it is a terminal; yield the function that updates it."""
-        name, hidden = TextColumn("{task.description}", markup=False), self.quiet or not self._notes.is_terminal
-        columns = (name, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        if self.quiet or not self._notes.is_terminal:
+            yield lambda *_arguments: None
+            return
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+        )
         # By default, rich redirects stdout to the console of the bar, which is stderr.
-        progress = Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
+        progress = Progress(*columns, console=self._notes, transient=True, redirect_stdout=False)
         with progress:
             task = progress.add_task(description, total=None)
 
@@ -94,6 +110,13 @@ class Screen(OptionGroup):
                 progress.update(task, completed=done, total=total, description=text)
 
             yield update
+
+
+def _plain_console(**options: Any) -> Console:
+    """Return a console that prints labels and paths as they are: [bold] and :smile: in them are no markup."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False, soft_wrap=True, **options)
 
 
 class ClosedStreamError(OSError):
@@ -141,6 +164,8 @@ class _Closed(io.RawIOBase):
 
 def plain_table(*columns: str, title: str | None = None) -> Table:
     """Return a table without lines; columns with ">" before the name are aligned to the right."""
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, title=title, title_justify="left", show_header=any(columns))
     for name in columns:
         table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
@@ -149,6 +174,8 @@ def plain_table(*columns: str, title: str | None = None) -> Table:
 
 def bold(text: str) -> Text:
     """Return a line in bold."""
+    from rich.text import Text
+
     return Text(text, style="bold")
 
 
