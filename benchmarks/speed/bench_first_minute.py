@@ -1,4 +1,4 @@
-"""The first minute with the package: processor seconds of importing it, of a first model, and of commands.
+"""The first minute with the package: processor seconds and memory of importing it, of a first model, of commands.
 
 Each figure is the median of several fresh processes, in which nothing is loaded yet.
 
@@ -10,10 +10,9 @@ It needs no data. Other programs on the machine lengthen also the processor seco
 from __future__ import annotations
 
 import argparse
-import resource
+import json
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,11 +21,14 @@ from typing import Any
 
 from benchmarks.common.benchmark import FOLDER, environment, write_result
 from benchmarks.common.pages import table
+from benchmarks.speed.bench_serving import run_worker
 
 RESULT = "first_minute.json"
 PAGE = "installation.md"
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 MAILS = "label,text\nspam,You have won a prize\nham,Lunch at noon?\nspam,Claim your prize\nham,See you at lunch\n"
+SCIKIT_LEARN = "import sklearn.feature_extraction.text, sklearn.linear_model"
+VECTORIZERS = "from sklearn_hashnlp import CharNgramFeaturizer, HashingNgramVectorizer"
 IMPORT = "from sklearn_hashnlp import TextClassifier"
 FIT = f"""{IMPORT}
 texts = ["You have won a prize", "Lunch at noon?", "Claim your prize", "See you at lunch"]
@@ -35,6 +37,8 @@ LOAD = """from sklearn_hashnlp import load_model
 load_model("spam").predict(["You have won"])"""
 HASHNLP = ("-m", "sklearn_hashnlp")
 TASKS: dict[str, tuple[str, ...]] = {  # arguments of Python, in an order in which each finds what it reads
+    "`import sklearn`, of it vectorizers and linear models": ("-c", SCIKIT_LEARN),
+    "`from sklearn_hashnlp import HashingNgramVectorizer`": ("-c", VECTORIZERS),
     f"`{IMPORT}`": ("-c", IMPORT),
     "`TextClassifier().fit` of four texts, and a prediction": ("-c", FIT),
     "`hashnlp train` of four texts": (*HASHNLP, "train", "mails.csv", "--model", "spam", "--quiet"),
@@ -49,38 +53,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=FOLDER / RESULT, help="the JSON (default: %(default)s)")
     options = parser.parse_args(arguments)
     seconds: dict[str, list[float]] = {name: [] for name in TASKS}
+    memory: dict[str, list[float]] = {name: [] for name in TASKS}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         (work / "mails.csv").write_text(MAILS, encoding="utf-8")
+        (work / "texts.json").write_text('["You have won"]', encoding="utf-8")
         for _ in range(options.repeats):
             for name, command in TASKS.items():
                 if "train" in command:
                     shutil.rmtree(work / "spam", ignore_errors=True)
-                seconds[name].append(run(command, work))
-                print(f"{name}: {seconds[name][-1]:.2f} s", flush=True)
-    result = environment(*PACKAGES) | {"repeats": options.repeats, "seconds": seconds}
-    result["medians"] = {name: statistics.median(values) for name, values in seconds.items()}
+                run = run_worker("command", json.dumps([sys.executable, *command]), work / "texts.json", work)
+                seconds[name].append(run["start s"])
+                memory[name].append(run["memory MiB"])
+                print(f"{name}: {seconds[name][-1]:.2f} s, {memory[name][-1]:.0f} MiB", flush=True)
+    result = environment(*PACKAGES) | {"repeats": options.repeats, "seconds": seconds, "MiB": memory}
+    result["medians"] = {name: [statistics.median(seconds[name]), statistics.median(memory[name])] for name in TASKS}
     print(markdown(result))
     write_result(options.output, result)
 
 
-def run(command: Sequence[str], folder: Path) -> float:
-    """Return the processor seconds of a Python process in a folder."""
-    before = processor_seconds()
-    subprocess.run([sys.executable, *command], cwd=folder, input=b"You have won\n", capture_output=True, check=True)
-    return processor_seconds() - before
-
-
-def processor_seconds() -> float:
-    """Return the processor seconds of all processes that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
 def markdown(result: dict[str, Any]) -> str:
     """Return the table: a row per task."""
-    medians = result.get("medians", {})
-    return table(("in a new process", "s"), ((name, f"{seconds:.1f}") for name, seconds in medians.items()))
+    rows = ((name, f"{seconds:.2f}", f"{peak:.0f}") for name, (seconds, peak) in result.get("medians", {}).items())
+    return table(("in a new process", "s", "MiB"), rows)
 
 
 TABLES = {"first minute": markdown}

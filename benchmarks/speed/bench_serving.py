@@ -141,9 +141,10 @@ def megabytes(path: Path) -> float:
     return sum(file.stat().st_size for file in files) / 1e6
 
 
-def run_worker(kind: str, where: str, texts: Path) -> dict[str, float]:
+def run_worker(kind: str, where: str, texts: Path, folder: Path | None = None) -> dict[str, float]:
+    """Measure a model, or a command, in a new process."""
     command = [sys.executable, str(WORKER), kind, where, str(texts)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
     measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return measured
 
