@@ -16,6 +16,12 @@ from benchmarks.common.data import Rows
 from benchmarks.common.peer_packages import Peer, import_peer, peer_folder, peer_version
 
 FASTTEXT = Peer("fasttext", "fasttext-wheel", ("pybind11",))
+# Its heirs, which read its files.
+HEIRS = {
+    "fasttext-new": Peer("fasttext_new", "fasttext-new"),
+    "fasttext-turbo": Peer("fasttext", "fasttext-turbo"),
+    "fasttext-community": Peer("fasttext", "fasttext-community"),
+}
 # The tokens of make_text_classifier: words and punctuation marks.
 TOKENS = re.compile(r"\w+|[^\w\s]")
 # Forms of the texts, of which fastText gets the best on validation rows.

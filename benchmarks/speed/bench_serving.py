@@ -1,19 +1,22 @@
-"""Serving one text at a time: start of a process, latency, eight threads at once, and memory.
+"""Serving texts: start of a process, latency of one text, eight threads at once, many texts in a call, and memory.
 
 Classifiers of AG News, each in new processes, several times in turn: TextClassifier(random_state=0) saved by
-save_model and loaded in Python, by `hashnlp predict`, and exported by export_predictor as a folder; the same with
-100,000 buckets and rows of importance weights as one file; fastText (dim 10, bigrams, 2,000,000 buckets, 5 epochs,
-learning rate 0.25); and TF-IDF + LinearSVC of words and pairs of words, loaded by joblib.
+save_model and loaded in Python, by `hashnlp predict`, as fitted in the process, with words and characters, and exported
+by export_predictor as a folder; the same with 100,000 buckets and rows of importance weights as one file; fastText
+(dim 10, bigrams, 2,000,000 buckets, 5 epochs, learning rate 0.25) by fastText 0.9.2 and by packages that read its file;
+TF-IDF + LinearSVC of words and pairs of words, loaded by joblib.
 
 start       Processor seconds from the start of the process to the first label.
 memory      Peak resident memory up to that moment.
+many        Texts per second of a call with all texts; for fastText they are tokenized before.
 single      Milliseconds of a call with one text, median and 99th percentile over the texts.
 threads     The same where eight threads of one process call at once, and texts per second of all of them. The threads
             share the processors and Python's interpreter lock.
 
     python -m benchmarks run bench_serving --data DIR
 
-fastText is installed into a temporary folder for the run (--fasttext keeps one). Run it while nothing else runs.
+fastText is installed into a temporary folder for the run (--fasttext keeps one), and so are the others. Run it while
+nothing else runs.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from benchmarks.common import fasttext_baseline
 from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
 from benchmarks.common.data import DataFolder, Rows
 from benchmarks.common.pages import table
+from benchmarks.common.peer_packages import peer_folder, peer_version
 from sklearn_hashnlp import TextClassifier, export_predictor, save_model
 
 RESULT = "serving.json"
@@ -47,16 +51,22 @@ METHODS = {
     "command_small": "`hashnlp predict`, 100,000 buckets",
     "command": "`hashnlp predict`, default",
     "process": "`load_model`, default",
+    "fitted": "after `fit`, default",
+    "characters": "`load_model`, words and characters",
     "fasttext": "fastText, 2,000,000 buckets",
+    "fasttext-new": "the same, fasttext-new",
+    "fasttext-turbo": "the same, fasttext-turbo",
+    "fasttext-community": "the same, fasttext-community",
     "svm": "TF-IDF + LinearSVC, joblib",
 }
 COLUMNS = {
     "MB": ("size, MB", 1),
     "start s": ("start, s", 2),
     "memory MiB": ("memory, MiB", 0),
-    "single ms": ("one text, ms", 2),
-    "single p99 ms": ("99 %", 2),
-    "threads ms": ("eight threads, ms", 2),
+    "many texts/s": ("many, texts/s", 0),
+    "single ms": ("one text, ms", 3),
+    "single p99 ms": ("99 %", 3),
+    "threads ms": ("eight threads, ms", 3),
     "threads p99 ms": ("99 %", 1),
     "threads texts/s": ("texts/s", 0),
 }
@@ -70,18 +80,22 @@ FASTTEXT = fasttext_baseline.SMALLER | {"lr": 0.25, "epoch": 5}
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--repeats", type=int, default=5, help="processes of each method (default: %(default)s)")
-    parser.add_argument("--texts", type=int, default=1000, help="texts of each process (default: %(default)s)")
+    parser.add_argument("--texts", type=int, default=7600, help="texts of each process (default: %(default)s)")
     parser.add_fasttext()
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
         package = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
         env = environment(*PACKAGES)
         env["versions"]["fastText"] = fasttext_baseline.fasttext_version(package)
-        methods = train(data, Path(work), package)
+        folders = {}
+        for name, peer in fasttext_baseline.HEIRS.items():
+            folders[name] = stack.enter_context(peer_folder(peer, None))
+            env["versions"][name] = peer_version(peer, folders[name])
+        methods = train(data, Path(work), package, folders)
         texts = Path(work, "texts.json")
         texts.write_text(json.dumps(data.test(SET).texts[: options.texts]), encoding="utf-8")
         runs: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
-        for repeat in range(options.repeats + 1):  # repeat 0 is a warm-up, which compiles and fills the system's caches
+        for repeat in range(options.repeats + 1):  # repeat 0 is a warm-up, which fills the system's caches
             for name, (kind, where, _) in methods.items():
                 run = run_worker(kind, where, texts)
                 if repeat:
@@ -92,13 +106,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_result(path, result)
 
 
-def train(data: DataFolder, work: Path, package: Path) -> dict[str, tuple[str, str, float]]:
+def train(data: DataFolder, work: Path, package: Path, heirs: dict[str, Path]) -> dict[str, tuple[str, str, float]]:
     """Train and write all models; return their kinds, paths and sizes in MB."""
     train = data.train(SET)
     ours = TextClassifier(random_state=0).fit(train.texts, train.labels)
+    both = TextClassifier(random_state=0, features="words+characters").fit(train.texts, train.labels)
     small = TextClassifier(random_state=0, **SMALL).fit(train.texts, train.labels)
     save_model(ours, work / "model")
     save_model(small, work / "small_model")
+    save_model(both, work / "characters")
+    fitted = list(train.texts), list(train.labels), {"random_state": 0}
+    (work / "fitted.json").write_text(json.dumps(fitted), encoding="utf-8")
     export_predictor(ours, work / "exported")
     export_predictor(small, work / "exported_small.py")
     peer = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC())
@@ -111,15 +129,21 @@ def train(data: DataFolder, work: Path, package: Path) -> dict[str, tuple[str, s
         "command_small": ("command", json.dumps([*command, str(work / "small_model")])),
         "command": ("command", json.dumps([*command, str(work / "model")])),
         "process": ("folder", str(work / "model")),
-        "fasttext": ("fasttext", f"{package}|{their}"),
+        "fitted": ("fitted", str(work / "fitted.json")),
+        "characters": ("folder", str(work / "characters")),
+        "fasttext": ("fasttext", f"{package}|fasttext|{their}"),
         "svm": ("joblib", str(work / "svm.joblib")),
     }
-    files = {
+    for name, folder in heirs.items():
+        methods[name] = "fasttext", f"{folder}|{fasttext_baseline.HEIRS[name].module}|{their}"
+    files = dict.fromkeys(heirs, their) | {
         "exported_small": work / "exported_small.py",
         "exported": work / "exported",
         "command_small": work / "small_model",
         "command": work / "model",
         "process": work / "model",
+        "fitted": work / "model",
+        "characters": work / "characters",
         "fasttext": their,
         "svm": work / "svm.joblib",
     }
