@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -183,7 +182,10 @@ def _count(
         texts = (f"{begin}{text}{end}" for text in _read(documents, spec.decode, caller))
         rows = count_by_scikit_learn(as_scikit_learn(spec), texts, caller=caller)
         if spec.damped:
-            rows.data[:] = [1 + math.log(count) if count > 1 else count for count in rows.data.tolist()]
+            counts = np.maximum(rows.data, 1, dtype=np.float64)
+            logarithms = np.empty_like(counts)
+            _native.log_of_positive(counts, logarithms)
+            rows.data[:] = np.where(rows.data > 1, 1 + logarithms, rows.data)
         if spec.weight != 1:
             rows.data *= rows.dtype.type(spec.weight)
     else:

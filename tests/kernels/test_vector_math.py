@@ -59,3 +59,9 @@ def test_the_ends_of_their_ranges() -> None:
     np.testing.assert_array_equal(out[3:], [np.nan, 1.0])
     np.testing.assert_array_equal(values_of("log_of_positive", [np.inf, np.nan, 1.0]), [np.inf, np.nan, 0.0])
     assert values_of("log_of_positive", []).shape == (0,)
+
+
+def test_logarithms_of_counts_have_the_bits_of_the_c_library_in_float32() -> None:
+    counts = np.arange(1, 300_000, dtype=np.float64)
+    expected = np.array([1 + math.log(count) for count in counts.tolist()], dtype=np.float32)
+    np.testing.assert_array_equal((1 + values_of("log_of_positive", counts)).astype(np.float32), expected)

@@ -71,6 +71,14 @@ void adagrad_rows(Matrix<T> table, Matrix<T> sums, Matrix<T> average_offset, Vec
     });
 }
 
+// Return base**n for a whole n, by squaring: powers of a C library have bits of their own.
+template <class T>
+inline T power(T base, T n) {
+    double result = 1, factor = static_cast<double>(base);
+    for (auto rest = static_cast<uint64_t>(n); rest > 0; rest >>= 1, factor *= factor) result *= rest & 1 ? factor : 1;
+    return static_cast<T>(result);
+}
+
 // Take a step of row-wise Adam; each row has a step count of its own.
 template <class T>
 void adam_rows(Matrix<T> table, Matrix<T> means, Matrix<T> squares, Matrix<T> steps, Matrix<T> average_offset,
@@ -91,8 +99,8 @@ void adam_rows(Matrix<T> table, Matrix<T> means, Matrix<T> squares, Matrix<T> st
             for (size_t column = 0; column < width; column++)
                 mean[column] = beta_1 * mean[column] + (1 - beta_1) * gradient[column];
             square = beta_2 * square + (1 - beta_2) * sum_of_squares(gradient, width) * share;
-            T size = std::sqrt(square / (1 - std::pow(beta_2, step))) + static_cast<T>(eps);
-            updates.subtract(row, static_cast<T>(lr) / ((1 - std::pow(beta_1, step)) * size), mean);
+            T size = std::sqrt(square / (1 - power(beta_2, step))) + static_cast<T>(eps);
+            updates.subtract(row, static_cast<T>(lr) / ((1 - power(beta_1, step)) * size), mean);
         };
         updates.for_each(prefetch_others, update);
     });

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "levels.hpp"
+#include "vector_math.hpp"
 #include "weighted_rows.hpp"
 
 namespace hashnlp {
@@ -109,14 +110,14 @@ inline void to_log_odds(Matrix<float> own, Vector<const float> total, float smoo
         everything += static_cast<double>(total[column]);
         for (size_t output = 0; output < sums.size; output++) sums[output] += static_cast<double>(own[column][output]);
     }
-    for (double& sum : sums) sum = std::log(sum) - std::log(everything - sum);
+    for (double& sum : sums) sum = log_of_positive(sum) - log_of_positive(everything - sum);
     for (size_t column = 0; column < total.size; column++) {
         for (size_t output = 0; output < sums.size; output++) {
             float& one = own[column][output];
             float other = total[column] - one;
             other = other > 0 ? other : 0.0f;  // the difference may round below zero
-            one = total[column] >= 0 ? std::log((one + smoothing) / (other + smoothing)) - static_cast<float>(sums[output])
-                                     : 0.0f;
+            auto odds = static_cast<double>((one + smoothing) / (other + smoothing));
+            one = total[column] >= 0 ? static_cast<float>(log_of_positive(odds)) - static_cast<float>(sums[output]) : 0.0f;
         }
     }
 }

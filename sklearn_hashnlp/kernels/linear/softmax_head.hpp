@@ -1,9 +1,8 @@
 // Forward and backward pass of a linear layer with softmax and cross-entropy.
 #pragma once
 
-#include <cmath>
-
 #include "levels.hpp"
+#include "vector_math.hpp"
 #include "weighted_rows.hpp"
 
 namespace hashnlp {
@@ -31,12 +30,13 @@ double softmax_head(Matrix<const T> inputs, Matrix<const T> weight, Vector<const
             for (size_t label = 1; label < n_classes; label++)
                 largest = row_scores[label] > largest ? row_scores[label] : largest;
             for (size_t label = 0; label < n_classes; label++) {
-                d_scores[label] = std::exp(row_scores[label] - largest);
+                d_scores[label] = static_cast<T>(exp_of_negative(static_cast<double>(row_scores[label] - largest)));
                 total += d_scores[label];
             }
             auto target = static_cast<size_t>(targets[row]);
             T share = row_weights[row] / static_cast<T>(inputs.rows);
-            loss += static_cast<double>(share * (std::log(total) + largest - row_scores[target]));
+            auto log_total = static_cast<T>(log_of_positive(static_cast<double>(total)));
+            loss += static_cast<double>(share * (log_total + largest - row_scores[target]));
             T factor = share / total;
             for (size_t label = 0; label < n_classes; label++) d_scores[label] *= factor;
             d_scores[target] -= share;

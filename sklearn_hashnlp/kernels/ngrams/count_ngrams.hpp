@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../memory.hpp"
+#include "../vector_math.hpp"
 
 namespace hashnlp {
 
@@ -218,7 +219,7 @@ inline void set_values(const int32_t* sums, size_t n_entries, size_t n, const Co
     }
     if (options.damped) {
         for (size_t i = 0; i < n_entries; i++)
-            if (data[i] > 1) data[i] = static_cast<T>(1 + std::log(static_cast<double>(data[i])));
+            if (data[i] > 1) data[i] = static_cast<T>(1 + log_of_positive(static_cast<double>(data[i])));
     }
     if (options.weight != 1) {
         const T weight = static_cast<T>(options.weight);
