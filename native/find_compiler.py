@@ -10,6 +10,7 @@ import os
 import platform
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 from check_tools import advice, check_headers, has_compiler
@@ -50,7 +51,9 @@ def _install() -> Path:
     zig = Path(str(ziglang.__file__)).with_name("zig")
     # With a target it compiles for any processor, and not for this one alone; 2.28 is the version of the C library.
     library = "gnu.2.28" if platform.libc_ver()[0] == "glibc" else "musl"
-    target = f"-target {platform.machine()}-linux-{library}"
+    # Debian's Python.h includes pyconfig.h by a path from /usr/include, where zig does not look with a target.
+    headers = Path(sysconfig.get_path("include")).parent
+    target = f"-target {platform.machine()}-linux-{library} -idirafter {headers}"
     for name, call in _TOOLS.items():
         program = folder / f"zig-{name}"
         program.write_text(f'#!/bin/sh\nexec "{zig}" {call.format(target=target)} "$@"\n', encoding="utf-8")
