@@ -21,10 +21,17 @@ Result = TypeVar("Result")
 
 def effective_n_jobs(n_jobs: Any) -> int:
     """Return the number of threads that ``n_jobs`` means; 1 in a worker process, as others share the processors."""
-    if n_jobs is not None and not isinstance(n_jobs, Integral):  # one that was set after fit, which checks it
-        raise ValueError(f"The 'n_jobs' parameter must be an instance of 'int' or None. Got {n_jobs!r} instead.")
+    check_n_jobs(n_jobs)
     # joblib returns the same there, with a warning about processes that nobody wants to start.
-    return 1 if multiprocessing.current_process().daemon and n_jobs != 0 else int(joblib.effective_n_jobs(n_jobs))
+    return 1 if multiprocessing.current_process().daemon else int(joblib.effective_n_jobs(n_jobs))
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise an error for a number of threads that was set after ``fit``, which checks it."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(
+            f"The 'n_jobs' parameter must be an instance of 'int', not 0, or None. Got {n_jobs!r} instead."
+        )
 
 
 def submit(pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: Any) -> Future[Result]:

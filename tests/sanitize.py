@@ -18,7 +18,7 @@ FOLDER = ROOT / "build" / "sanitize"
 REPORT = FOLDER / "report"
 LIBRARIES = ("libasan.so", "libclang_rt.asan-x86_64.so", "libclang_rt.asan-aarch64.so")  # of GCC and of Clang
 COMMANDS = [
-    ["pytest", "--quiet", "-p", "no:cacheprovider", "tests/kernels"],
+    ["pytest", "--quiet", "-p", "no:cacheprovider", "tests/kernels", "tests/classifiers/test_native_scores.py"],
     ["tests.fuzz.kernels", "--inputs", "300"],
 ]
 

@@ -77,7 +77,7 @@ def rows_of(problem: str, data: DataFolder, n_labels: int) -> tuple[Rows, Rows]:
 def measure(settings: dict[str, Any], features: str, train: Rows, test: Rows, seed: int) -> dict[str, float]:
     vectorizer, classifier = make_text_classifier(features=features, random_state=seed, **settings)
     few = vectorizer.transform(train.texts[:200])
-    # Load compiled kernels before timing.
+    # Load everything used before timing.
     warm = make_text_classifier(random_state=seed, **settings)["classifier"]
     warm.fit(few, [str(i % 40) for i in range(few.shape[0])]).predict(few)
     X, X_test = vectorizer.transform(train.texts), vectorizer.transform(test.texts)

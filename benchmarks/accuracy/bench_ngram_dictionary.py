@@ -2,7 +2,7 @@
 
 FrequentNgramVectorizer counts all training rows, CountVectorizer a random sample of them that fits in memory; on
 the same sample the two vocabularies are compared. Each measurement runs in a new process, which holds the texts and has
-loaded the compiled kernels before timing. Growth is the peak memory minus the memory before; with the matrix, it is
+loaded everything before timing. Growth is the peak memory minus the memory before; with the matrix, it is
 that of fit and transform together. Other programs on the machine affect the seconds, not the memory.
 
     python -m benchmarks run bench_ngram_dictionary --data DIR
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def measure(data: DataFolder, name: str, method: str) -> dict[str, Any]:
     texts = data.train(name).texts
     vectorizer = make(method)
-    vectorizer.fit_transform(texts[:20])  # load and compile everything used
+    vectorizer.fit_transform(texts[:20])  # loads everything used
     vectorizer = make(method)
     reset_peak()
     idle, start = resident_mb(), time.perf_counter()

@@ -105,7 +105,7 @@ SEARCHES: dict[str, Callable[..., Found]] = {BITS: search_bits, MINHASH: search_
 
 def measure(method: str, texts: list[str], *arguments: Any) -> tuple[NDArray[np.float64], dict[str, float]]:
     """Search once; return the pairs by distance, processor seconds, and growth of peak memory. For a new process."""
-    SEARCHES[method](texts[:100], *arguments)  # loads and compiles everything used
+    SEARCHES[method](texts[:100], *arguments)  # loads everything used
     reset_peak()
     memory, start = resident_mb(), time.process_time()
     pairs, computed = SEARCHES[method](texts, *arguments)

@@ -1,7 +1,7 @@
 """Perplexity, time and memory of Kneser-Ney language models: Penn Treebank, Brown and IMDB.
 
 Three parts, each of which can be run alone (--part) and is added to the same JSON. Every model is fitted in a new
-process, which holds the sentences and has loaded the compiled kernels before timing; growth is its peak memory minus
+process, which holds the sentences and has loaded everything before timing; growth is its peak memory minus
 the memory before.
 
 ptb    Orders 1 to 6, and order 5 without rare n-grams; test perplexity on test.txt. (1 minute)
@@ -78,7 +78,7 @@ def measure(data: DataFolder, part: str, name: str, kenlm: str | None) -> dict[s
     settings = MODELS[part][name]
     texts = {"ptb": read_ptb, "brown": read_brown, "imdb": read_imdb}[part](data)
     train = texts["train"]
-    warm = KneserNeyLanguageModel(order=2).fit(train[:20])  # loads and compiles everything used
+    warm = KneserNeyLanguageModel(order=2).fit(train[:20])  # loads everything used
     warm.perplexity(train[:20]), warm.predict_topk(["a"], 1)
     reset_peak()
     idle, start = resident_mb(), time.perf_counter()

@@ -92,7 +92,7 @@ class Trainer:
         return perf_counter() - started
 
     def warm_up(self, source: Tensor, target: Tensor) -> None:
-        """Run a forward and a backward pass without an update, so that everything that compiles is compiled."""
+        """Run a forward and a backward pass without an update, so that everything is loaded."""
         with plain_torch():
             self._backward(source[: self.batch_size], target[: self.batch_size])
 

@@ -2,8 +2,8 @@
 
 The text classifier trains on AG News; a language model with a softmax over 10,000 words and 512 hidden units on
 3,000 sentences of the Penn Treebank, a sentence encoder with two Transformer layers on 1,000 texts of AG News. Both
-devices train the same model with the same seed; the seconds are of the fastest epoch after the first, which also loads
-compiled kernels and copies the data to the device. A warm-up training is not counted.
+devices train the same model with the same seed; the seconds are of the fastest epoch after the first, which also copies
+the data to the device. A warm-up training is not counted.
 
     python -m benchmarks run bench_cuda --data DIR
     python -m benchmarks run bench_cuda --data DIR --models "text classifier" --devices cuda

@@ -88,7 +88,7 @@ def measure_steps(n_rows: int) -> dict[str, Any]:
         DENSE: torch.optim.AdamW(bags[DENSE].parameters(), fused=True),
     }
     seconds: dict[str, list[dict[str, float]]] = {name: [] for name in optimizers}
-    for round_ in range(-2, ROUNDS):  # the first rounds compile kernels and make states
+    for round_ in range(-2, ROUNDS):  # the first rounds make states
         ids = random_ids(round_ + 2, BATCH)
         slots = layer.spec.locate(ids, None, 0)[0].flatten(0, 1).squeeze(-1)
         for name in order_of_round(list(optimizers), round_):
@@ -140,7 +140,7 @@ def measure_file(folder: str, n_rows: int, dtype: str) -> dict[str, float]:
     nn.init.uniform_(table.weight)  # zeros could be stored without reading the disk
     table.save_table(path, dtype)
     del table
-    rows_per_second(NgramHashEmbedding.from_file(path), 0, FILE_BATCH)  # compiles kernels
+    rows_per_second(NgramHashEmbedding.from_file(path), 0, FILE_BATCH)  # loads everything used
     cold = []
     for seed in range(1, 6):
         drop_pages(path)

@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure(data: DataFolder, method: str, size: int) -> dict[str, Any]:
     rows = data.train("ag_news")
-    # Load compiled kernels before timing.
+    # Load everything used before timing.
     warm = make_text_classifier(random_state=0).fit(rows.texts[:1000], rows.labels[:1000])
     warm["classifier"].partial_fit(warm["vectorizer"].transform(rows.texts[:1000]), rows.labels[:1000])
     del warm

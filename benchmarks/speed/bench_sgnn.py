@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def measure(methods: Sequence[str], rows: Sequence[str], vocabulary: Sequence[str], rounds: int) -> dict[str, Any]:
     ours = [method for method in methods if method not in GOALS]
     for method in ours:
-        run_pipeline(method, rows[:5], vocabulary)  # compile the kernels, or load them from the cache
+        run_pipeline(method, rows[:5], vocabulary)  # loads everything used
     seconds: dict[str, list[float]] = {method: [] for method in methods}
     for round_ in range(rounds):
         for method in order_of_round(methods, round_):

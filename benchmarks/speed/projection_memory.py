@@ -25,7 +25,7 @@ def projection_memory(
 
 
 def _measure(method: str, rows: Sequence[str], vocabulary: Sequence[str]) -> dict[str, float]:
-    run_pipeline(method, rows[:5], vocabulary)  # load and compile everything used
+    run_pipeline(method, rows[:5], vocabulary)  # load everything used
     reset_peak()
     idle = resident_mb()
     result = run_pipeline(method, rows, vocabulary)

@@ -12,7 +12,7 @@ def faq() -> Drawing:
     d = Drawing(640, 168, "Questions of training, of memory and time, of results, and of saving and serving")
     columns = (
         ("training", BLUE, "imbalanced classes\nconfusion matrix\ntypos, languages"),
-        ("memory and time", ORANGE, "out of memory\nslow first call\nGPU"),
+        ("memory and time", ORANGE, "out of memory\nslow start\nGPU"),
         ("results", GREEN, "probabilities\nwhy this label?\nreproducible?"),
         ("saving, serving", INK, "save a model\nserve it\nfastText files"),
     )

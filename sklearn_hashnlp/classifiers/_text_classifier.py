@@ -119,7 +119,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
     n_jobs : int or None, default=-1
-        Number of threads of the vectorizer, also if set after ``fit``; -1 is one per processor.
+        Number of threads that count n-grams and score texts, also if set after ``fit``; -1 is one per processor.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.
@@ -351,8 +351,6 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable label of each text, or in multi-label classification all labels above 0.5.
 
-        A list of one text takes a single native call.
-
         Parameters
         ----------
         X : iterable of str
@@ -403,12 +401,12 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         """Return the texts, and their scores and labels if one native call computes them."""
         check_fitted(self, "pipeline_")
         texts = list(as_documents(X, caller=type(self).__name__))
-        are_strings = all(issubclass(kind, str) for kind in set(map(type, texts)))
+        are_strings = set(map(type, texts)) <= {str}
         return texts, self._scorer().score(texts, self.n_jobs, with_scores=with_scores) if are_strings else None
 
     def _scorer(self) -> TextScorer:
         (_, vectorizer), (_, classifier) = self.pipeline_.steps
-        return TextScorer.of(vectorizer, classifier._model)
+        return TextScorer.of(vectorizer, classifier)
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if self._fitted()._loss.has_temperature:

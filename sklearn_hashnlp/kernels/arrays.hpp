@@ -1,4 +1,4 @@
-// NumPy arrays as arguments and results of kernels. Only the files native.cpp include it: kernels know no Python.
+// NumPy arrays as arguments and results of kernels. Only .cpp files of bindings include it: kernels know no Python.
 #pragma once
 
 #include <nanobind/nanobind.h>

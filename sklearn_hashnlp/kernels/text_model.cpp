@@ -12,21 +12,8 @@ namespace hashnlp {
 
 namespace {
 
-template <class T, int n_axes>
-using Array = nb::ndarray<const T, nb::numpy, nb::ndim<n_axes>, nb::c_contig, nb::device::cpu>;
-
 using Counters = nb::typed<nb::list, PythonCounter>;
 using Encoders = nb::typed<nb::list, nb::object>;
-
-template <class T>
-Matrix<const T> matrix(const Array<T, 2>& array) {
-    return {array.data(), array.shape(0), array.shape(1)};
-}
-
-template <class T>
-Vector<const T> vector(const Array<T, 1>& array) {
-    return {array.data(), array.shape(0)};
-}
 
 // Memory of a thread.
 struct TextMemory {
@@ -39,45 +26,59 @@ struct TextMemory {
 
 class TextModel {
    public:
-    // Each counter has its own columns, `widths` many, and an encoder of texts that are not ASCII.
-    TextModel(Counters counters, Encoders encoders, std::vector<int32_t> widths, Array<float, 2> pool,
-              Array<float, 2> importance, Array<uint64_t, 2> constants, int64_t variant, bool concat, bool append_weight,
-              int64_t norm, Array<float, 2> weight, Array<float, 1> bias, Array<double, 1> prior, double half, double base)
-        : owners_(nb::make_tuple(counters, pool, importance, constants, weight, bias, prior)),
-          weight_(matrix(weight)),
-          bias_(vector(bias)),
-          scorer_{matrix(pool), matrix(importance), matrix(constants), {variant, concat, append_weight, norm},
-                  {}, {}, vector(prior), half, base} {
+    // Each counter has its own columns, `widths` many, and an encoder of texts that are not ASCII; `arrays` own the others.
+    TextModel(Counters counters, Encoders encoders, const std::vector<int32_t>& widths, Matrix<const float> pool,
+              Matrix<const float> importance, Matrix<const uint64_t> constants, int64_t variant, bool concat,
+              bool append_weight, int64_t norm, Matrix<const float> weight, Vector<const float> bias,
+              Vector<const double> prior, double half, double base, nb::object arrays)
+        : owners_(nb::make_tuple(counters, arrays)),
+          weight_(weight),
+          bias_(bias),
+          scorer_{pool, importance, constants, {variant, concat, append_weight, norm}, {}, {}, prior, half, base} {
+        if (widths.empty() || counters.size() != widths.size() || encoders.size() != widths.size())
+            throw std::invalid_argument("TextModel: each counter needs an encoder and a number of columns");
         int32_t first = 0;
         for (size_t i = 0; i < widths.size(); first += widths[i++])
             parts_.push_back({nb::cast<const PythonCounter*>(counters[i]), encoders[i], first});
+        bool has_row_for_each = constants[0][0] == 0 && constants[0][1] == 0;  // see row_of
+        size_t n_rows = scorer_.is_standard() ? pool.rows : importance.rows;
+        if (has_row_for_each && static_cast<size_t>(first) > n_rows)
+            throw std::invalid_argument("TextModel: there are more columns than rows of the table");
     }
 
     // Return the index of the largest score; -1 if a score is not finite.
     int64_t label(nb::handle text) const {
         thread_local TextMemory kept;
-        TextMemory own;  // of a long text
+        // Python code that encodes the text may come back here, and then finds no memory.
+        TextMemory memory = std::move(kept);
         int64_t label = -1;
-        bool is_long = PyUnicode_GetLength(text.ptr()) > static_cast<Py_ssize_t>(SHORT);
-        return score_block(&text, 1, {}, {&label, 1}, is_long ? own : kept) ? label : -1;
+        bool finite = score_block(&text, 1, {}, {&label, 1}, memory, false);
+        bool is_small = memory.weight.size() <= SHORT && memory.counter.hashes.hashes.size() <= SHORT;
+        if (is_small) kept = std::move(memory);
+        return finite ? label : -1;
     }
 
     // Write the scores of texts, unless there is no memory for them, and the indices of the largest ones; return whether
-    // all are finite.
+    // all are finite. No other thread may change the list.
     bool score(nb::typed<nb::list, nb::str> texts, Matrix<double> scores, Vector<int64_t> labels) const {
         constexpr Py_ssize_t BLOCK = 1 << 15;  // characters: their rows stay in the caches
+        size_t n = texts.size();
+        if (labels.size != n || scores.columns != bias_.size || (scores.rows > 0 && scores.rows != n))
+            throw std::invalid_argument("TextModel.score: scores and labels need a row for each text");
         TextMemory memory;
         std::vector<nb::handle> block;
         bool finite = true;
-        for (size_t first = 0; first < labels.size; first += block.size()) {
+        for (size_t first = 0; first < n; first += block.size()) {
             block.clear();
             Py_ssize_t length = 0;
             do {
                 block.push_back(PyList_GetItem(texts.ptr(), static_cast<Py_ssize_t>(first + block.size())));
-                length += PyUnicode_GetLength(block.back().ptr());
-            } while (first + block.size() < labels.size && length < BLOCK);
+                Py_ssize_t characters = PyUnicode_GetLength(block.back().ptr());
+                if (characters < 0) throw nb::python_error();
+                length += characters;
+            } while (first + block.size() < n && length < BLOCK);
             Matrix<double> own = scores.rows ? Matrix<double>{scores[first], block.size(), scores.columns} : scores;
-            finite &= score_block(block.data(), block.size(), own, {labels.data + first, block.size()}, memory);
+            finite &= score_block(block.data(), block.size(), own, {labels.data + first, block.size()}, memory, n > 1);
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         }
         return finite;
@@ -90,8 +91,9 @@ class TextModel {
         int32_t first;  // column
     };
 
-    bool score_block(const nb::handle* texts, size_t n, Matrix<double> scores, Vector<int64_t> labels,
-                     TextMemory& memory) const {
+    // `unlocks`: without the interpreter's lock, which long texts are scored without in any case.
+    bool score_block(const nb::handle* texts, size_t n, Matrix<double> scores, Vector<int64_t> labels, TextMemory& memory,
+                     bool unlocks) const {
         memory.parts.resize(parts_.size());
         for (size_t i = 0; i < parts_.size(); i++) {
             memory.parts[i].clear();
@@ -108,7 +110,7 @@ class TextModel {
             return score_bags<int32_t>(scorer, rows.indices, rows.indptr, rows.data, 0, n, scores, labels, lengths,
                                        memory.scratch);
         };
-        if (rows.indices.size() <= SHORT) return score();
+        if (!unlocks && rows.indices.size() <= SHORT) return score();
         nb::gil_scoped_release unlocked;
         return score();
     }
@@ -141,7 +143,7 @@ class TextModel {
         return {to, weight_.columns, weight_.rows};
     }
 
-    nb::object owners_;  // of the memory below
+    nb::object owners_;           // of the memory below
     Matrix<const float> weight_;  // (n_classes, output_dim)
     Vector<const float> bias_;
     BagScorer scorer_;
@@ -152,8 +154,9 @@ class TextModel {
 
 void define_text_model(nb::module_& module) {
     nb::class_<TextModel>(module, "TextModel")
-        .def(nb::init<Counters, Encoders, std::vector<int32_t>, Array<float, 2>, Array<float, 2>, Array<uint64_t, 2>, int64_t,
-                      bool, bool, int64_t, Array<float, 2>, Array<float, 1>, Array<double, 1>, double, double>())
+        .def(nb::init<Counters, Encoders, const std::vector<int32_t>&, Matrix<const float>, Matrix<const float>,
+                      Matrix<const uint64_t>, int64_t, bool, bool, int64_t, Matrix<const float>, Vector<const float>,
+                      Vector<const double>, double, double, nb::object>())
         .def("label", &TextModel::label, nb::arg("text"))
         .def("score", &TextModel::score, nb::arg("texts"), nb::arg("scores"), nb::arg("labels"));
 }

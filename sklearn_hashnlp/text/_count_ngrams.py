@@ -110,10 +110,15 @@ def count_ngrams(
 def text_counters(specs: Sequence[NgramSpec]) -> tuple[list[Any], list[Callable[[str], bytes]], list[int]] | None:
     """Return counters of single texts, their encoders and numbers of columns; None if kernels alone cannot count."""
     widths = [spec.n_features + spec.padding for spec in specs]
-    is_native = all(spec.scheme == "murmur3" and spec.dtype == "float32" and has_kernel(spec) for spec in specs)
-    if not is_native or sum(widths) > _MAX_COLUMNS:
+    if sum(widths) > _MAX_COLUMNS or not all(map(_counts_alone, specs)):
         return None
     return [ngram_counter(spec) for spec in specs], [partial(_encode, spec) for spec in specs], widths
+
+
+def _counts_alone(spec: NgramSpec) -> bool:
+    """Return whether a kernel counts texts, with values that no check of rows would rescale."""
+    has_usual_weight = spec.weight == 0 or 1e-6 <= abs(spec.weight) <= 1e6
+    return spec.scheme == "murmur3" and spec.dtype == "float32" and has_kernel(spec) and has_usual_weight
 
 
 def _encode(spec: NgramSpec, text: str) -> bytes:

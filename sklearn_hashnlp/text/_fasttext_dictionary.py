@@ -48,7 +48,9 @@ class FastTextDictionary:
     ) -> Self:
         """Build a dictionary of words, and of the labels that follow them."""
         offsets = np.cumsum([0, *map(len, entries)], dtype=np.int64)
-        return cls(bytes_array(b"".join(entries)), offsets, np.array(counts, dtype=np.int64), n_words, **settings)
+        return cls(
+            np.frombuffer(b"".join(entries), np.uint8), offsets, np.array(counts, dtype=np.int64), n_words, **settings
+        )
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -123,7 +125,7 @@ class FastTextDictionary:
             self.word_ngrams,
             self.min_n,
             self.max_n,
-            bytes_array(self.label_prefix.encode() or b" "),  # which no word begins with
+            np.frombuffer(self.label_prefix.encode() or b" ", np.uint8),  # which no word begins with
             subwords=np.empty(0, dtype=np.int32),
             subword_ends=np.empty(0, dtype=np.int64),
         )
@@ -138,17 +140,12 @@ class FastTextDictionary:
         return {name: value for name, value in vars(self).items() if name != "tables"}  # made anew in a moment
 
 
-def bytes_array(content: bytes) -> NDArray[np.uint8]:
-    """Return bytes as a writable array, as all others are: kernels are compiled once for each kind."""
-    return np.frombuffer(content, dtype=np.uint8).copy()
-
-
 def _typed(arrays: dict[str, NDArray[Any]], name: str, dtype: Any, n_dimensions: int) -> NDArray[Any]:
     """Return an array of a folder, which must have a type and a number of dimensions."""
     array = arrays[name]
     if array.dtype != dtype or array.ndim != n_dimensions:
         raise ValueError(f"the array {name!r} is of {array.dtype} with {array.ndim} dimensions")
-    return np.require(array, requirements=["C", "W"])  # kernels are compiled once for each kind of array
+    return np.ascontiguousarray(array)
 
 
 def refuse_surrogates(index: int, text: str, *, first: int, caller: str) -> None:

@@ -24,7 +24,6 @@ from sklearn_hashnlp.text._fasttext_dictionary import (
     MAX_BUCKET,
     MAX_LENGTH,
     FastTextDictionary,
-    bytes_array,
     refuse_surrogates,
 )
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
@@ -196,7 +195,7 @@ class FastTextVectorizer(TextVectorizer):
             if not isinstance(word, str) or not word or _BLANK.search(word):
                 raise ValueError(f"{caller} takes words without whitespace, got {word!r}. Use transform for texts.")
         encoded = [word.encode("utf-8", "surrogateescape") + b" " for word in words]
-        text, offsets = bytes_array(b"".join(encoded)), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        text, offsets = np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         tables = self._dictionary.tables._replace(word_ngrams=1)
         rows = fasttext_rows(tables, text, offsets, False)
         dtype = np.dtype(self.dtype).type

@@ -297,9 +297,8 @@ def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[Any], NDArra
     values = slice(ends[0], ends[-1])
     return (
         ends.astype(np.int64) - int(ends[0]),
-        # Writable: else kernels are compiled for both kinds.
-        np.require(X.indices[values], X.indices.dtype.newbyteorder("="), ["C", "W"]),
-        np.require(X.data[values], np.float64, ["C", "W"]),
+        np.ascontiguousarray(X.indices[values], X.indices.dtype.newbyteorder("=")),
+        np.ascontiguousarray(X.data[values], np.float64),
     )
 
 

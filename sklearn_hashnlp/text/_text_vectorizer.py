@@ -64,7 +64,8 @@ class TextVectorizer(TextInputMixin, TransformerMixin, BaseEstimator, auto_wrap_
 def with_n_jobs(vectorizer: Any, n_jobs: int | None) -> Any:
     """Return a copy with shared fitted state that uses ``n_jobs`` threads; a ``FeatureUnion`` keeps its processes."""
     if isinstance(vectorizer, FeatureUnion):
-        parts = [(name, with_n_jobs(part, n_jobs)) for name, part in vectorizer.transformer_list]
+        named = vectorizer.transformer_list
+        parts = [(name, part if isinstance(part, str) else with_n_jobs(part, n_jobs)) for name, part in named]
         return _changed(vectorizer, transformer_list=parts)
     if hasattr(vectorizer, "vectorizer"):  # an NgramVectorUnion reads this parameter in transform
         return _changed(vectorizer, vectorizer=with_n_jobs(vectorizer.vectorizer, n_jobs))

@@ -1,5 +1,9 @@
 """Predictions of texts in native calls, for one or for blocks of many: as those from the counts of all texts."""
 
+import pickle
+import sys
+from copy import copy, deepcopy
+from enum import StrEnum
 from itertools import product
 from typing import Any
 
@@ -79,6 +83,93 @@ def test_one_text_that_cannot_be_encoded_is_refused_as_among_others():
     model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
     with pytest.raises(ValueError, match="document 0 holds the lone surrogate"):
         model.predict(["a \ud800"])
+
+
+class Kind(StrEnum):
+    """Strings whose format is not their text."""
+
+    QUESTION = "où ?"
+
+    def __format__(self, spec: str) -> str:
+        return "no ."
+
+
+def test_subclasses_of_str_are_their_text():
+    model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    for texts in ([Kind.QUESTION], [Kind.QUESTION, "no ."]):
+        plain = ["où ?", "no ."][: len(texts)]
+        np.testing.assert_array_equal(model.predict_proba(texts), model.predict_proba(plain))
+
+
+def test_changed_parts_of_a_union_predict_anew():
+    model = TextClassifier(features="words+characters", random_state=0).fit(TEXTS, LABELS)
+    union, seen = model.pipeline_[0], [model.decision_function(["REALLY ?"]).tolist()]
+    union.set_params(words__lowercase=False, characters__lowercase=False)
+    seen.append(model.decision_function(["REALLY ?"]).tolist())
+    union.transformer_weights["words"] = 5
+    seen.append(model.decision_function(["REALLY ?"]).tolist())
+    assert len(set(map(str, seen))) == 3
+    assert seen[2] == whole(model, "decision_function", ["REALLY ?"]).tolist()
+
+
+@pytest.mark.parametrize("weight", [1e-20, 1e20, 1e-45, 0, -1])
+def test_extreme_weights_of_a_part(weight):
+    model = TextClassifier(features="words+characters", random_state=0).fit(TEXTS, LABELS)
+    model.pipeline_[0].transformer_weights = {"words": weight, "characters": weight}
+    np.testing.assert_array_equal(model.predict_proba(UNSEEN), whole(model, "predict_proba", UNSEEN))
+
+
+@pytest.mark.parametrize("texts", [["what ?"], ["what ?", "no ."]])
+def test_other_columns_than_those_of_fit_are_refused(texts):
+    model = TextClassifier(features="words", random_state=0).fit(TEXTS, LABELS)
+    model.pipeline_[0].n_features = 1000
+    with pytest.raises(ValueError, match="X has 1000 features"):
+        model.predict(texts)
+    model = TextClassifier(features="words+characters", random_state=0).fit(TEXTS, LABELS)
+    model.pipeline_[0].set_params(words="drop")
+    with pytest.raises(ValueError, match="features"):
+        model.predict(texts)
+
+
+def test_a_text_that_is_encoded_by_code_that_predicts():
+    """Code of signals, finalizers and profilers runs where a text is encoded, on the same thread."""
+    first = TextClassifier(features="words+characters", random_state=0).fit(TEXTS, LABELS)
+    second = TextClassifier(features="words", random_state=0).fit(TEXTS, LABELS)
+    text, calls = "où ? " * 200, 0
+
+    def predict(frame, event, _argument):
+        nonlocal calls
+        if event == "call" and frame.f_code.co_name == "_encode" and "sklearn_hashnlp" in frame.f_code.co_filename:
+            calls += 1
+            sys.setprofile(None)
+            second.predict(["what ? no ."])
+            sys.setprofile(predict)
+
+    expected = [whole(first, "predict", [text]), *[first.predict([text]) for _ in range(3)]]
+    sys.setprofile(predict)
+    try:
+        found = [first.predict([text]) for _ in range(4)]
+    finally:
+        sys.setprofile(None)
+    assert calls >= 4
+    assert found == expected
+
+
+def test_arrays_of_other_shapes_are_refused():
+    model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    native = model._scorer()._native
+    for n_scores, n_classes, n_labels in ((0, 2, 2), (2, 2, 1), (1, 3, 1)):
+        with pytest.raises(ValueError, match="a row for each text"):
+            native.score(["what ?"], np.empty((n_scores, n_classes)), np.empty(n_labels, np.int64))
+
+
+def test_a_model_that_has_predicted_is_pickled_and_copied():
+    model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    expected = model.predict_proba(["what ?"])
+    for copied in (deepcopy(model), pickle.loads(pickle.dumps(model)), copy(model)):
+        np.testing.assert_array_equal(copied.predict_proba(["what ?"]), expected)
+    bare = model._fitted()._model
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(bare)).last_layer[0], bare.last_layer[0])
 
 
 @pytest.fixture

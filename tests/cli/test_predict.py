@@ -263,7 +263,6 @@ def test_a_process_predicts_line_by_line_and_ends_silently_when_its_output_is_cl
     command = [sys.executable, "-c", program, "predict", "--model", str(model), "--json"]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     classifier = load_model(model)
-    classifier.predict_proba(["what the command needs is compiled now"])  # otherwise it says so
     with subprocess.Popen(command, env=os.environ | {"PYTHONUTF8": "1"}, **pipes) as process:  # type: ignore[call-overload]
         for text, label in (("a fine film\n", "good"), ("dull and long\n", "bad")):
             process.stdin.write(text.encode())

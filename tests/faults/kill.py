@@ -46,7 +46,7 @@ def kill_job(job: Job, root: Path, n_kills: int, generator: random.Random) -> di
     whole = root / "whole"
     whole.mkdir(parents=True)
     job.prepare(whole)
-    expected = job.finish(whole)  # also loads and compiles everything once, before the forks
+    expected = job.finish(whole)  # also loads everything once, before the forks
     seconds = min(_seconds(job, root / f"timed-{number}") for number in range(2))
     kills = while_writing = resumed = 0
     while kills < n_kills:

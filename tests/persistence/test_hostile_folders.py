@@ -17,7 +17,8 @@ import joblib
 import numpy as np
 import pytest
 
-from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier
+from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier
+from sklearn_hashnlp.classifiers import EmbeddingTables
 from sklearn_hashnlp.cli._predict import Predictor
 from sklearn_hashnlp.kernels.embeddings import _tables
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
@@ -303,6 +304,20 @@ def test_parameters_that_would_fail_or_read_files_later(tmp_path: Path) -> None:
         model = {"class": "Pipeline", "parameters": {"steps": steps}}
         write(tmp_path / "model", OF_A_MODEL | {"model": model}, {})
         refused(tmp_path / "model", "'steps'")
+
+
+def test_more_columns_than_rows_of_the_table(tmp_path: Path) -> None:
+    texts, labels = ["a b", "c d"] * 5, ["x", "y"] * 5
+    vectorizer = HashingNgramVectorizer(n_features=1000)
+    tables = EmbeddingTables(hash_rows=False)
+    classifier = HashEmbeddingClassifier(embedding=tables, random_state=0).fit(vectorizer.transform(texts), labels)
+    model = TextClassifier(random_state=0).fit(texts, labels)
+    vectorizer.n_features = 2**30
+    model.pipeline_.steps = [("vectorizer", vectorizer), ("classifier", classifier)]
+    save_model(model, tmp_path / "model")
+    for given in (["a b"], texts):
+        with pytest.raises(ValueError, match="X has 1073741824 features"):
+            load_model(tmp_path / "model").predict(given)
 
 
 def test_parts_of_unions_and_classifiers_that_would_fail_later(trained: Any, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def train_variant(
     )
     dense = [p for p in network.parameters() if not any(p is table for table in tables)]
     ids = torch.zeros(1, 2, dtype=torch.int64, device=budget.device)
-    network(ids).sum().backward()  # kernels are compiled or loaded
+    network(ids).sum().backward()  # loads everything used
     network.zero_grad()
     positions, spent = _train(network, dense, tables, variant, corpus, budget, seed, log, progress)
 

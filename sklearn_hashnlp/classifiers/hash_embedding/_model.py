@@ -7,7 +7,7 @@ continues, and returns it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple, Self
 
@@ -54,6 +54,10 @@ class HashEmbeddingModel:
     rows_per_step: int | None = None
     optimizer: OptimizerState | None = None
     frequencies: NDArray[np.int32] | None = None  # document frequencies of the rows of the importance table
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without what is computed of them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def of_linear(
@@ -240,7 +244,7 @@ def _restored(
     dtype = np.dtype(np.int64 if name.endswith(STATISTICS[2]) else np.float32)
     if arrays[name].dtype.kind != dtype.kind:
         raise ValueError(f"The array {name!r} is of {arrays[name].dtype}, and the model has {dtype}.")
-    return np.array(arrays[name], dtype=dtype)
+    return np.array(arrays[name], dtype=dtype, order="C")
 
 
 class ScoredRows(NamedTuple):

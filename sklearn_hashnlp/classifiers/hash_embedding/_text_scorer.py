@@ -7,31 +7,41 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
+from sklearn_hashnlp._threads import check_n_jobs, effective_n_jobs, map_blocks
 from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.text._count_ngrams import text_counters
 from sklearn_hashnlp.text._specs_of import specs_of
 
+SCORER = "_text_scorer"  # the attribute of a model
 _MIN_BLOCK = 2**17  # characters for which a thread is started
 
 
 class TextScorer:
     """A vectorizer and a linear model as one native object, built once."""
 
-    def __init__(self, vectorizer: Any, model: HashEmbeddingModel) -> None:
-        self._vectorizer, self._parameters = vectorizer, dict(vars(vectorizer))
+    def __init__(self, vectorizer: Any, classifier: Any) -> None:
+        model: HashEmbeddingModel = classifier._model
+        self._vectorizer, self._parameters = vectorizer, _parameters_of(vectorizer)
         self._n_classes, self._multilabel = len(model.last_layer[1]), model.loss.multilabel
-        self._native = _native_model(vectorizer, model)  # None if they take more than kernels
+        self._native = _native_model(
+            vectorizer, model, classifier.n_features_in_
+        )  # None if they take more than kernels
 
     @classmethod
-    def of(cls, vectorizer: Any, model: HashEmbeddingModel) -> Self:
-        """Return the scorer of a model, which keeps the last one."""
-        scorer: Self | None = vars(model).get("_text_scorer")
-        if scorer is None or scorer._vectorizer is not vectorizer or scorer._parameters != vars(vectorizer):
-            scorer = cls(vectorizer, model)
-            vars(model)["_text_scorer"] = scorer
+    def of(cls, vectorizer: Any, classifier: Any) -> Self:
+        """Return the scorer of a fitted classifier, whose model keeps the last one."""
+        kept = vars(classifier._model)
+        scorer: Self | None = kept.get(SCORER)
+        if scorer is None or scorer._vectorizer is not vectorizer or scorer._is_changed():
+            scorer = kept[SCORER] = cls(vectorizer, classifier)
         return scorer
+
+    def _is_changed(self) -> bool:
+        try:
+            return _parameters_of(self._vectorizer) != self._parameters
+        except ValueError:  # an array in place of a number
+            return True
 
     def label(self, text: str) -> int | None:
         """Return the index of the largest score; None if this takes more than kernels, or if there is an error."""
@@ -52,11 +62,13 @@ class TextScorer:
         """
         if self._native is None:
             return None
+        check_n_jobs(n_jobs)
         native, finite = self._native, list[bool]()
         scores, labels = np.empty((len(texts) if with_scores else 0, self._n_classes)), np.empty(len(texts), np.int64)
 
         def score_block(block: slice) -> None:
-            finite.append(native.score(texts[block], scores[block], labels[block]))
+            own = texts[block]  # a list that no other thread can change meanwhile
+            finite.append(native.score(own, scores[block], labels[block]))
 
         n_blocks = 1 if len(texts) < 2 else sum(map(len, texts)) // _MIN_BLOCK
         n_threads = min(effective_n_jobs(n_jobs), n_blocks) if n_blocks > 1 else 1
@@ -67,16 +79,25 @@ class TextScorer:
         return (scores, labels) if all(finite) else None
 
 
-def _native_model(vectorizer: Any, model: HashEmbeddingModel) -> _native.TextModel | None:
+def _parameters_of(vectorizer: Any) -> list[Any]:
+    """Copy the parameters of a vectorizer, and of the parts of a union."""
+    own = vars(vectorizer)
+    if "transformer_list" not in own:
+        return [dict(own)]
+    parts = [part if isinstance(part, str) else dict(vars(part)) for _, part in own["transformer_list"]]
+    return [dict(own), dict(own["transformer_weights"] or {}), parts]
+
+
+def _native_model(vectorizer: Any, model: HashEmbeddingModel, n_columns: int) -> _native.TextModel | None:
     linear = model.calibrated
     try:
         counters = None if linear is None else text_counters(specs_of(vectorizer))
     except (TypeError, ValueError):  # there is no specification, or parameters are invalid
         return None
-    if linear is None or counters is None:
+    if linear is None or counters is None or sum(counters[2]) != n_columns:
         return None
     prior = np.zeros(len(linear.bias)) if linear.prior is None else linear.prior
-    scorer: Any = linear.scorer()
-    scorer = scorer._replace(weight=linear.weight, bias=linear.bias, prior=prior)
-    arguments: list[Any] = [*counters, *scorer.flat()]
+    scorer: Any = linear.scorer()  # training changes the layer in place: it must be no copy
+    arrays = scorer._replace(weight=linear.weight, bias=linear.bias, prior=prior).flat()
+    arguments: list[Any] = [*counters, *arrays, arrays]
     return _native.TextModel(*arguments)

@@ -37,7 +37,7 @@ struct Rows {
     void clear() {
         indices.resize(0);
         data.resize(0);
-        indptr.resize(1);
+        *indptr.resize(1) = 0;
     }
 };
 

@@ -52,7 +52,9 @@ void plan(Rows<T>& rows, size_t n_rows) {
 
 template <class T>
 std::tuple<Buffer<int32_t>, Buffer<T>, Buffer<int64_t>> release(Rows<T>& rows) {
-    return {std::move(rows.indices), std::move(rows.data), std::move(rows.indptr)};
+    Rows<T> released = std::move(rows);
+    rows = Rows<T>();
+    return {std::move(released.indices), std::move(released.data), std::move(released.indptr)};
 }
 
 template <class T>
