@@ -75,12 +75,15 @@ inline void add_rows(const int8_t* table, const Chunk& chunk, const Segment& seg
     using Pairs = Register<uint16_t, n_bytes>;
     using Signed = Register<int16_t, n_bytes>;
     constexpr auto lanes = std::make_index_sequence<n_bytes / 2>();
+    constexpr size_t AHEAD = 8;  // rows between the prefetch of one and its use
     const int32_t* entries = chunk.entries.data();
     const uint8_t* weights = chunk.weights.data();
     Pairs pairs[n_vectors] = {}, odd[n_vectors] = {};
     uint32_t size = segment.heavy - segment.begin;
     for (size_t at = segment.begin; at < segment.heavy; at++) {
         const int8_t* row = table + static_cast<size_t>(entries[at]) * TILE;
+        const int8_t* soon = table + static_cast<size_t>(entries[at + AHEAD < segment.heavy ? at + AHEAD : at]) * TILE;
+        for (size_t byte = 0; byte < n_vectors * n_bytes; byte += CACHE_LINE) prefetch(soon + byte);
         for (size_t k = 0; k < n_vectors; k++) {
             Pairs values = load_register<uint16_t, n_bytes>(row + k * n_bytes);
             keep(values);
