@@ -1,6 +1,7 @@
 // Texts scored by a linear model in one call: from strings to the scores of the classes.
 #include <nanobind/stl/vector.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "arrays.hpp"

@@ -13,7 +13,7 @@ from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.text._count_ngrams import text_counters
 from sklearn_hashnlp.text._specs_of import specs_of
 
-SCORER = "_text_scorer"  # the attribute of a model
+_SCORER = "_text_scorer"  # the attribute of a model
 _MIN_BLOCK = 2**17  # characters for which a thread is started
 
 
@@ -24,17 +24,16 @@ class TextScorer:
         model: HashEmbeddingModel = classifier._model
         self._vectorizer, self._parameters = vectorizer, _parameters_of(vectorizer)
         self._n_classes, self._multilabel = len(model.last_layer[1]), model.loss.multilabel
-        self._native = _native_model(
-            vectorizer, model, classifier.n_features_in_
-        )  # None if they take more than kernels
+        # None if they take more than kernels.
+        self._native = _native_model(vectorizer, model, classifier.n_features_in_)
 
     @classmethod
     def of(cls, vectorizer: Any, classifier: Any) -> Self:
         """Return the scorer of a fitted classifier, whose model keeps the last one."""
         kept = vars(classifier._model)
-        scorer: Self | None = kept.get(SCORER)
+        scorer: Self | None = kept.get(_SCORER)
         if scorer is None or scorer._vectorizer is not vectorizer or scorer._is_changed():
-            scorer = kept[SCORER] = cls(vectorizer, classifier)
+            scorer = kept[_SCORER] = cls(vectorizer, classifier)
         return scorer
 
     def _is_changed(self) -> bool:
