@@ -41,7 +41,7 @@ def _install() -> Path:
         raise SystemExit(f"There is no C++ compiler. {advice('compiler')}")
     print(
         f"There is no C++ compiler: one is installed into {sys.prefix} (0.1 GB to download), and compiles the kernels "
-        f"in two or more minutes. One of the system is faster. {advice('compiler')}",
+        f"in some five minutes. One of the system is faster. {advice('compiler')}",
         flush=True,
     )
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]

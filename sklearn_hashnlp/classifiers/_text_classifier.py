@@ -382,27 +382,23 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         return super().predict(X)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        texts, scored = self._score(X, with_scores=True)
-        if scored is not None:
-            return scored[0]
-        with self._named_in_errors():
-            return self._fitted()._scores(self._rows(texts))
+        return self._score(X, HashEmbeddingClassifier._scores, with_scores=True)
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
-        texts, scored = self._score(X, with_scores=False)
-        if scored is not None:
-            return scored[1]
-        with self._named_in_errors():
-            return self._fitted()._most_probable(self._rows(texts))
+        return self._score(X, HashEmbeddingClassifier._most_probable, with_scores=False)
 
     def _score(
-        self, X: Any, *, with_scores: bool
-    ) -> tuple[list[Any], tuple[NDArray[np.float64], NDArray[np.int64]] | None]:
-        """Return the texts, and their scores and labels if one native call computes them."""
-        check_fitted(self, "pipeline_")
+        self, X: Any, of_counts: Callable[[HashEmbeddingClassifier, Any], NDArray[Any]], *, with_scores: bool
+    ) -> NDArray[Any]:
+        """Score texts, or find their labels: in native calls, or from counts where that takes more."""
+        classifier = self._fitted()
         texts = list(as_documents(X, caller=type(self).__name__))
-        are_strings = set(map(type, texts)) <= {str}
-        return texts, self._scorer().score(texts, self.n_jobs, with_scores=with_scores) if are_strings else None
+        if set(map(type, texts)) <= {str}:
+            scored = self._scorer().score(texts, self.n_jobs, with_scores=with_scores)
+            if scored is not None:
+                return scored
+        with self._named_in_errors():
+            return of_counts(classifier, self._rows(texts))
 
     def _scorer(self) -> TextScorer:
         (_, vectorizer), (_, classifier) = self.pipeline_.steps

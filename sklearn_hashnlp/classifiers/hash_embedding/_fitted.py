@@ -106,8 +106,6 @@ class FittedHashEmbedding(NetClassifier):
             return self.net_.document_vectors(rows)
 
     def _rows(self, X: Any) -> SparseRows:
-        if isinstance(X, SparseRows):  # a text that a TextClassifier counted
-            return X
         rows = None if hasattr(self, "feature_names_in_") else plain_rows(X, self.n_features_in_)
         if rows is not None:
             return rows

@@ -52,10 +52,8 @@ class TextScorer:
             return None
         return label if label >= 0 else None
 
-    def score(
-        self, texts: list[str], n_jobs: int | None, *, with_scores: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
-        """Return the scores, shape (n_texts, n_classes) or (0, n_classes), and the indices of the largest ones.
+    def score(self, texts: list[str], n_jobs: int | None, *, with_scores: bool) -> NDArray[Any] | None:
+        """Return the scores, shape (n_texts, n_classes), or the indices of the largest ones, shape (n_texts,).
 
         None if this takes more than kernels, or if there is an error.
         """
@@ -75,7 +73,7 @@ class TextScorer:
             map_blocks(score_block, len(texts), n_threads)
         except UnicodeEncodeError:
             return None
-        return (scores, labels) if all(finite) else None
+        return (scores if with_scores else labels) if all(finite) else None
 
 
 def _parameters_of(vectorizer: Any) -> list[Any]:
