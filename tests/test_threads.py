@@ -157,7 +157,7 @@ def test_an_error_reaches_the_caller(map_items, n_threads):
         list(map_items(int, (1 // (2 - item) for item in range(5)), n_threads))
 
 
-def test_a_single_item_is_the_callers_own_unless_it_is_mapped_in_the_background():
+def test_a_single_item_is_mapped_in_the_calling_thread():
     assert list(map_in_order(lambda _: threading.get_ident(), [0], 2)) == [threading.get_ident()]
     assert threading.get_ident() not in set(map_in_background(lambda _: threading.get_ident(), range(3), 1))
 

@@ -72,7 +72,7 @@ def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
     assert [one["accuracy"] for one in tried] == [80, 82, 87, 86, 87]  # a default is not evaluated twice
 
 
-def test_calibration_is_measured_on_test_rows_and_the_linear_model_chosen_on_training_rows(data, monkeypatch, capsys):
+def test_calibration_is_measured_on_test_rows(data, monkeypatch, capsys):
     shutil.copytree(data / "trec", data / "languages79")
     monkeypatch.setattr(bench_calibration, "DRAWN", "trec")
     seen, scores = [], bench_calibration.scores
@@ -193,7 +193,7 @@ def test_projections_are_compared_with_a_linear_model_and_ablations(data, monkey
 
 
 @pytest.mark.parametrize("output", ["binary", "float"])
-def test_a_recipe_of_projections_has_the_views_and_the_classifier_that_it_names(output):
+def test_a_recipe_of_projections_builds_views_and_classifier(output):
     recipe = sgnn_recipes.Recipe((1, 2, 3), (2, 4, 5), (8,), max_epochs=1, output=output)
     model = recipe.pipeline(seed=7)
     words = model["views"].transform(["good film", "Good  film", "film good"])

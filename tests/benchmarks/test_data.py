@@ -11,7 +11,7 @@ from benchmarks.common.data import DataFolder, read_text, split
 from tests.benchmarks.labeled_rows import rows
 
 
-def test_a_validation_share_has_every_label_and_leaves_single_ones_in_training():
+def test_a_validation_share_is_stratified():
     train, valid = split(rows(a=600, b=300, c=20, d=1), 0.1)
     assert Counter(valid.labels) == {"a": 60, "b": 30, "c": 2}
     assert len(train.texts) == 921 - 92
@@ -20,7 +20,7 @@ def test_a_validation_share_has_every_label_and_leaves_single_ones_in_training()
     assert all(text.split()[0] == label for text, label in zip(*valid, strict=True))
 
 
-def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_order(tmp_path):
+def test_a_sample_of_lines_keeps_their_order(tmp_path):
     (tmp_path / "some").mkdir()
     lines = [f"line {number:02}" for number in range(50)]
     (tmp_path / "some" / "text.txt").write_text("\n \n".join(lines) + "\n", encoding="utf-8")
@@ -31,7 +31,7 @@ def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_orde
     assert set(few) < set(lines)
 
 
-def test_perturbed_documents_are_as_long_as_real_ones_and_differ_in_a_share_of_their_words():
+def test_perturbed_documents_differ_in_a_share_of_their_words():
     real = rows(a=40, b=40)
     longer = real._replace(texts=[" ".join([text, *(f"{text[0]}{i}" for i in range(98))]) for text in real.texts])
 

@@ -29,7 +29,7 @@ def test(path):
 """
 
 
-def test_it_gets_the_words_of_the_text_classifier_in_a_random_order_of_rows(tmp_path):
+def test_fasttext_gets_the_same_words_in_shuffled_rows(tmp_path):
     vectorizer = make_text_classifier(features="words")[0]
     assert fasttext_baseline.TOKENS.pattern == vectorizer.token_pattern
     text = "It's  fine,\nreally!"

@@ -76,7 +76,7 @@ def test_bits_are_searched_like_all_distances_one_by_one():
     np.testing.assert_allclose(sorted(pairs.tolist()), expected)
 
 
-def test_a_threshold_allows_so_many_false_positives_and_no_near_duplicates_count():
+def test_a_threshold_allows_a_given_number_of_false_positives():
     texts = ["a b c d e f", "a b c d e x", "g h i j k l", "a b c d e y"]
     rates = np.array([0, 0, 0, 0.1])
     planted = near_duplicates.Planted(texts, np.array([0, 1, 2, 0]), rates)

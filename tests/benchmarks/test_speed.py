@@ -52,7 +52,7 @@ def test_classes_are_drawn_by_their_counts():
     [([[1, 3]], True), ([[1, 2]], True), ([[3, 1]], False), ([[1, 0]], False), ([[1, 1]], False), ([[3, 3]], False)],
     ids=["as they are", "a tie broken otherwise", "in another order", "another class", "one class twice", "tied twice"],
 )
-def test_a_search_may_break_ties_as_it_likes_and_must_else_find_the_most_probable(classes, right):
+def test_a_search_finds_the_most_probable_class_up_to_ties(classes, right):
     log_probs = torch.tensor([[-4.0, -1.0, -2.000001, -2.0]])
     assert topk_speed.same_but_ties(log_probs, torch.tensor(classes)) is right
 

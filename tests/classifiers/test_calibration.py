@@ -59,7 +59,7 @@ def plain():
     return model.set_params(classifier__calibrate=False).fit(TRAIN, Y_TRAIN)
 
 
-def test_calibration_repairs_probabilities_and_moves_scores_towards_the_shares(model, plain):
+def test_calibration_moves_scores_towards_the_class_shares(model, plain):
     assert abs(overconfidence(model)) < 0.05
     assert overconfidence(plain) > 0.1
     X = model[:-1].transform(TEST)
@@ -91,7 +91,7 @@ def test_other_losses_have_calibrated_probabilities_too(loss):
     assert abs(overconfidence(model, rows[N_TRAIN:])) < 0.15  # 0.07 to 0.11 with six seeds
 
 
-def test_several_labels_a_text_keep_their_decisions_and_have_calibrated_probabilities():
+def test_calibrated_multilabel_models_keep_their_decisions():
     rows = HashingNgramVectorizer(norm=None, alternate_sign=False).transform(TEXTS)
     topics = np.stack([LABELS == "good", LABELS == "bad", [" w3 " in f" {text} " for text in TEXTS]], axis=1).astype(
         int
@@ -110,7 +110,7 @@ def test_several_labels_a_text_keep_their_decisions_and_have_calibrated_probabil
     assert_as_good(*np.transpose(losses), margin=0)
 
 
-def test_a_small_network_its_integers_and_its_exported_file_have_one_temperature(tmp_path):
+def test_network_quantized_and_exported_model_share_a_temperature(tmp_path):
     network = SGNNClassifier(hidden_layer_sizes=(16,), max_epochs=4, learning_rate=0.01, random_state=0)
     model = make_pipeline(CharNgramFeaturizer(), SGNNProjector(n_projections=8), network).fit(TRAIN, Y_TRAIN)
     assert model[-1].temperature_ > 1.2

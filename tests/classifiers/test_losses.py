@@ -143,6 +143,6 @@ def test_no_second_difference_of_a_loss_is_larger_than_its_curvature(name):
     assert largest == pytest.approx(LOSSES[name].curvature, rel=1e-3)
 
 
-def test_exported_predictors_know_the_links_of_all_losses_with_a_temperature():
+def test_exported_predictors_have_the_links_of_all_losses():
     # _standalone_common._class_probabilities takes any other link as "identity".
     assert {loss.link for loss in LOSSES.values() if loss.has_temperature} <= {"identity", "log_sigmoid"}

@@ -217,7 +217,7 @@ def test_explained_and_merged(marked, of_marked):
     assert merge_classifiers(parts).predict_proba([""])[0, 1] == pytest.approx(labels.mean(), abs=1e-3)
 
 
-def test_a_frequent_word_that_is_a_text_of_its_own_is_predicted_as_it_was_learned():
+def test_a_text_of_one_frequent_word_is_predicted_as_learned():
     rng = np.random.default_rng(0)
     words = np.array([f"w{number}" for number in range(300)])
     texts = [" ".join(["no"] * (rng.random() < 0.6) + rng.choice(words, 8).tolist()) for _ in range(990)]

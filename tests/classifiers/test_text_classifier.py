@@ -209,7 +209,7 @@ def test_a_first_batch_that_fails_leaves_the_model_unfitted():
     model.partial_fit(FEW, KINDS, classes=["money", "pet"])
 
 
-def test_a_pretrained_model_that_is_changed_after_fit_waits_for_the_next_fit():
+def test_a_changed_pretrained_model_needs_a_new_fit():
     model = TextClassifier(pretrained=Topics().fit([]), **SMALL).fit(FEW, KINDS)
     expected = model.predict_proba(UNSEEN)
     for other in (None, Topics().fit([])):
@@ -260,7 +260,7 @@ def test_n_jobs_set_after_fit_reach_the_vectorizer(features, pretrained, threads
 
 
 @pytest.mark.parametrize("model", [TextClassifier(random_state=0), TextClassifier(hidden_layer_sizes=(4,))])
-def test_a_batch_in_which_each_text_has_its_own_label_trains_without_a_warning(model):
+def test_a_batch_of_distinct_labels_trains_without_a_warning(model):
     labels = [f"label {i}" for i in range(30)]
     fitted = clone(model).partial_fit([f"text {i}" for i in range(30)], labels, classes=labels)  # warnings are errors
     assert len(fitted.classes_) == 30

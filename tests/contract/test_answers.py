@@ -145,7 +145,7 @@ def test_rows_have_the_width_and_the_names_they_had_in_fit(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", OF_ROWS)
-def test_texts_in_the_place_of_rows_are_refused_with_what_makes_rows_of_them(name):
+def test_texts_instead_of_rows_are_refused_with_advice(name):
     for method in ("fit", CASES[name].answers[0]):
         model = fitted(name)
         with pytest.raises(ValueError, match=rf"{name} takes rows .* got texts, .*{TEXTS[0]}.* before it, as in "):

@@ -128,7 +128,7 @@ OTHERS: dict[str, tuple[Callable[[Callback], Any], int]] = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_ctrl_c_leaves_a_classifier_that_holds_another_with_what_it_learned(name: str) -> None:
+def test_ctrl_c_keeps_what_a_nested_classifier_has_learned(name: str) -> None:
     make, epoch = OTHERS[name]
     X: Any = BITS if name == "quantized" else TEXTS
     model = make(In(press_ctrl_c, epoch=epoch))
@@ -202,7 +202,7 @@ def test_the_history_has_no_epoch_of_a_partial_fit_that_failed(name: str, when: 
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_rows_of_another_width_with_wrong_labels_leave_the_classifier_as_it_was(name: str) -> None:
+def test_rows_of_another_width_leave_the_classifier_unchanged(name: str) -> None:
     model, X = fitted(name), CASES[name].X
     expected = answers(name, model)
     with pytest.raises(ValueError, match="class"):

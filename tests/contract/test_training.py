@@ -94,7 +94,7 @@ def test_fitted_again_it_is_as_if_fitted_once(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_fit_prints_nothing_runs_on_one_torch_thread_and_draws_no_number_of_the_user(name, capfd):
+def test_fit_leaves_output_threads_and_global_random_state_alone(name, capfd):
     numbers = set()  # of threads: several wait for each other while other programs use the cores
     hook = register_module_forward_pre_hook(lambda *_: numbers.add(torch.get_num_threads()))
     torch.manual_seed(5)

@@ -93,7 +93,7 @@ def test_the_readme_leads_newcomers_to_the_pages_for_them():
     assert {"installation", "tutorial", "faq", "stream"} <= linked
 
 
-def test_links_of_a_clone_to_sources_are_those_of_the_site_to_the_gallery_and_the_reference(site):
+def test_links_to_source_files_become_links_to_gallery_and_reference(site):
     text = "[a](../examples/) [b](../examples/06_gpu/0010_a.py) [c](../sklearn_hashnlp/) [d](../pyproject.toml)"
     expected = "[a](gallery/index.rst) [b](gallery/06_gpu/0010_a.rst) [c](api/index.rst) d"
     assert site.with_site_links(text, DOCS, DOCS) == expected

@@ -91,7 +91,7 @@ def test_a_full_disk_keeps_what_was_there(write: Write, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", WRITERS)
-def test_a_read_only_folder_is_a_permission_error_that_keeps_what_was_there(write: Write) -> None:
+def test_a_read_only_folder_raises_a_permission_error(write: Write) -> None:
     with public_folder() as folder:
         write(folder)
         before = contents(folder)
@@ -117,7 +117,7 @@ def test_a_checkpoint_cut_short_is_refused_by_name(share: float, tmp_path: Path)
         load_model(tmp_path / "model")
 
 
-def test_a_training_whose_last_checkpoint_was_cut_short_says_so_and_resumes_from_the_one_before(tmp_path: Path) -> None:
+def test_a_truncated_checkpoint_is_reported_and_the_previous_one_resumed(tmp_path: Path) -> None:
     options: dict[str, Any] = {"checkpoint_dir": (tmp_path, "all"), "resume": True}
     whole = small_models.make(**options).fit(small_models.SENTENCES)
     weights = tmp_path / "epoch-00003" / "weights.safetensors"

@@ -67,7 +67,7 @@ def test_features_are_what_a_pruned_model_counts(tmp_path: Path) -> None:
         assert counts_of_features(vectorizer, text) == counts_of_row(vectorizer, text)
 
 
-def test_ngrams_that_share_a_bucket_share_its_value_also_between_words_and_characters() -> None:
+def test_ngrams_of_one_bucket_share_its_value() -> None:
     features = TextColumns.of(VECTORIZER).features("the sauce of the crêpe")
     by_column = [[one for one in features if one.column == column] for column in {one.column for one in features}]
     for group in by_column:

@@ -30,7 +30,7 @@ PAIRS = WordWindows(NUMBERS, NUMBERS, np.arange(1, 101), np.array([0, 100]), 2)
 
 
 @given(SENTENCE_OF_LETTERS, ORDERS)
-def test_reference_padding_gives_the_windows_of_the_reference_implementation(words: list[str], order: int) -> None:
+def test_reference_padding_equals_the_reference_implementation(words: list[str], order: int) -> None:
     windows = sentence_windows(words, order=order, padding="reference")
     assert [(*context, word) for context, word in windows] == list(reference_windows(" ".join(words), order))
 

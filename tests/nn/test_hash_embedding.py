@@ -111,7 +111,7 @@ def test_a_state_loads_into_equal_hash_functions(seed):
         ({"variant": "paper"}, "trained with variant='improved', hash_rows=True, this module has variant='paper'"),
     ],
 )
-def test_a_state_of_other_hash_functions_is_refused_before_a_table_is_overwritten(options, message):
+def test_a_state_of_other_hash_functions_is_refused(options, message):
     state = torch.nn.Sequential(make()).state_dict()
     other = torch.nn.Sequential(make(**options))
     torch.nn.init.zeros_(other[0].pool)

@@ -127,7 +127,7 @@ def test_bxent_of_the_reports_example():
 
 
 @pytest.mark.parametrize(("d", "concentration"), [(1, 40.0), (2, 1000.0), (512, 1.0), (2000, 1000.0)])
-def test_the_gradient_of_the_log_normalizer_is_the_ratio_of_bessel_functions(d, concentration):
+def test_the_log_normalizer_gradient_is_a_ratio_of_bessel_functions(d, concentration):
     """Section 3 of the paper: the gradient of log C is - I_(d/2) / I_(d/2 - 1), here by a continued fraction."""
     loss = VonMisesFisherLoss(concentration, contrast=0.0)
     length = torch.tensor(0.9 * concentration, dtype=torch.float64, requires_grad=True)

@@ -35,7 +35,7 @@ def names(folder: Path) -> list[str]:
 
 
 @needs_locks
-def test_what_a_killed_process_left_is_deleted_and_what_a_live_one_writes_is_not(tmp_path: Path) -> None:
+def test_only_partial_files_of_dead_processes_are_deleted(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

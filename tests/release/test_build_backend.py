@@ -122,9 +122,7 @@ def test_a_compiler_on_the_path_is_enough(tools: ModuleType, tmp_path: Path) -> 
     tools.check_tools()
 
 
-def test_make_takes_the_compiler_of_the_system_before_that_of_its_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_make_prefers_the_compiler_of_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.syspath_prepend(NATIVE)
     finder = load("find_compiler")
     command = [sys.executable, "-c", f"import os; open({str(tmp_path / 'found')!r}, 'w').write(os.getenv('CXX', '-'))"]

@@ -96,7 +96,7 @@ def test_batches_are_the_same_bit_for_bit_from_any_first_one(first, n_jobs):
 
 
 @pytest.mark.parametrize(("n_cached", "n_jobs"), [(0, 2), (1, 3), (31, -1), (60, None)])
-def test_batches_are_the_same_bit_for_bit_with_any_cache_and_number_of_threads(n_cached, n_jobs):
+def test_batches_have_the_same_bits_with_any_cache_and_threads(n_cached, n_jobs):
     projections = projections_of(n_cached * 4 * N_FEATURES)
     assert projections.n_cached == n_cached
     assert [as_bytes(batch) for batch in batches_of(projections=projections, n_jobs=n_jobs)] == EPOCH

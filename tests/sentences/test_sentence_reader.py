@@ -136,7 +136,7 @@ def test_as_many_are_cached_as_fit():
 
 
 @given(st.lists(st.integers(0, len(VOCABULARY) - 1), max_size=50))
-def test_rows_are_the_same_bit_for_bit_from_the_cache_and_computed_with_any_others(word_ids):
+def test_cached_rows_have_the_same_bits_as_computed_ones(word_ids):
     expected = ONE_BY_ONE[word_ids].reshape(-1, N_FEATURES)
     for projections in (NONE_CACHED, SOME_CACHED, ALL_CACHED):
         rows = projections.rows(np.array(word_ids, dtype=np.int64))

@@ -119,7 +119,7 @@ def weights_of(transformer):
 
 @pytest.mark.parametrize(("n_tables", "n_steps"), [(0, 1), (4, 1), (4, 2), (4, 6)])
 @pytest.mark.parametrize("block", [5, 2**13])
-def test_word_vectors_are_those_of_ridge_regression_and_conjugate_gradients(n_tables, n_steps, block, monkeypatch):
+def test_word_vectors_solve_the_ridge_regression(n_tables, n_steps, block, monkeypatch):
     monkeypatch.setattr(_word_pretraining, "_WORD_BLOCK", block)
     transformer = make_transformer(n_tables)
     losses = fit(transformer, n_steps=n_steps)
@@ -203,7 +203,7 @@ def eigenvectors_of(paragraphs, network, sample=slice(None)):
 
 @pytest.mark.parametrize("n_components", [1, 3, 15])
 @pytest.mark.parametrize("block", [7, 512])
-def test_components_are_the_eigenvectors_of_the_second_moment_but_the_first(n_components, block, monkeypatch):
+def test_components_are_eigenvectors_of_the_second_moment(n_components, block, monkeypatch):
     monkeypatch.setattr(_word_pretraining, "_SENTENCE_BLOCK", block)
     network = make_network()
     components = components_of(READ, n_components, network).numpy()

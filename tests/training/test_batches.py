@@ -47,7 +47,7 @@ def test_every_row_is_on_one_side_with_its_target():
         assert set(drawn.tolist()) == {0, 1, 2, 3}
 
 
-def test_the_seed_decides_and_nothing_is_split_off_where_nothing_is_asked_for():
+def test_the_seed_determines_the_split_and_zero_splits_nothing():
     rows = dataset(np.arange(200) % 4)
     drawn = [validation_split(rows, 0.2, seed=seed)[1].indices.tolist() for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]

@@ -26,7 +26,7 @@ def test_a_callback_is_cloned_and_left_out_of_the_saved_model_after_fit(callback
     assert model.callbacks == [("named", callback)]
 
 
-def test_of_several_time_limits_the_shortest_holds_and_partial_fit_has_none():
+def test_the_shortest_time_limit_holds_but_not_for_partial_fit():
     X, y = np.eye(40), [0, 1] * 20
     options = {"n_buckets": 9, "n_embeddings": 99, "batch_size": 1, "max_epochs": 9, "random_state": 0}
     for limits in ([TimeLimit(1e-9), TimeLimit(100)], [TimeLimit(100), TimeLimit(1e-9)]):

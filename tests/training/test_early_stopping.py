@@ -120,7 +120,7 @@ def end_of(losses, *, n_batches=20, averages=True):
 
 
 @pytest.mark.parametrize(("n_batches", "window"), [(1, 100), (20, 5), (99, 2), (100, 1), (700, 1)])
-def test_training_ends_when_the_loss_no_longer_falls_from_100_steps_to_the_next(n_batches, window):
+def test_training_ends_when_the_loss_no_longer_falls(n_batches, window):
     assert end_of(repeat(1.0), n_batches=n_batches, averages=False) == (2 * window, None)
     n_epochs, average_after = end_of(repeat(1.0), n_batches=n_batches)
     assert average_after == 2 * window * n_batches

@@ -72,7 +72,7 @@ def test_what_does_not_fit_is_named(name, shape, message):
         net.load_training_state({"optimizer": "lbfgs"}, {})
 
 
-def test_the_state_of_torchs_own_optimizers_goes_to_the_device_of_the_parameter():
+def test_states_of_torch_optimizers_move_to_the_parameters_device():
     class Gain(torch.nn.Module):
         def __init__(self, device):
             super().__init__()

@@ -54,7 +54,7 @@ def test_python_threads_that_overlap_each_get_their_number_back(first_leaves_fir
         assert pool.submit(torch.get_num_threads).result() == (own or 3)
 
 
-def test_the_users_default_dtype_and_device_are_put_back_when_the_last_thread_leaves():
+def test_default_dtype_and_device_are_restored_after_the_last_thread():
     torch.set_default_dtype(torch.float64)
     torch.set_default_device("meta")
     try:

@@ -70,7 +70,7 @@ def test_embeddings_learn_and_are_compared(settings: Any) -> None:
     assert len(RECIPE.report(results[:4])) == 1  # no test of one seed
 
 
-def test_a_custom_embedding_supports_dictionary_dropout_hidden_layers_and_ensembles(settings: Any) -> None:
+def test_a_custom_embedding_supports_all_options(settings: Any) -> None:
     own = replace(settings, embeddings=("my_embeddings:Table",), dictionary=True, n_embeddings=100, ngram_dropout=())
     [plain] = run_recipe(RECIPE, settings=own)
     assert plain["n_parameters"] == 100 * 8

@@ -146,7 +146,7 @@ def quick_results(recipes: list[str], names: list[str]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "recipes", [["custom"], ["hash-embed-nodict", "std-embed-dict", "hash-embed-dict", "ensemble-hash-embed-dict"]]
 )
-def test_labels_of_quick_experiments_do_not_overlap_and_the_legend_is_no_data(recipes: list[str]) -> None:
+def test_labels_and_legend_of_the_plot_do_not_overlap(recipes: list[str]) -> None:
     [(_, draw)] = make_plots(quick_results(recipes, ["ag", "imdb"]))
     figure = Figure(layout="constrained")
     draw(figure)

@@ -100,7 +100,7 @@ def test_a_missing_or_short_corpus_is_refused(tmp_path: Path, monkeypatch: pytes
         list(run_recipe(get_recipe("brown")))
 
 
-def test_rows_of_the_table_are_models_and_mixtures_weighted_on_the_validation_text(data: Path) -> None:
+def test_rows_are_models_and_mixtures_weighted_on_validation_text(data: Path) -> None:
     results = run("ptb-table", data, hidden_size=4)
     counts = KneserNeyLanguageModel().fit(TRAIN)
     cache = CacheLanguageModel(vocabulary=counts.vocabulary_).fit(TRAIN)

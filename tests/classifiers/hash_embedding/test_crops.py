@@ -31,7 +31,7 @@ def as_dicts(rows):
 
 @pytest.mark.parametrize("some", [np.arange(40), np.array([7, 3, 31, 3]), np.array([], dtype=np.int64)], ids=len)
 @pytest.mark.parametrize("most", [1000, 12])
-def test_a_crop_has_what_a_row_shares_with_a_random_one_and_not_with_a_second(some, most, monkeypatch):
+def test_a_crop_keeps_columns_shared_with_one_random_row_only(some, most, monkeypatch):
     monkeypatch.setattr(_sparse_rows, "_MOST_CROPS", most)
     rows, n_crops = drawn_rows(), min(len(some), most)
     crops, sources = rows.crops(some, COMMON, 5)

@@ -119,7 +119,7 @@ def test_the_loss_depends_on_rows_and_classes(monkeypatch):
     assert classifier().fit(X, y > 0).loss_ == "hinge"
 
 
-def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monkeypatch):
+def test_contradictory_labels_of_many_rows_select_another_loss(monkeypatch):
     X, y = counts()
     twice = csr_matrix(np.concatenate([X.toarray(), X[:6].toarray()]))
     same, other = np.append(y, y[:6]), np.append(y, (y[:6] + 1) % 3)
@@ -146,7 +146,7 @@ def test_many_rows_with_labels_that_contradict_each_other_have_another_loss(monk
     ],
     ids=["early stopping", "solver", "callbacks"],
 )
-def test_stochastic_gradients_of_the_hinge_loss_add_a_share_of_the_log_odds(options, monkeypatch):
+def test_the_hinge_loss_adds_a_share_of_the_log_odds(options, monkeypatch):
     X, y = counts(n_rows=200)
     model = classifier(**options).fit(X, y)
     assert (model.loss_, model.solver_) == ("hinge", "sgd")

@@ -193,7 +193,7 @@ class FirstBatch(Callback):
 
 
 @pytest.mark.parametrize("n_hashes", [1, 2, 3])
-def test_few_rows_are_trained_from_the_shares_of_the_classes_by_half_newton_steps(n_hashes):
+def test_few_rows_start_at_class_shares_with_damped_newton_steps(n_hashes):
     rows, y = np.eye(32), np.arange(32) % 4 == 0
     first, options = FirstBatch(), {"loss": "hinge", "solver": "sgd", "n_hashes": n_hashes, "batch_size": 32}
     model = HashEmbeddingClassifier(**options, random_state=0, callbacks=[first]).fit(rows, y)

@@ -43,7 +43,7 @@ def tree_of(model):
 
 
 @pytest.mark.parametrize("tree", get_args(ClassTree))
-def test_it_learns_with_every_tree_and_its_probabilities_are_products_along_paths(tree):
+def test_probabilities_are_products_along_paths_of_every_tree(tree):
     model = make(tree=tree).fit(X, Y)
     assert model.score(X, Y) > 0.95
     probabilities = model.predict_proba(X[:20])
@@ -80,7 +80,7 @@ def test_a_custom_tree_is_over_the_sorted_labels():
         make(tree="willow").fit(X, y)
 
 
-def test_labels_and_rankings_come_from_the_search_and_agree_with_all_probabilities(model, monkeypatch):
+def test_labels_and_rankings_agree_with_all_probabilities(model, monkeypatch):
     probabilities = model.predict_proba(X)
     order = np.argsort(-probabilities, axis=1, kind="stable")
     monkeypatch.setattr(type(model.net_), "score_rows", None)  # no score of every class is taken

@@ -34,7 +34,7 @@ def test_it_is_scikit_learns_idf():
     assert initialize_importance(fresh_bag(), np.array([], dtype=np.int32), 3) == 1.0
 
 
-def test_columns_that_share_a_row_are_counted_together_and_never_more_than_the_documents():
+def test_columns_of_one_row_are_counted_together():
     columns = np.tile(np.arange(101), 3)  # three documents with 101 columns each, in two rows of importance
     bag = HashEmbeddingBag(2, 4, num_buckets=50, importance_init=0.0)
     assert initialize_importance(bag, columns, 3) == 1.0

@@ -102,7 +102,7 @@ def test_partial_fit_after_fit_keeps_the_optimizer_state(classes):
     assert_near(steps[1], steps[0], rtol=0.2)
 
 
-def test_a_new_column_starts_at_its_document_frequency_and_an_old_one_stays():
+def test_only_a_new_column_starts_at_its_document_frequency():
     started = []
 
     class Watch(Callback):
@@ -193,7 +193,7 @@ def test_a_wrong_length_that_says_half_is_forgotten(loss, n_rows, n_calls):
 
 @pytest.mark.parametrize("calibrate", ["temperature", False])
 @pytest.mark.parametrize("solver", ["dual", "sgd"])
-def test_without_a_length_that_says_half_the_labels_are_those_of_raw_scores(solver, calibrate):
+def test_without_a_half_length_labels_follow_raw_scores(solver, calibrate):
     model = HashEmbeddingClassifier(**SMALL, loss="hinge", calibrate=calibrate, solver=solver).fit(X, Y)
     for _ in range(2):
         assert model._calibration.half == 0

@@ -135,7 +135,7 @@ def test_without_collisions_the_solution_is_that_of_one_hash(
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_without_collisions_the_log_odds_of_other_solvers_are_those_of_one_hash(k: int) -> None:
+def test_without_collisions_log_odds_equal_those_of_one_hash(k: int) -> None:
     scores, rows = [], counts()
     for n_hashes in (1, k):
         model = model_of(num_hashes=n_hashes, **NO_COLLISIONS)
@@ -190,9 +190,7 @@ def test_without_collisions_a_step_is_that_of_one_hash(k: int) -> None:
 
 
 @pytest.mark.parametrize(("aggregation", "norm", "k"), [form for form in FORMS if form[-1] > 1])
-def test_without_collisions_a_small_step_from_the_solution_is_that_of_one_hash(
-    aggregation: str, norm: str, k: int
-) -> None:
+def test_without_collisions_a_small_step_equals_that_of_one_hash(aggregation: str, norm: str, k: int) -> None:
     rows, small, moves, size = counts(), 1e-3, [], 0.0
     for n_hashes in (1, k):
         form = {"append_weight": False, "aggregation": aggregation, "normalize": norm, "num_hashes": n_hashes}

@@ -234,7 +234,7 @@ def test_batches_on_a_device_equal_the_batches_of_the_kernel(batch_size, targets
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_dropout_on_a_device_keeps_a_random_number_of_columns_in_their_order(device):
+def test_dropout_on_a_device_keeps_the_order_of_columns(device):
     rows = SparseDataset(WIDER)
     generator = np.random.default_rng(0)
     order, edges = np.arange(len(rows))[::-1].copy(), [0, 300, 700]

@@ -266,7 +266,7 @@ def test_labels_of_other_widths_and_callbacks_that_cannot_be_copied():
     compare(merged, merge_classifiers(shards()))
 
 
-def test_models_that_were_loaded_and_trained_further_are_merged_by_their_step_sizes(tmp_path):
+def test_loaded_models_are_merged_by_their_step_sizes(tmp_path):
     found, expected = [], []
     for seed in SEEDS:
         parts = [trained(part, embedding=EmbeddingTables(importance_init="ones"), random_state=seed) for part in PARTS]

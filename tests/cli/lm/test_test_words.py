@@ -124,9 +124,7 @@ def test_every_word_reads_the_earlier_lines_where_the_model_does(
     assert top.split("\t")[:2] == [word for word, _ in model.predict_topk([words[:-1]], 2)[0]]
 
 
-def test_contexts_hold_no_more_words_than_the_model_reads_and_batches_no_more_lines(
-    hashnlp: Any, lm: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_contexts_and_batches_have_a_limited_size(hashnlp: Any, lm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[list[int]] = []
 
     def predict(self: Any, contexts: Any, search: str) -> Any:

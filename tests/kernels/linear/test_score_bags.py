@@ -99,7 +99,7 @@ def test_lengths_and_the_move_towards_the_class_shares(variant, append_weight, n
 
 
 @pytest.mark.parametrize("factor", [1 - 1e-12, 1, 1 + 1e-12])
-def test_rows_of_what_all_rows_have_are_of_length_zero_whatever_the_rounding(factor):
+def test_rows_of_common_columns_alone_have_length_zero(factor):
     model = make_model(BagLayout(0, False, True, 2))
     indices, indptr, counts = make_rows()
     _, lengths = score(model, indices, indptr, counts)

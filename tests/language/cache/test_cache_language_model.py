@@ -69,7 +69,7 @@ def test_predictions_after_a_beginning_are_those_of_the_definition(options):
     np.testing.assert_allclose(model.predict_proba(beginnings), expected, rtol=1e-12)
 
 
-def test_the_end_of_a_context_is_a_word_only_where_sentences_are_read_across():
+def test_the_sentence_end_is_a_word_only_across_sentences():
     across, within = make(), make(reset="sentence")
     ended, same, other = (across.predict_proba([words]) for words in ("a b </s>", "a b", "a b <unk>"))
     assert not np.array_equal(ended, same)

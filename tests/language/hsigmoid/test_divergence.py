@@ -76,7 +76,7 @@ def test_an_unknown_part_of_a_text_in_order_is_no_divergence():
     assert model.log_[-1]["train_loss"] > 3 * model.log_[-2]["train_loss"]
 
 
-def test_large_initial_weights_learn_from_a_loss_far_above_that_of_equal_probabilities():
+def test_large_initial_weights_learn_from_a_large_loss():
     options = {"output": "softmax", "direct_connections": True, "init": "uniform", "optimizer": "sgd"}
     options |= {"order": 5, "embedding_dim": 60, "regularization__max_grad_norm": None}
     options |= {"max_epochs": 1, "learning_rate": 0.03}

@@ -71,7 +71,7 @@ class OneEpoch(Callback):
             raise KeyboardInterrupt
 
 
-def test_the_first_epoch_of_a_modern_network_is_better_than_the_frequencies_of_words(texts):
+def test_one_epoch_is_better_than_word_frequencies(texts):
     train, test = texts
     options = {"hidden_layer": "residual", "min_count": 2, "random_state": 0, "callbacks": [OneEpoch()]}
     model = HsigmoidLanguageModel(**options).fit(train, X_valid=test)
@@ -79,7 +79,7 @@ def test_the_first_epoch_of_a_modern_network_is_better_than_the_frequencies_of_w
     assert epoch["valid_perplexity"] < add_one_perplexity(model, train, test)
 
 
-def test_the_perplexities_of_a_default_training_are_below_the_number_of_words_from_the_first_on():
+def test_perplexities_are_below_the_vocabulary_size_from_epoch_one():
     random = np.random.default_rng(0)
     words = (random.zipf(1.3, size=(1500, 10)) % 2000).astype(str).tolist()
     model = HsigmoidLanguageModel(max_epochs=2, callbacks=[StepLog(15)], embedding_dim=32, random_state=0).fit(words)

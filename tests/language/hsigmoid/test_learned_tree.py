@@ -52,7 +52,7 @@ def test_another_model_takes_the_tree(model):
 
 
 @pytest.mark.parametrize("options", [{"embedding": ("hash", 50, 20), "order": 4}, {"far_context": 3}])
-def test_the_name_trains_a_network_for_two_epochs_and_learns_the_tree_from_it(options):
+def test_a_learned_tree_is_built_from_a_network_of_two_epochs(options):
     plain = Regularization(dropout=0.0)
     model = HsigmoidLanguageModel(**SMALL | options | {"max_epochs": 1}, tree="learned", regularization=plain).fit(RARE)
     options = options | {"max_epochs": 2, "regularization": Regularization(0.25, embedding_dropout=0.0)}

@@ -120,7 +120,7 @@ def test_a_resumed_model_keeps_no_second_copy_of_its_weights(tmp_path):
     assert tensors_in([callback for _, callback in resumed.net_.callbacks_]) == []
 
 
-def test_what_a_killed_training_had_begun_to_write_is_deleted_even_if_nothing_is_left_to_train(tmp_path):
+def test_partial_files_of_a_killed_training_are_deleted(tmp_path):
     options = {"checkpoint_dir": tmp_path, "resume": True}
     make(**options).fit(SENTENCES)
     shutil.copytree(tmp_path / "epoch-00003", tmp_path / ".unfinished-killed")

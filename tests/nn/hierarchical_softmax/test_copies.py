@@ -52,7 +52,7 @@ def test_a_state_of_other_direct_connections_is_refused():
     HierarchicalSoftmax(MIXED, 3).load_state_dict(make(direct_seed=3).state_dict())  # neither uses its seed
 
 
-def test_a_layer_from_the_meta_device_works_after_reset_parameters_or_load_state_dict():
+def test_a_layer_from_the_meta_device_can_be_initialized_or_loaded():
     layer = make(n_direct=9, dtype=torch.float32)
     with torch.device("meta"):
         other = HierarchicalSoftmax(MIXED, 3, n_direct=9)
