@@ -1,5 +1,6 @@
 # make demo    trains a text classifier on real text and shows how good it is
-# make test    runs the quick tests on all cores   make test-slow, make test-gpu, make test-cluster   the others
+# make test    runs the quick tests of the package on all cores, make test-benchmarks those of benchmarks, pages
+#              and examples               make test-slow, make test-gpu, make test-cluster   the others
 # make fuzz    reads 100,000 damaged files with each reader, in some half an hour
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make sanitize          tests and fuzzes kernels that check addresses and undefined behavior
@@ -49,11 +50,11 @@ cpu_torch = { $(has_cuda) || $(1)/bin/python -m pip show torch >/dev/null 2>&1 \
 	|| echo "It cannot be downloaded: the default build follows."; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow fuzz sanitize test-gpu test-cluster test-lowest test-processors golden check format coverage \
+.PHONY: help demo test test-benchmarks test-slow fuzz sanitize test-gpu test-cluster test-lowest test-processors golden check format coverage \
 	dist bench-check docs clean
 
 help:
-	@sed -n '1,12s/^# //p' Makefile
+	@sed -n '1,13s/^# //p' Makefile
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is %d.%d; try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
@@ -80,8 +81,14 @@ READY := $(VENV)/native $(VENV)/packages
 demo: $(VENV)/native
 	@$(BIN)/hashnlp demo
 
+# Tests of benchmarks, pages and examples, which are not installed.
+BENCHMARKS := tests/benchmarks tests/docs benchmarks/runner docs README.md
+
 test: $(READY)
-	@$(BIN)/python -m pytest $(PARALLEL)
+	@$(BIN)/python -m pytest $(PARALLEL) $(BENCHMARKS:%=--ignore=%)
+
+test-benchmarks: $(READY)
+	@$(BIN)/python -m pytest $(PARALLEL) $(BENCHMARKS)
 
 test-slow: $(READY)
 	@$(BIN)/python -m pytest -m slow
@@ -98,7 +105,7 @@ test-gpu: $(READY)
 # On dask, Spark (which needs Java), Ray and accelerate, which are installed for it.
 test-cluster: $(READY)
 	$(call run,Installing dask$(COMMA) pyspark$(COMMA) ray and accelerate,$(PIP) "sklearn-hashnlp[test$(COMMA)scale]")
-	@$(BIN)/python -m pytest -m slow tests/test_cluster_examples.py
+	@$(BIN)/python -m pytest -m slow tests/docs/test_cluster_examples.py
 
 test-processors: $(READY)
 	@$(BIN)/python -m tests.processors $(if $(QUICK),--quick)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ROWS = [line for line in (ROOT / "docs" / "promises.md").read_text(encoding="utf-8").splitlines() if "tests/" in line]
 NAMED = [match for row in ROWS for match in re.findall(r"(\*slow\* )?(tests/[\w/]+\.py)(?:::(\w+))?", row)]
 

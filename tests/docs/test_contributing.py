@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 CONVENTIONS = (ROOT / "CONVENTIONS.md").read_text(encoding="utf-8")
 PATHS = sorted(set(re.findall(r"`((?:[\w.]+/)+[\w.*]*|[A-Z_]+\.\w+|LICENSE)`", PAGE + CONVENTIONS)))

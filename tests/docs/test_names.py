@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from sklearn_hashnlp.cli import app
-from tests.guides.page_blocks import DOCS
+from tests.docs.page_blocks import DOCS
 from tests.release.public_api import public_api
 
 

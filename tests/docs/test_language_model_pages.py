@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp.persistence import load_model
-from tests.guides.page_blocks import DOCS, blocks, run_shell
+from tests.docs.page_blocks import DOCS, blocks, run_shell
 
 # The sources: train.py and network_conf.py of Paddle's hsigmoid; the post, which names no sizes and no learning rate.
 NETWORKS: dict[str, dict[str, Any]] = {

@@ -21,7 +21,7 @@ from sklearn_hashnlp.cli import _train, app
 from sklearn_hashnlp.cli._parameters import check_parameters, set_parameters
 from sklearn_hashnlp.cli.lm import _train_language_model as lm_train
 from sklearn_hashnlp.cli.sentences import _train_encoder as sentences_train
-from tests.guides.page_blocks import DOCS
+from tests.docs.page_blocks import DOCS
 
 PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
 _CODE = re.compile(r"^```.*?\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from sklearn_hashnlp.cli import app
 
-PAGE = (Path(__file__).parents[1] / "docs" / "coming_from_fasttext.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "coming_from_fasttext.md").read_text(encoding="utf-8")
 CONSOLE = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guides.page_blocks import DOCS, blocks, follow
+from tests.docs.page_blocks import DOCS, blocks, follow
 
 OTHERS = (DOCS / "own_experiments.md", DOCS.parent / "README.md")
 PAGES = [

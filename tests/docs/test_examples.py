@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 CLUSTER = EXAMPLES / "07_larger_than_one_machine"  # needs engines that tests do without: see test_cluster_examples
 PATHS = sorted(set(EXAMPLES.rglob("*.py")) - set(CLUSTER.glob("*.py")))
 WITHOUT_A_WORST = {"0010_nearest_sentences"}  # it compares nothing

@@ -16,7 +16,7 @@ from sklearn_hashnlp import save_model
 from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
-FOLDER = Path(__file__).parent.parent / "examples" / "07_larger_than_one_machine"
+FOLDER = Path(__file__).parents[2] / "examples" / "07_larger_than_one_machine"
 TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 8
 LABELS = np.array(["good", "bad", "good", "bad"] * 8)
 PRINTED = {
