@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, splitmix64
+from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFICATION, Hyperplanes, coefficients
 from sklearn_hashnlp.nn import HashEmbedding, NgramHashEmbedding
 from sklearn_hashnlp.nn._hashing import history_hashes, mix_tensor
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
+from tests.oracles.hashing import splitmix64
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hash_specification.md").read_text(encoding="utf-8")
 

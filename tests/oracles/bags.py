@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.kernels.embeddings._bags import L1_BAG_NORM, L2_BAG_NORM, NO_BAG_NORM
 from sklearn_hashnlp.kernels.embeddings._hash_ids import PAPER, STANDARD
+from tests.oracles.hashing import hash_constants
 
 from .hashing import hash_slots
 

@@ -5,7 +5,7 @@ import statistics
 
 import torch
 
-from sklearn_hashnlp._hash_specification import hash_constants
+from tests.oracles.hashing import hash_constants
 
 from .hashing import hash_slot
 

@@ -11,6 +11,24 @@ def fmix32(key: int) -> int:
     return key
 
 
+def splitmix64(seed: int, n_values: int) -> list[int]:
+    """Return the first 64-bit integers of SplitMix64 (Steele, Lea and Flood, 2014, figure 17)."""
+    values = []
+    for step in range(1, n_values + 1):
+        z = (seed + step * 0x9E3779B97F4A7C15) % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        values.append(z ^ (z >> 31))
+    return values
+
+
+def hash_constants(seed: int, n_functions: int) -> list[tuple[int, int, int]]:
+    """Return (a, b, c) of each hash function: a and b alternate, c is drawn from 2**32 steps later on."""
+    low = splitmix64(seed, 2 * n_functions)
+    high = splitmix64(seed + 2**32 * 0x9E3779B97F4A7C15, n_functions)
+    return list(zip(low[::2], low[1::2], high, strict=True))
+
+
 def hash_slot(key: int, constants: tuple[int, int, int], size: int) -> int:
     """Return the slot of an id in a table: mix both halves, multiply, add, shift and reduce."""
     a, b, c = constants

@@ -3,7 +3,7 @@
 import math
 from itertools import pairwise
 
-from sklearn_hashnlp._hash_specification import hash_constants
+from tests.oracles.hashing import hash_constants
 
 from .hashing import feature_slot
 

@@ -1,7 +1,7 @@
 """Random hyperplanes and projections by their specification, one number at a time."""
 
-from sklearn_hashnlp._hash_specification import splitmix64
 from sklearn_hashnlp.kernels.projections._hyperplanes import PRIME, QUANTILES, Hyperplanes, coefficients
+from tests.oracles.hashing import splitmix64
 
 from .hashing import fmix32
 

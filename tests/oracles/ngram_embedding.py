@@ -2,7 +2,7 @@
 
 import torch
 
-from sklearn_hashnlp._hash_specification import hash_constants, splitmix64
+from tests.oracles.hashing import hash_constants, splitmix64
 
 from .hashing import hash_slot
 

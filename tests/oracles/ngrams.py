@@ -4,7 +4,7 @@ from collections import Counter
 
 from sklearn.utils import murmurhash3_32
 
-from sklearn_hashnlp._hash_specification import splitmix64
+from tests.oracles.hashing import splitmix64
 
 
 def ngrams(units: list[str], ngram_range: tuple[int, int]) -> list[list[str]]:

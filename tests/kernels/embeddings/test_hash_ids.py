@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.kernels.embeddings._hash_ids import (
     IMPROVED,
     PAPER,
@@ -15,6 +14,7 @@ from sklearn_hashnlp.kernels.embeddings._hash_ids import (
     count_rows,
     locate_ids,
 )
+from tests.oracles.hashing import hash_constants
 
 from ...oracles import bags
 from ...oracles.hashing import hash_slots

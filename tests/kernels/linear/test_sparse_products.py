@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import random_array
 
-from sklearn_hashnlp._hash_specification import splitmix64
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product, pair_fingerprints
+from tests.oracles.hashing import splitmix64
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, 7), st.integers(1, 20))

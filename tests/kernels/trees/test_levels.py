@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels.trees._features import add_direct, direct_gradients, locate_features
 from sklearn_hashnlp.kernels.trees._paths import (
@@ -15,6 +14,7 @@ from sklearn_hashnlp.kernels.trees._paths import (
     weight_gradients,
 )
 from sklearn_hashnlp.kernels.trees._search import TreeScorer, descend, search_best
+from tests.oracles.hashing import hash_constants
 
 from ...random_trees import random_shape
 from .upward_trees import upward_tree

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.kernels.trees._search import TreeScorer, descend, search_best
+from tests.oracles.hashing import hash_constants
 
 from ...oracles import hierarchical_softmax as oracle
 from ...random_trees import TREES, chain, random_shape
