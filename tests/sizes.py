@@ -1,7 +1,7 @@
 """How large the project is: ``python -m tests.sizes``, or ``python -m tests.sizes --base COMMIT`` to compare.
 
-Lines of code hold more than a comment or a docstring; stubs count as lines and not as files. Public names are the
-names in the ``__all__`` of public modules; a name that the package repeats from its folder counts once.
+Lines of code hold more than a comment or a docstring; stubs and C++ count as lines and not as files. Public names are
+the names in the ``__all__`` of public modules; a name that the package repeats from its folder counts once.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ _SHORT = 80  # lines of a function
 def sizes(root: Path) -> dict[str, int]:
     """Return the figures of a tree."""
     package, tests, benchmarks = (_sources(root / folder) for folder in ("sklearn_hashnlp", "tests", "benchmarks"))
+    kernels = _kernels(root / "sklearn_hashnlp" / "kernels")
+    cpp = [text for path, text in kernels.items() if path.suffix != ".py"]
     modules = [path for path in package if path.suffix == ".py"]
     nodes = [node for text in package.values() for node in functions(text)]
     return {
-        "package: lines of code": sum(map(code_lines, package.values())),
-        "package: lines": _n_lines(package.values()),
+        "package: lines of code": sum(map(code_lines, package.values())) + sum(map(_cpp_code_lines, cpp)),
+        "package: lines": _n_lines(package.values()) + _n_lines(cpp),
         "package: files": len(modules),
         "package: files of the largest folder": max(Counter(path.parent for path in modules).values()),
         "package: lines of the longest file": max(text.count("\n") for text in package.values()),
         "package: lines of the longest function": max(map(length, nodes)),
         f"package: functions of more than {_SHORT} lines": sum(length(node) > _SHORT for node in nodes),
-        "kernels: lines of C++ and Python": _n_lines(_kernels(root / "sklearn_hashnlp" / "kernels")),
+        "kernels: lines of C++ and Python": _n_lines(kernels.values()),
         "benchmarks: lines": _n_lines(benchmarks.values()),
         "tests: lines": _n_lines(tests.values()),
         f"lines of more than {_LONG} columns": sum(
             len(line) > _LONG
-            for texts in (package, tests, benchmarks)
-            for text in texts.values()
+            for text in [*package.values(), *cpp, *tests.values(), *benchmarks.values()]
             for line in text.split("\n")
         ),
         "public names": n_public_names(root),
@@ -74,9 +75,13 @@ def _sources(folder: Path) -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in paths if path.name != "_native.pyi"}  # made by the build
 
 
-def _kernels(folder: Path) -> list[str]:
+def _kernels(folder: Path) -> dict[Path, str]:
     paths = [path for pattern in ("*.py", "*.hpp", "*.cpp") for path in folder.rglob(pattern)]
-    return [path.read_text(encoding="utf-8") for path in paths]
+    return {path: path.read_text(encoding="utf-8") for path in paths}
+
+
+def _cpp_code_lines(text: str) -> int:
+    return sum(bool(line.strip()) and not line.lstrip().startswith("//") for line in text.split("\n"))
 
 
 def functions(text: str) -> Iterator[ast.FunctionDef]:
