@@ -23,7 +23,8 @@ _FEW_STEPS = {
 _SMALL_TABLES = partial(HashEmbeddingClassifier, n_buckets=10_000, n_embeddings=100_000)
 _FEW_EPOCHS = {"max_epochs": 6, "learning_rate": 0.01}
 CASES = {
-    "HashEmbeddingClassifier": (HashEmbeddingClassifier(), _DENSE | _SPARSE),
+    "HashEmbeddingClassifier": (HashEmbeddingClassifier(max_epochs=10), _DENSE | _SPARSE),
+    "HashEmbeddingClassifier, defaults": (HashEmbeddingClassifier(), _DENSE | _SPARSE),
     "HashEmbeddingClassifier, ova": (_SMALL_TABLES(loss="ova"), _DENSE | _SPARSE | _FEW_STEPS),
     "HashEmbeddingClassifier, hinge": (_SMALL_TABLES(loss="hinge"), _DENSE | _SPARSE),
     "HashEmbeddingClassifier, hsigmoid": (_SMALL_TABLES(loss="hsigmoid"), _DENSE | _SPARSE | _FEW_STEPS),
@@ -39,7 +40,7 @@ CASES = {
 }
 
 
-# Other losses share all but the loss with these classifiers.
+# Other losses share all but the loss with these classifiers; by default few rows are trained for some 200 epochs.
 _SLOW = [name for name in CASES if "Classifier, " in name]
 NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in _SLOW else name for name in CASES]
 
