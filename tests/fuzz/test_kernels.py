@@ -13,12 +13,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_kernels_take_any_text_and_any_model() -> None:
-    command = [sys.executable, "-m", "tests.fuzz.kernels", "--inputs", "20"]
+    command = [sys.executable, "-m", "tests.fuzz.kernels", "--inputs", "5"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.stdout.startswith("{"), result.stderr[-3000:]
     counted = json.loads(result.stdout)
     assert counted["findings"] == []
-    assert counted["documents"] > 50
+    assert counted["documents"] > 10
 
 
 @pytest.mark.slow

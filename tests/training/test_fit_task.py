@@ -16,6 +16,8 @@ from sklearn_hashnlp import HsigmoidLanguageModel, SGNNSentenceEncoder, TextClas
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, SGNNClassifier
 from sklearn_hashnlp.text import HashingNgramVectorizer
 from sklearn_hashnlp.training import EarlyStopping, Schedule
+from tests.sentence_texts import make as make_encoder
+from tests.text_classifiers import text_classifier
 from tests.trainings import assert_same_bits
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks since version 1.9")
@@ -25,15 +27,16 @@ LABELS = ["good", "bad", "good", "bad", "good", "bad"] * 10
 ROWS = np.random.RandomState(0).random_sample((60, 8))
 SENTENCES = ["the cat sat on the mat. it slept", "the dog sat on the rug. it ran away"] * 5
 
+SMALL = {"n_buckets": 20, "n_embeddings": 100, "random_state": 0}
 MODELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "texts": (TextClassifier(loss="softmax", max_epochs=3, random_state=0), (TEXTS, LABELS)),
-    "rows": (HashEmbeddingClassifier(loss="softmax", max_epochs=3, n_buckets=20, random_state=0), (ROWS, LABELS)),
+    "texts": (text_classifier(loss="softmax", max_epochs=3, **SMALL), (TEXTS, LABELS)),
+    "rows": (HashEmbeddingClassifier(loss="softmax", max_epochs=3, **SMALL), (ROWS, LABELS)),
     "dense rows": (SGNNClassifier(max_epochs=3, hidden_layer_sizes=(4,), random_state=0), (ROWS, LABELS)),
     "words": (
         HsigmoidLanguageModel(order=2, embedding_dim=4, hidden_size=4, max_epochs=3, random_state=0),
         (SENTENCES,),
     ),
-    "sentences": (SGNNSentenceEncoder(max_epochs=3, word_steps=0, random_state=0), (SENTENCES,)),
+    "sentences": (make_encoder(max_epochs=3, word_steps=0), (SENTENCES,)),
 }
 
 

@@ -17,7 +17,7 @@ from tests.trainings import assert_other_bits
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((300, 80)) < 0.15) * RNG.integers(1, 4, (300, 80)), dtype=np.float32)
 Y = np.argmax(X.toarray()[:, :60].reshape(300, 3, 20).sum(axis=2) + RNG.normal(0, 1, (300, 3)), axis=1)
-SMALL = {"n_buckets": 300, "n_embeddings": 1000, "random_state": 0}
+SMALL = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 8, "random_state": 0}
 
 
 class Recorder(Callback):
@@ -191,11 +191,7 @@ class Scripted(Callback):
 )
 def test_patience_and_ties(accuracies, patience, epochs, best):
     script = Scripted(accuracies)
-    model = HashEmbeddingClassifier(
-        **SMALL,
-        early_stopping=EarlyStopping(patience=patience, validation_fraction=0.2),
-        max_epochs=len(accuracies),
-        callbacks=[script],
-    ).fit(X, Y)
+    stopping = EarlyStopping(patience=patience, validation_fraction=0.2)
+    model, _ = train(early_stopping=stopping, max_epochs=len(accuracies), callbacks=[script])
     assert len(model.history_) == epochs
     assert torch.equal(model.net_.module_.head[0].bias, script.biases[best - 1])
