@@ -12,7 +12,7 @@ from benchmarks.recipes.hsigmoid_ptb import HSIGMOID_PTB
 from benchmarks.recipes.ngram_memory.recipe import NGRAM_MEMORY
 from benchmarks.recipes.nplm import NPLM
 from benchmarks.recipes.ptb_table import PTB_TABLE
-from benchmarks.recipes.reversal import REVERSAL, REVERSAL_SGD
+from benchmarks.recipes.reversal.recipe import REVERSAL, REVERSAL_SGD
 from benchmarks.recipes.sentence_report import SENTENCE_REPORT
 from benchmarks.runner.load_recipe import load_recipe
 from benchmarks.runner.recipe import Recipe

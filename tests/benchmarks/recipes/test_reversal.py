@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from benchmarks.commands.registry import get_recipe
-from benchmarks.recipes.reversal_settings import ReversalSettings
-from benchmarks.recipes.reversal_training import (
+from benchmarks.recipes.reversal.settings import ReversalSettings
+from benchmarks.recipes.reversal.training import (
     Trainer,
     draw_glorot,
     draw_strings,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from benchmarks.recipes.reversal_settings import ReversalSettings
+from benchmarks.recipes.reversal.settings import ReversalSettings
 from benchmarks.runner.recipe import Log, Progress, Recipe, Result, Run
 from benchmarks.runner.settings import same_settings
 from benchmarks.runner.table import Table, tables_by_settings, without_column
@@ -88,7 +88,7 @@ def _n_results(settings: ReversalSettings) -> int:
 
 def _run_fixed(settings: ReversalSettings, seed: int, log: Log, progress: Progress) -> Iterator[Result]:
     """Train all networks in turns, so that other load on the machine affects each alike."""
-    from benchmarks.recipes.reversal_training import Purpose, Trainer, draw_strings, generator_for
+    from benchmarks.recipes.reversal.training import Purpose, Trainer, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
     train = draw_strings(settings.n_train, *shape, generator=generator_for(seed, Purpose.fixed))
@@ -120,7 +120,7 @@ def _run_fixed(settings: ReversalSettings, seed: int, log: Log, progress: Progre
 
 def _run_fresh(settings: ReversalSettings, seed: int, log: Log, progress: Progress) -> Iterator[Result]:
     """Train each network on new strings until it reverses the validation strings."""
-    from benchmarks.recipes.reversal_training import Purpose, Trainer, draw_strings, generator_for
+    from benchmarks.recipes.reversal.training import Purpose, Trainer, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
     validation = draw_strings(settings.n_test, *shape, generator=generator_for(seed, Purpose.exact_match))
@@ -152,7 +152,7 @@ def _run_fresh(settings: ReversalSettings, seed: int, log: Log, progress: Progre
 
 def _run_layers(settings: ReversalSettings, seed: int) -> Result:
     """Time the output layers alone, on the average number of rows of a training step."""
-    from benchmarks.recipes.reversal_training import make_output, time_layers
+    from benchmarks.recipes.reversal.training import make_output, time_layers
 
     n_classes = settings.n_symbols + 1
     rows = max(round(settings.batch_size * ((1 + settings.max_length) / 2 + 1)), 1)

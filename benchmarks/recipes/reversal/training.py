@@ -10,7 +10,7 @@ from time import perf_counter
 import torch
 from torch import Tensor, nn
 
-from benchmarks.recipes.reversal_settings import ReversalSettings
+from benchmarks.recipes.reversal.settings import ReversalSettings
 from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftmax
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.trees import balanced_tree, random_tree

@@ -1,0 +1,1 @@
+"""Strings reversed by a network with a full softmax or a tree."""
