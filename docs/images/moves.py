@@ -61,7 +61,7 @@ MOVES = (
             ("HashingVectorizer", "HashingNgramVectorizer"),
             ("gensim, Paddle, TensorFlow", "HsigmoidLanguageModel"),
             ("KenLM", "KneserNeyLanguageModel"),
-            ("RNN_tutorial", "nn.AttentionSeq2Seq"),
+            ("RNN_tutorial", "nn.HierarchicalSoftmax"),
         ],
     ),
     _moves(
@@ -109,8 +109,8 @@ MOVES = (
         [
             ("random_binary_full_tree", "trees.random_tree"),
             ("hier_softmax(tree, ...)", "nn.HierarchicalSoftmax(tree)"),
-            ("AttentionNetwork", "nn.AttentionSeq2Seq"),
-            ("get_loss, generate", "network(...), generate"),
+            ("get_loss, generate", "layer(...), predict"),
+            ("train(AttentionNetwork(...))", "benchmarks run reversal-sgd"),
             ("pc.SimpleSGDTrainer", "torch.optim.SGD"),
         ],
     ),

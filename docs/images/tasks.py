@@ -191,14 +191,14 @@ def mixtures() -> Drawing:
 
 def nn() -> Drawing:
     """Draw the modules by their place in a network."""
-    d = Drawing(640, 344, "The torch modules by their place in a network: inputs, networks, outputs and losses")
+    d = Drawing(640, 324, "The torch modules by their place in a network: inputs, networks, outputs and losses")
     groups = [
         (
             "input",
             "HashEmbedding, HashEmbeddingBag\nNgramHashEmbedding, NgramMemory\nSGNNProjection, LSHEmbedding",
             BLUE,
         ),
-        ("network", "NPLM, AttentionSeq2Seq\nSGNNTransformer", GREEN),
+        ("network", "NPLM, SGNNTransformer", GREEN),
         ("output", "HierarchicalSoftmax, FullSoftmax", ORANGE),
         ("loss", "InfoNCELoss, SimilarityBXENT\nCosineProximityLoss\nVonMisesFisherLoss", RED),
     ]

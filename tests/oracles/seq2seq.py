@@ -25,8 +25,8 @@ def log_probs(network, source: list[int], steps: int) -> list[Tensor]:
         for vector in inputs:
             h, c = lstm(encoder, f"_l{layer}", vector, h, c)
             encoded.append(h)
-    decoders = [dict(cell.named_parameters()) for cell in (network.decoder, *network.upper_decoders)]
-    states = [(torch.zeros(network.decoder.hidden_size, dtype=torch.float64),) * 2 for _ in decoders]
+    decoders = [dict(cell.named_parameters()) for cell in network.decoder]
+    states = [(torch.zeros(network.decoder[0].hidden_size, dtype=torch.float64),) * 2 for _ in decoders]
 
     def decode(x: Tensor) -> Tensor:
         for layer, decoder in enumerate(decoders):

@@ -10,8 +10,9 @@ from time import perf_counter
 import torch
 from torch import Tensor, nn
 
+from benchmarks.recipes.reversal.networks import AttentionNetwork
 from benchmarks.recipes.reversal.settings import ReversalSettings
-from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftmax
+from sklearn_hashnlp.nn import FullSoftmax, HierarchicalSoftmax
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.trees import balanced_tree, random_tree
 
@@ -61,14 +62,14 @@ class Trainer:
         with torch_seed(network_seed):
             layer = make_output(output, settings.decoder_size, n_classes, seed, arity=settings.arity)
         with torch_seed(network_seed):
-            self.network = AttentionSeq2Seq(
+            self.network = AttentionNetwork(
                 n_classes,
                 settings.embedding_dim,
                 settings.encoder_size,
                 settings.decoder_size,
-                encoder_layers=settings.encoder_layers,
-                decoder_layers=settings.decoder_layers,
-                output=layer,
+                layer,
+                settings.encoder_layers,
+                settings.decoder_layers,
             )
             if settings.init == "glorot":
                 draw_glorot(self.network)
@@ -125,11 +126,11 @@ class Trainer:
 
 
 @torch.no_grad()
-def draw_glorot(network: AttentionSeq2Seq) -> None:
+def draw_glorot(network: AttentionNetwork) -> None:
     """Draw all parameters as the library of the reference: uniform, up to sqrt(6 / the sum of the sizes of axes)."""
     for name, parameter in network.named_parameters():
         parts: Iterable[Tensor] = [parameter]
-        if name.startswith(("encoder", "decoder", "upper_decoders")):
+        if name.startswith(("encoder", "decoder")):
             parts = parameter.chunk(4)  # the gates of an LSTM are parameters of their own there
         elif name == "embedding.weight":
             parts = parameter  # as is each vector

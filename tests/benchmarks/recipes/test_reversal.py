@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from benchmarks.commands.registry import get_recipe
+from benchmarks.recipes.reversal.networks import AttentionNetwork
 from benchmarks.recipes.reversal.settings import ReversalSettings
 from benchmarks.recipes.reversal.training import (
     Trainer,
@@ -18,7 +19,8 @@ from benchmarks.recipes.reversal.training import (
     make_output,
 )
 from benchmarks.runner import Recipe, run_recipe
-from sklearn_hashnlp.nn import AttentionSeq2Seq
+from sklearn_hashnlp.nn import FullSoftmax
+from tests.oracles import seq2seq as oracle
 
 SIZES = ReversalSettings(n_symbols=6, embedding_dim=16, encoder_size=24, decoder_size=24, learning_rate=0.02)
 OUTPUTS = ["softmax", "hsigmoid"]
@@ -30,6 +32,55 @@ def make_trainer(output: str, seed: int = 0) -> Trainer:
 
 def strings(n_strings: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return draw_strings(n_strings, 6, 3, generator=torch.Generator().manual_seed(seed))
+
+
+def make_network(encoder_layers: int = 1, decoder_layers: int = 1) -> AttentionNetwork:
+    torch.manual_seed(0)
+    return AttentionNetwork(7, 3, 5, 4, FullSoftmax(4, 7), encoder_layers, decoder_layers).double()
+
+
+def padded(strings: list[list[int]], *, columns: int = 0) -> torch.Tensor:
+    width = max([columns, *map(len, strings)])
+    return torch.tensor([[*string, *[-1] * (width - len(string))] for string in strings], dtype=torch.int64)
+
+
+SOURCES: list[list[int]] = [[0, 3, 5], [2], [], [5, 5, 1, 4]]
+TARGETS: list[list[int]] = [[5, 3, 0], [2, 1, 1, 4, 0], [3], []]
+
+
+@pytest.mark.parametrize("layers", [(1, 1), (3, 2)])
+def test_log_probabilities_follow_the_formulas(layers: tuple[int, int]) -> None:
+    network = make_network(*layers)
+    log_probs, loss = network(padded(SOURCES), padded(TARGETS, columns=9))
+    loss.backward()
+    assert all(parameter.grad.any() for parameter in network.parameters())
+    expected, n_symbols = [], 0
+    for source, target in zip(SOURCES, TARGETS, strict=True):
+        symbols = [*target, network.end]
+        by_step = oracle.log_probs(network, source, len(symbols))
+        expected.append(sum(float(step[symbol]) for step, symbol in zip(by_step, symbols, strict=True)))
+        n_symbols += len(symbols)
+    assert log_probs.tolist() == pytest.approx(expected)
+    assert loss.item() == pytest.approx(-sum(expected) / n_symbols)
+
+
+def test_generation_predicts_the_most_probable_symbol_until_the_end() -> None:
+    generator = torch.Generator().manual_seed(3)
+    lengths = set()
+    for n_layers in (1, 1, 1, 1, 1, 2):
+        network = make_network(decoder_layers=n_layers)
+        for parameter in network.parameters():
+            parameter.data.normal_(std=2.0, generator=generator)
+        network.output.bias.data[network.end] += 1
+        sources = [torch.randint(6, (n,), generator=generator).tolist() for n in range(6)]
+        generated = network.generate(padded(sources)).tolist()
+        strings = []
+        for source in sources:
+            symbols = [int(step.argmax()) for step in oracle.log_probs(network, source, 2 * 5 + 3)]
+            strings.append(symbols[: symbols.index(network.end)] if network.end in symbols else symbols)
+        assert generated == padded(strings).tolist()
+        lengths.update(map(len, strings))
+    assert len(lengths) > 3  # else the end was never checked
 
 
 @pytest.mark.slow  # test_training_on_fresh_strings_ends_when_they_are_reversed is quick
@@ -73,9 +124,10 @@ def test_exact_match_counts_whole_strings(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_glorot_draws_every_parameter_within_its_bounds(output: str) -> None:
     torch.manual_seed(0)
-    network = AttentionSeq2Seq(9, 6, 8, 10, output=make_output(output, 10, 9, 0))
+    network = AttentionNetwork(9, 6, 8, 10, make_output(output, 10, 9, 0))
     draw_glorot(network)
-    sizes = {"embedding.weight": 6, "encoder.weight_ih_l0": 8 + 6, "decoder.weight_ih": 10 + 8, "decoder.bias_hh": 10}
+    sizes = {"embedding.weight": 6, "encoder.weight_ih_l0": 8 + 6}
+    sizes |= {"decoder.0.weight_ih": 10 + 8, "decoder.0.bias_hh": 10}
     sizes |= {"attend_score.weight": 1 + 8, "attend_encoder.weight": 8 + 8}
     sizes |= {"output.weight": 9 + 10, "output.bias": 9} if output == "softmax" else {}
     for name, size in sizes.items():
