@@ -85,15 +85,6 @@ def call_after_fork(function: Callable[[], None]) -> None:
         os.register_at_fork(after_in_child=function)
 
 
-def map_file(file: IO[bytes]) -> mmap.mmap:
-    """Map an open file into memory, to read few bytes of many pages."""
-    pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    advice = getattr(mmap, "MADV_RANDOM", None)
-    if advice is not None:  # else the system reads many pages around each one
-        pages.madvise(advice)
-    return pages
-
-
 def lazy_bytes(n_bytes: int) -> mmap.mmap | NDArray[np.uint8]:
     """Return a writable buffer of zeros; where the system has such mappings, memory is committed on first write."""
     try:

@@ -195,7 +195,7 @@ def nn() -> Drawing:
     groups = [
         (
             "input",
-            "HashEmbedding, HashEmbeddingBag\nNgramHashEmbedding, NgramMemory\nSGNNProjection, LSHEmbedding",
+            "HashEmbedding, HashEmbeddingBag\nNgramHashEmbedding\nSGNNProjection, LSHEmbedding",
             BLUE,
         ),
         ("network", "NPLM, SGNNTransformer", GREEN),

@@ -45,7 +45,6 @@ CHAPTERS_OF_NAMES = {
     "LSHEmbedding": "sgnn",
     "NPLM": "language_model",
     "NgramHashEmbedding": "ngram_memory",
-    "NgramMemory": "ngram_memory",
     "PathLengthDisplay": "trees",
     "QuantizedSGNNClassifier": "on_device",
     "ReliabilityDisplay": "probabilities",

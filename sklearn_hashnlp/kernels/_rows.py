@@ -79,15 +79,6 @@ def gather_rows(
     return gather(indices, data, *(np.ascontiguousarray(offsets, np.int64) for offsets in (indptr, rows)))
 
 
-def take_rows(
-    table: NDArray[np.uint8],  # (n_rows, n_columns)
-    rows: NDArray[np.int64],  # (n,)
-    copies: NDArray[np.uint8],  # (n, n_columns)
-) -> None:
-    """Copy some rows; other threads can run while the rows of a mapped file are read."""
-    _native.take_rows(table, rows, copies)
-
-
 def gather_windows(
     inputs: NDArray[np.int32],  # (n_words,)
     targets: NDArray[np.int32],  # (n_words,)

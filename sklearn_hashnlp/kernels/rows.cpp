@@ -55,7 +55,6 @@ void define_rows(nb::module_& module) {
     define_gather<int64_t, int64_t, double>(module, "gather_rows");
     define_gather<int64_t, int32_t, float>(module, "gather_rows_to_int64");
     define_gather<int64_t, int32_t, double>(module, "gather_rows_to_int64");
-    module.def("take_rows", unlocked<take_rows>, nb::arg("table"), nb::arg("rows"), nb::arg("copies"));
     define_windows<int32_t>(module);
     define_windows<int64_t>(module);
     module.def("mask_before_last", unlocked<mask_before_last>, nb::arg("rows"), nb::arg("value"));

@@ -132,15 +132,6 @@ std::tuple<Buffer<Column>, Buffer<float>, Buffer<int64_t>> gather_rows(Vector<co
     return {std::move(columns), std::move(values), std::move(offsets)};
 }
 
-// Copy some rows.
-inline void take_rows(Matrix<const uint8_t> table, Vector<const int64_t> rows, Matrix<uint8_t> copies) {
-    constexpr size_t AHEAD = 4;
-    for (size_t i = 0; i < rows.size; i++) {
-        prefetch_row(table[static_cast<size_t>(rows[i + AHEAD < rows.size ? i + AHEAD : rows.size - 1])], table.columns);
-        std::memcpy(copies[i], table[static_cast<size_t>(rows[i])], table.columns);
-    }
-}
-
 // Copy the words before some positions of a text, the oldest first, and the words at the positions.
 template <class Position>
 void gather_windows(Vector<const int32_t> inputs, Vector<const int32_t> targets, Vector<const Position> positions,

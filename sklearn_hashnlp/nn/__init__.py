@@ -9,7 +9,6 @@ from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer, WordBatch
 from sklearn_hashnlp.nn._softmax_layers import FullSoftmax
 from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
 from sklearn_hashnlp.nn.ngrams._ngram_hash_embedding import NgramHashEmbedding
-from sklearn_hashnlp.nn.ngrams._ngram_memory import NgramMemory
 
 __all__ = [
     "NPLM",
@@ -21,7 +20,6 @@ __all__ = [
     "InfoNCELoss",
     "LSHEmbedding",
     "NgramHashEmbedding",
-    "NgramMemory",
     "SGNNProjection",
     "SGNNTransformer",
     "SimilarityBXENT",

@@ -14,7 +14,6 @@ from benchmarks.language import large_vocabulary
 from benchmarks.speed import (
     bench_check,
     bench_cuda,
-    bench_ngram_memory,
     bench_scale,
     bench_serving,
     softmax_baselines,
@@ -160,21 +159,3 @@ def test_every_recorded_figure_is_one_that_is_measured():
     assert recorded["tolerance"] == bench_check.TOLERANCE
     assert {kind: len(recorded[kind]) for kind in MEASURED} == {"speed": 4, "start": 2, "memory": 2}
     assert recorded["speed"]["vectorizer, words 1-2, times scikit-learn"] > 10
-
-
-def test_ngram_memory_is_measured_in_memory_and_in_files(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(bench_ngram_memory, "in_new_process", lambda function, *arguments: function(*arguments))
-    monkeypatch.setattr(bench_ngram_memory, "BATCH", (2, 16))
-    monkeypatch.setattr(bench_ngram_memory, "FILE_BATCH", (2, 16))
-    output = tmp_path / "result.json"
-    bench_ngram_memory.main(["--rows", "1000", "--gigabytes", "0.001", "--output", str(output)])
-    result = json.loads(output.read_text(encoding="utf-8"))
-    large = result["step"]["tables"]["10,000,000"]
-    assert {name: len(runs) for name, runs in large["seconds"].items()} == {
-        bench_ngram_memory.OURS: bench_ngram_memory.ROUNDS,
-        bench_ngram_memory.SPARSE: bench_ngram_memory.ROUNDS,
-        bench_ngram_memory.DENSE: bench_ngram_memory.DENSE_STEPS,
-    }
-    assert all(ratio > 0 for ratio in large["ratio"].values())
-    assert set(result["file"]["rows per second"]) == {"in memory", "in the processor's cache", "float32", "int8"}
-    assert "file of" in capsys.readouterr().out

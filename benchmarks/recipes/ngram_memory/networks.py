@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.nn import NgramHashEmbedding, NgramMemory
+from sklearn_hashnlp.nn import NgramHashEmbedding
 
 BOUNDARY = 0  # the id before each article
 _HEAD_DIM = 64
+_TAPS = 4  # of the convolution
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList([Block(variant.dim) for _ in range(variant.n_blocks)])
         self.norm, self.head = nn.RMSNorm(variant.dim), nn.Linear(variant.dim, n_ids, bias=False)
         self.place = variant.place
-        self.memory: NgramMemory | None = None
+        self.memory: Memory | None = None
         nn.init.normal_(self.positions.weight, std=0.3)
         nn.init.zeros_(self.head.weight)
         for name, parameter in self.blocks.named_parameters():
@@ -91,13 +92,68 @@ class Transformer(nn.Module):
         return scores
 
 
+class Gate(nn.Module):
+    """How much of the value of an n-gram is added, from the hidden state and the vector of the n-gram."""
+
+    def __init__(self, row_dim: int, dim: int) -> None:
+        super().__init__()
+        self.key = nn.Linear(row_dim, dim, bias=False)
+        self.hidden_norm, self.key_norm = nn.RMSNorm(dim), nn.RMSNorm(dim)
+
+    def forward(self, hidden: Tensor, vectors: Tensor) -> Tensor:
+        """Return numbers from 0 to 1, of shape (batch, time, 1)."""
+        products = self.hidden_norm(hidden.float()) * self.key_norm(self.key(vectors).float())
+        return torch.sigmoid(products.sum(dim=-1, keepdim=True) / math.sqrt(hidden.shape[2]))
+
+
+class Convolution(nn.Module):
+    """A causal convolution of each column, initially zero, which does not reach over articles."""
+
+    def __init__(self, dim: int, dilation: int) -> None:
+        super().__init__()
+        self.dilation = dilation
+        self.taps, self.norm = nn.Parameter(torch.zeros(_TAPS, dim)), nn.RMSNorm(dim)
+
+    def forward(self, values: Tensor, ids: Tensor) -> Tensor:
+        """Return the convolution of the values, of their shape."""
+        values = self.norm(values.float())
+        articles = (ids == BOUNDARY).cumsum(dim=1).unsqueeze(-1)
+        total = values * self.taps[0]
+        for index in range(1, _TAPS):
+            distance = index * self.dilation
+            same = articles[:, distance:] == articles[:, :-distance]
+            total[:, distance:] += values[:, :-distance] * same * self.taps[index]
+        return functional.silu(total)
+
+
+class Memory(nn.Module):
+    """Add hashed n-grams to hidden states, as in Engram (arXiv:2601.07372): through a gate, and with a convolution."""
+
+    def __init__(self, embedding: Any, variant: Variant) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.value = nn.Linear(variant.row_dim, variant.dim, bias=False)
+        self.gate = Gate(variant.row_dim, variant.dim) if variant.gate else None
+        self.convolution = Convolution(variant.dim, max(variant.orders)) if variant.convolution else None
+
+    def forward(self, hidden: Tensor, ids: Tensor) -> Tensor:
+        """Return the hidden states with the values of their n-grams, of shape (batch, time, dim)."""
+        vectors = self.embedding(ids)
+        values = self.value(vectors)
+        if self.gate is not None:
+            values = values * self.gate(hidden, vectors)
+        if self.convolution is not None:
+            values = values + self.convolution(values, ids)
+        output: Tensor = hidden + values.to(hidden.dtype)
+        return output
+
+
 class DictionaryEmbedding(nn.Module):
     """NgramHashEmbedding without collisions: only the most frequent n-grams of a text have a row, each its own."""
 
     def __init__(self, text: NDArray[np.int64], n_ids: int, variant: Variant) -> None:
         super().__init__()
-        self.spec = NgramHashEmbedding(1, 1, orders=variant.orders, boundary=BOUNDARY).spec  # read by NgramMemory
-        self.embedding_dim, self.n_ids, self.keys = variant.row_dim, n_ids, []
+        self.orders, self.n_ids, self.keys = variant.orders, n_ids, []
         for order in variant.orders:
             keys, counts = np.unique(ngram_keys(text, order, n_ids)[within_articles(text, order)], return_counts=True)
             self.keys.append(np.sort(keys[np.argsort(-counts, kind="stable")[: variant.rows]]))
@@ -105,11 +161,11 @@ class DictionaryEmbedding(nn.Module):
         self.weight = nn.Parameter(torch.zeros(self.absent + 1, variant.row_dim))
         self.importance = None
 
-    def forward(self, ids: Tensor, _starts: Tensor | None = None) -> Tensor:
-        """Return the sum of the rows of the n-grams that end at each token, of shape (batch, time, embedding_dim)."""
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the sum of the rows of the n-grams that end at each token, of shape (batch, time, row_dim)."""
         rows = np.full((len(self.keys), *ids.shape), self.absent)
         first = 0
-        for row, order, keys in zip(rows, self.spec.orders, self.keys, strict=True):
+        for row, order, keys in zip(rows, self.orders, self.keys, strict=True):
             if ids.shape[1] >= order:
                 wanted = np.stack([ngram_keys(sequence, order, self.n_ids) for sequence in ids.numpy()])
                 exists = np.stack([within_articles(sequence, order) for sequence in ids.numpy()])
@@ -137,7 +193,7 @@ def within_articles(ids: NDArray[np.int64], order: int) -> NDArray[np.bool_]:
     return within
 
 
-def make_memory(variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int) -> NgramMemory | None:
+def make_memory(variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int) -> Memory | None:
     """Build the memory of a variant; a dictionary counts the n-grams of the text."""
     if variant.memory == "none":
         return None
@@ -156,4 +212,4 @@ def make_memory(variant: Variant, text: NDArray[np.int64], n_ids: int, seed: int
     )
     if variant.memory == "dictionary":
         embedding = DictionaryEmbedding(text, n_ids, variant)
-    return NgramMemory(embedding, variant.dim, gate=variant.gate, kernel_size=4 if variant.convolution else 0)
+    return Memory(embedding, variant)

@@ -102,9 +102,7 @@ def _run(settings: NgramMemorySettings, run: Run) -> Iterator[Result]:
         def progress(share: float, done: int = index) -> None:
             run.progress(round(1000 * (done + share)), 1000 * len(names))
 
-        measured = train_variant(
-            variant, corpus, budget, seed=run.seed, folder=run.folder, log=run.log, progress=progress
-        )
+        measured = train_variant(variant, corpus, budget, seed=run.seed, log=run.log, progress=progress)
         yield {"part": "test", "unit": settings.unit, "variant": name, "unknown": corpus.unknown, **where, **measured}
 
 

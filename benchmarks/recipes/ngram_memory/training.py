@@ -18,7 +18,6 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.recipes.ngram_memory.networks import Transformer, Variant, make_memory, ngram_keys
-from sklearn_hashnlp.nn import NgramHashEmbedding
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._torch_scope import torch_seed
 
@@ -80,7 +79,6 @@ def train_variant(
     budget: Budget,
     *,
     seed: int,
-    folder: Path,
     log: Callable[[str], None],
     progress: Callable[[float], None],
 ) -> dict[str, Any]:
@@ -112,12 +110,16 @@ def train_variant(
     }
     if memory is not None and variant.memory == "hash" and budget.device == "cpu":
         result["ngrams_per_row"] = _ngrams_per_row(variant, corpus, positions.ravel(), budget.context)
-        file = folder / "table.safetensors"
-        memory.embedding.save_table(file, "int8")
-        memory.embedding = NgramHashEmbedding.from_file(file)
+        round_to_int8(memory.embedding.weight)
         result["test_bits_int8"] = bits(corpus.test, corpus.bytes_per_token[1])
-        file.unlink()
     return result
+
+
+@torch.no_grad()
+def round_to_int8(table: torch.Tensor) -> None:
+    """Round each row to a number of float32 times integers of 8 bits."""
+    scales = table.abs().amax(dim=1, keepdim=True).clamp(min=1e-30) / 127
+    table.copy_((table / scales).round() * scales)
 
 
 def _train(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -15,9 +14,8 @@ from sklearn_hashnlp.kernels.embeddings._bags import NO_BAG_NORM, BagLayout
 from sklearn_hashnlp.kernels.embeddings._hash_ids import IMPROVED, STANDARD
 from sklearn_hashnlp.kernels.embeddings._ngram_rows import NgramRows, locate_ngrams
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag
-from sklearn_hashnlp.nn._tensors import CheckedState, is_readable, is_traced, kernels_apply, lazy_zeros
+from sklearn_hashnlp.nn._tensors import CheckedState, is_readable, kernels_apply, lazy_zeros
 from sklearn_hashnlp.nn.ngrams._scheme import NgramScheme, Scheme
-from sklearn_hashnlp.nn.ngrams._table_file import TableFile, named, write_table
 from sklearn_hashnlp.trees._arrays import is_integer
 
 Mode: TypeAlias = Literal["sum", "concat"]
@@ -35,8 +33,8 @@ class NgramHashEmbedding(CheckedState):
 
     For each order n and head, the last n tokens are hashed to a row of a table, and the vector of the token is the sum
     of these rows, or a projection of their concatenation. There is no vocabulary of n-grams: n-grams that collide share
-    a row. Added to token embeddings, or to hidden states by :class:`NgramMemory`, it gives a language model a memory of
-    local patterns [1]_ [2]_ [3]_. Its cost does not depend on the number of rows.
+    a row. Added to token embeddings, it gives a language model a memory of local patterns [1]_ [2]_ [3]_. Its cost does
+    not depend on the number of rows.
 
     An n-gram that would start before the sequence, reach over a boundary or contain padding does not exist and adds
     nothing. All tables are initially zero, so that adding the layer to a trained model does not change it.
@@ -92,7 +90,6 @@ class NgramHashEmbedding(CheckedState):
 
     See Also
     --------
-    NgramMemory : Add the vectors to hidden states, through a gate.
     HashEmbedding : Embed single ids.
 
     References
@@ -120,8 +117,6 @@ class NgramHashEmbedding(CheckedState):
     torch.Size([1, 32])
     """
 
-    weight: nn.Parameter  # None if the rows are in a file
-    _like: Tensor  # of a layer from a file: has the dtype of the output
     importance: nn.Parameter | None
 
     def __init__(
@@ -156,15 +151,6 @@ class NgramHashEmbedding(CheckedState):
             padding_idx=padding_idx,
             seed=seed,
         )
-        self._set(spec, embedding_dim, mode, sparse)
-        place: dict[str, Any] = {"device": device, "dtype": dtype}
-        shape = sum(spec.sizes), self.n_columns
-        self.weight = nn.Parameter(lazy_zeros(shape, **place))
-        self.importance = nn.Parameter(torch.ones(shape[0], num_hashes, **place)) if importance else None
-        dim = self.embedding_dim
-        self.projection = nn.Linear(dim, dim, bias=False, **place) if mode == "concat" else None
-
-    def _set(self, spec: NgramScheme, embedding_dim: int, mode: str, sparse: bool) -> None:
         if not is_integer(embedding_dim) or embedding_dim < 1:
             raise ValueError(f"NgramHashEmbedding: embedding_dim must be a positive integer, got {embedding_dim!r}.")
         if mode not in ("sum", "concat"):
@@ -178,7 +164,12 @@ class NgramHashEmbedding(CheckedState):
         self.embedding_dim = int(embedding_dim)
         self.mode = mode
         self.sparse = sparse
-        self.file: TableFile | None = None
+        place: dict[str, Any] = {"device": device, "dtype": dtype}
+        shape = sum(spec.sizes), self.n_columns
+        self.weight = nn.Parameter(lazy_zeros(shape, **place))
+        self.importance = nn.Parameter(torch.ones(shape[0], num_hashes, **place)) if importance else None
+        dim = self.embedding_dim
+        self.projection = nn.Linear(dim, dim, bias=False, **place) if mode == "concat" else None
 
     @property
     def n_columns(self) -> int:
@@ -263,9 +254,7 @@ class NgramHashEmbedding(CheckedState):
                 )
 
     def _embed(self, ids: Tensor, starts: Tensor | None, first: int) -> Tensor:
-        if self.file is not None:
-            vectors = self._embed_from_file(self.file, ids, starts, first)
-        elif self._is_compiled(ids):
+        if self._is_compiled(ids):
             vectors = sum_rows_of(self.weight, self.importance, self._rows_of(ids, starts, first))
         else:
             vectors = self._embed_by_torch(ids, starts, first)
@@ -307,80 +296,6 @@ class NgramHashEmbedding(CheckedState):
         """Check that a state was saved with these tables and hash functions."""
         self.spec.check_saved(bytes(state.tolist()).decode())
 
-    def save_table(
-        self, path: str | os.PathLike[str], dtype: Literal["float32", "float16", "int8"] = "float32"
-    ) -> None:
-        """Write the layer to a safetensors file, for :meth:`from_file`.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file, which is replaced as a whole once it is written.
-        dtype : {"float32", "float16", "int8"}, default="float32"
-            Dtype of the rows; int8 rows start with the float32 number by which they are multiplied.
-        """
-        if self.file is not None:
-            raise ValueError("NgramHashEmbedding: the rows are in a file already; copy the file.")
-        others = {name: value for name, value in self.named_parameters() if name != "weight"}
-        description = {"scheme": self.spec.to_json(), "embedding_dim": str(self.embedding_dim), "mode": self.mode}
-        write_table(path, self.weight, others, description, dtype)
-
-    @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """Return a layer with rows that stay in a file and are read when they are needed.
-
-        The file is mapped into memory, and its pages are shared by processes; importance weights and a matrix are read
-        at once. The rows are not trained. The output has the dtype to which the layer is converted, by default
-        float32.
-
-        Parameters
-        ----------
-        path : str or path-like
-            A file that :meth:`save_table` wrote. If it is replaced, the layer keeps the rows of the old file.
-        """
-        file = TableFile(path)
-        layer = cls.__new__(cls)
-        nn.Module.__init__(layer)
-        with named(file.path):
-            description = file.description
-            spec = NgramScheme.from_json(description["scheme"])
-            layer._set(spec, int(description["embedding_dim"]), description["mode"], False)
-        n_rows, dim = sum(spec.sizes), layer.embedding_dim
-        shapes: dict[str, tuple[int, ...]] = {"weight": (n_rows, layer.n_columns)}
-        shapes |= {"importance": (n_rows, spec.num_hashes)} if spec.importance else {}
-        shapes |= {"projection.weight": (dim, dim)} if layer.mode == "concat" else {}
-        file.check_shapes(shapes)
-        layer.file = file
-        layer.register_parameter("weight", None)
-        layer.register_parameter("importance", None)
-        layer.projection = nn.Linear(dim, dim, bias=False) if layer.mode == "concat" else None
-        if layer.projection is not None:
-            layer.projection.weight = nn.Parameter(torch.from_numpy(file.others["projection.weight"]))
-        layer.register_buffer("_like", torch.empty(0), persistent=False)
-        return layer
-
-    def prefetch(self, ids: Tensor, starts: Tensor | None = None) -> None:
-        """Read the rows for a later call of :meth:`forward` on another thread; does nothing for tables in memory.
-
-        The rows of the last two calls are kept, for any number of calls of :meth:`forward` with the same arguments.
-        """
-        self._check(ids, starts, 2)
-        if self.file is not None:
-            own = ids.cpu().clone(), None if starts is None else starts.cpu().clone()  # the caller may overwrite them
-            self.file.prefetch(own, lambda: self._rows_of(*own, 0))
-
-    def _embed_from_file(self, file: TableFile, ids: Tensor, starts: Tensor | None, first: int) -> Tensor:
-        if is_traced():
-            raise RuntimeError(
-                "NgramHashEmbedding: a layer from a file reads it in Python, which cannot be compiled, exported or "
-                "transformed. Call it outside of the compiled function, and pass its vectors."
-            )
-        inputs = ids.cpu(), None if starts is None else starts.cpu()
-        read = file.prefetched(inputs) if first == 0 else None
-        table, ngrams = file.read(self._rows_of(*inputs, first)) if read is None else read
-        importance = torch.from_numpy(file.others["importance"]) if self.spec.importance else None
-        return sum_rows_of(torch.from_numpy(table), importance, ngrams).to(ids.device, self._like.dtype)
-
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
         spec = self.spec
@@ -388,8 +303,7 @@ class NgramHashEmbedding(CheckedState):
         text = f"{spec.n_tables} tables with {sum(spec.sizes)} rows together, {self.embedding_dim}, "
         text += f"orders={spec.orders}, num_heads={spec.num_heads}, num_hashes={spec.num_hashes}, "
         text += f"importance={spec.importance}, signs={spec.signs}, mode={self.mode!r}, scheme={scheme}, "
-        text += f"boundary={spec.boundary}, padding_idx={spec.padding_idx}, seed={spec.seed}"
-        return text if self.file is None else f"{text}, file={str(self.file.path)!r}"
+        return f"{text}boundary={spec.boundary}, padding_idx={spec.padding_idx}, seed={spec.seed}"
 
 
 def sum_rows_of(table: Tensor, importance: Tensor | None, ngrams: NgramRows) -> Tensor:

@@ -145,19 +145,6 @@ class NgramScheme:
         """Return the description that is saved with tables."""
         return json.dumps({"hash_specification": HASH_SPECIFICATION} | asdict(self), sort_keys=True)
 
-    @classmethod
-    def from_json(cls, text: str) -> NgramScheme:
-        """Read a saved description."""
-        options = json.loads(text)
-        specification = options.pop("hash_specification")
-        if specification != HASH_SPECIFICATION:
-            raise ValueError(
-                f"The tables were saved with version {specification!r} of the hash functions, this package has "
-                f"{HASH_SPECIFICATION}."
-            )
-        name, base = options.pop("scheme"), options.pop("base")
-        return cls.of(options.pop("sizes"), (name, base) if base else name, **options)
-
     def check_saved(self, text: str) -> None:
         """Check that saved tables have these rows for these n-grams."""
         own, saved = json.loads(self.to_json()), json.loads(text)

@@ -43,12 +43,12 @@ def test_a_benchmark_has_help_and_says_where_to_name_its_data(
 ) -> None:
     monkeypatch.delenv("HASHNLP_DATA", raising=False)
     assert "--output" in bench("run", name, "--help").out
-    if name not in ("bench_cuda", "bench_first_minute", "bench_ngram_memory"):
+    if name not in ("bench_cuda", "bench_first_minute"):
         assert "--data or in HASHNLP_DATA" in bench("run", name).err
 
 
 def test_a_benchmark_is_run_with_its_own_options(bench: Any) -> None:
-    assert len(find_scripts()) == 35
+    assert len(find_scripts()) == 34
     assert "usage: benchmarks run bench_scale " in bench("run", "bench_scale", "--help").out
     result = bench("run", "bench_scale", "--", "--rows", "x")
     assert (result.code, "argument --rows: invalid int value: 'x'" in result.err) == (2, True)

@@ -13,7 +13,9 @@ from matplotlib.figure import Figure
 
 from benchmarks.commands.registry import get_recipe
 from benchmarks.recipes.ngram_memory.networks import (
+    BOUNDARY,
     DictionaryEmbedding,
+    Memory,
     Transformer,
     Variant,
     make_memory,
@@ -21,7 +23,7 @@ from benchmarks.recipes.ngram_memory.networks import (
 )
 from benchmarks.recipes.ngram_memory.recipe import VARIANTS
 from benchmarks.recipes.ngram_memory.report import differences, plot, report
-from benchmarks.recipes.ngram_memory.training import bits_per_token, read_corpus
+from benchmarks.recipes.ngram_memory.training import bits_per_token, read_corpus, round_to_int8
 from benchmarks.runner.recipe import Run
 from tests.sentence_texts import PARAGRAPHS
 
@@ -60,6 +62,54 @@ def test_a_network_uses_its_memory() -> None:
         after = network(ids)
         assert torch.equal(after[:, 0], before[:, 0])  # no n-gram ends there
         assert not torch.isclose(after[:, 1:], before[:, 1:]).all(dim=2).any()
+
+
+def normalized(vector: torch.Tensor) -> torch.Tensor:
+    return vector / (vector.square().mean() + torch.finfo(vector.dtype).eps).sqrt()
+
+
+@pytest.mark.parametrize(("gate", "convolution"), [(False, False), (True, False), (False, True), (True, True)])
+def test_a_memory_follows_its_formulas(gate: bool, convolution: bool) -> None:
+    variant = Variant(orders=(2, 3), rows=64, row_dim=3, dim=5, gate=gate, convolution=convolution)
+    memory = make_memory(variant, np.zeros(0, np.int64), 9, 0)
+    assert isinstance(memory, Memory)
+    for parameter in memory.parameters():
+        torch.nn.init.normal_(parameter)
+    for norm in (module for module in memory.modules() if isinstance(module, torch.nn.RMSNorm)):
+        torch.nn.init.ones_(norm.weight)
+    ids, hidden = torch.randint(0, 9, (1, 20)), torch.randn(1, 20, 5)
+    ids[0, [0, 8]] = BOUNDARY
+    values: list[torch.Tensor] = []
+    expected = []
+    for t, (h, e) in enumerate(zip(hidden[0], memory.embedding(ids)[0], strict=True)):
+        values.append(memory.value.weight @ e)
+        if memory.gate is not None:
+            values[t] = values[t] * torch.sigmoid(normalized(h) @ normalized(memory.gate.key.weight @ e) / 5**0.5)
+        expected.append(h + values[t])
+        if memory.convolution is not None:
+            befores = [t - 3 * tap for tap in range(4)]
+            total = sum(
+                (
+                    tap * normalized(values[before])
+                    for tap, before in zip(memory.convolution.taps, befores, strict=True)
+                    if before >= 0 and not (ids[0, before + 1 : t + 1] == BOUNDARY).any()
+                ),
+                torch.zeros(5),
+            )
+            expected[t] = expected[t] + torch.nn.functional.silu(total)
+    torch.testing.assert_close(memory(hidden, ids)[0], torch.stack(expected))
+
+
+def test_rows_of_int8_are_integers_times_a_number() -> None:
+    table = torch.randn(5, 8)
+    table[2] = 0
+    rounded = table.clone()
+    round_to_int8(rounded)
+    scales = table.abs().max(dim=1).values[[0, 1, 3, 4], None] / 127
+    integers = rounded[[0, 1, 3, 4]] / scales
+    torch.testing.assert_close(integers, integers.round())
+    assert (rounded - table).abs().max() <= scales.max() / 2 * 1.001
+    assert not rounded[2].any()
 
 
 def test_dense_has_the_parameters_of_hash() -> None:
