@@ -44,7 +44,7 @@ CLASSIFIER_ROWS = [
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),
     ("_make_text_classifier", "_quantized_sgnn_classifier", "fasttext"),
-    ("_text_classifier", "_text_regressor"),
+    ("_text_classifier",),
     ("_augmented_text_classifier", "export", "merging", "tuning"),
 ]
 

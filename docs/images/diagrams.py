@@ -278,7 +278,6 @@ def which_estimator() -> Drawing:
     for i, (words, note) in enumerate(
         [
             ("TextClassifier", "begin here: raw strings, any size"),
-            ("TextRegressor", "a number in place of a label"),
             ("AugmentedTextClassifier", "with typing errors"),
             ("HashEmbeddingClassifier", "own sparse features"),
             ("SGNNClassifier", "small devices: quantize_classifier"),

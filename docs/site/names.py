@@ -57,7 +57,6 @@ CHAPTERS_OF_NAMES = {
     "Schedule": "classifier",
     "SizeAccuracyDisplay": "tuning",
     "SoftmaxTreeDisplay": "trees",
-    "TextRegressor": "regressor",
     "TrainingHistoryDisplay": "callbacks",
     "collision_report": "hashing",
     "distort_texts": "robustness",

@@ -4,7 +4,6 @@ from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifi
 from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize_classifier
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
-from sklearn_hashnlp.classifiers._text_regressor import TextRegressor
 from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
 from sklearn_hashnlp.classifiers.fasttext._load_fasttext import load_fasttext
 from sklearn_hashnlp.classifiers.fasttext._make_fasttext_classifier import make_fasttext_classifier
@@ -20,7 +19,6 @@ __all__ = [
     "QuantizedSGNNClassifier",
     "SGNNClassifier",
     "TextClassifier",
-    "TextRegressor",
     "export_predictor",
     "load_fasttext",
     "make_fasttext_classifier",

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.multiclass import OneVsRestClassifier
 
 from sklearn_hashnlp._sklearn import ConstantPredictor
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextRegressor
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.inspection._explanation import Method, shortened
 from sklearn_hashnlp.kernels.embeddings._bags import NO_BAG_NORM, Bags, embed_bags
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
@@ -25,29 +25,8 @@ class Contributions(NamedTuple):
     method: Method
 
 
-class NumberOfRow:
-    """The numbers that a TextRegressor predicts for rows, as scores of one label."""
-
-    classes_ = np.array(["value"])
-
-    def __init__(self, regressor: TextRegressor) -> None:
-        self._regressor = regressor
-
-    @property
-    def model(self) -> LinearModel:
-        """The weights of all n-grams."""
-        return self._regressor._model
-
-    def decision_function(self, row: csr_matrix) -> NDArray[np.float64]:
-        """Compute the numbers, of shape (n_rows, 1)."""
-        return self._regressor._score(row)[:, np.newaxis]
-
-
 def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
     """Split scores of ``decision_function`` for a row into contributions of its columns."""
-    if isinstance(classifier, NumberOfRow):
-        vectors, norm = _vectors(classifier.model, row.indices, row.data)
-        return Contributions(vectors / norm, classifier.model.bias.astype(np.float64), "linear")
     if isinstance(classifier, HashEmbeddingClassifier):
         return _with_prior(classifier, row, outputs, _of_hash_embedding(classifier, row, outputs))
     if isinstance(classifier, OneVsRestClassifier):

@@ -14,8 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import check_fitted
-from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier, TextRegressor
-from sklearn_hashnlp.inspection._contributions import Contributions, NumberOfRow, check_explainable, contributions
+from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier
+from sklearn_hashnlp.inspection._contributions import Contributions, check_explainable, contributions
 from sklearn_hashnlp.inspection._explanation import MAX_SHOWN_LABELS, Explanation, shortened
 from sklearn_hashnlp.inspection._text_columns import Feature, text_features
 from sklearn_hashnlp.text._specs_of import refuse_columns
@@ -40,7 +40,6 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
         :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`, or a :class:`~sklearn.pipeline.Pipeline` of a
         vectorizer and a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` (such as
         :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns) or a linear classifier of scikit-learn.
-        Or a :class:`~sklearn_hashnlp.classifiers.TextRegressor`, of which the predicted number is explained.
         Vectorizers may be from :mod:`sklearn_hashnlp.text` or scikit-learn, and unions of them, followed by steps that
         keep columns separate, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such as ``GridSearchCV``
         over these, and a ``CalibratedClassifierCV`` of a single classifier; its uncalibrated scores are explained.
@@ -141,9 +140,6 @@ def explain_by_steps(
 def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
     """Return the steps of a fitted model that convert texts to rows, and the classifier of the rows."""
     model = _unwrapped(model)
-    if isinstance(model, TextRegressor):
-        check_fitted(model, "vectorizer_")
-        return Pipeline([("vectorizer", model.vectorizer_)]), NumberOfRow(model)
     if not isinstance(model, Pipeline) or len(model.steps) < 2:
         raise TypeError(
             "explain needs a fitted classifier of strings, such as a TextClassifier or a Pipeline of a vectorizer and "

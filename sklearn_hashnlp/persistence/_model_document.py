@@ -62,7 +62,6 @@ ALLOWED_CLASSES: dict[str, str] = {
     "Schedule": "sklearn_hashnlp.training",
     "SGNNSentenceEncoder": "sklearn_hashnlp.sentences",
     "TextClassifier": "sklearn_hashnlp.classifiers",
-    "TextRegressor": "sklearn_hashnlp.classifiers",
 } | SKLEARN_CLASSES
 
 # Default values of scikit-learn's deprecated parameters.

@@ -24,7 +24,6 @@ from sklearn_hashnlp import (
     SGNNClassifier,
     SGNNProjector,
     SGNNWordProjector,
-    TextRegressor,
     make_text_classifier,
 )
 from sklearn_hashnlp.classifiers import make_fasttext_classifier
@@ -168,13 +167,6 @@ CASES: dict[str, Case] = {
     ),
     "TextClassifier, soft labels": _text_classifier(
         y=np.array([[0.7, 0.3, 0], [0, 0.9, 0.1], [0, 0.5, 0.5], [1, 0, 0]])[CLASSES], loss="soft_softmax"
-    ),
-    "TextRegressor": Case(
-        lambda **options: TextRegressor(**{"n_buckets": 1000, "random_state": 0} | options),
-        TEXTS,
-        np.array([1.0, 2.5, -3.0, 0.5])[CLASSES],
-        TEXTS[:20],
-        ["predict"],
     ),
     "HsigmoidLanguageModel": _language_model(),
     "HsigmoidLanguageModel, softmax, adam": _language_model(

@@ -115,8 +115,7 @@ def test_tags_say_what_it_takes(name):
     assert tags.target_tags.required == (case.y is not None)
     assert (tags.transformer_tags is not None) == hasattr(model, "transform")
     predicts = case.y is not None and not hasattr(model, "transform")
-    kind = "regressor" if name == "TextRegressor" else "classifier"
-    assert tags.estimator_type == (kind if predicts else None)
+    assert tags.estimator_type == ("classifier" if predicts else None)
     assert get_tags(fitted(name)) == tags or "estimator" in inspect.signature(type(model)).parameters
     if name in OF_TEXTS:
         assert not hasattr(fitted(name), "n_features_in_")
@@ -227,7 +226,6 @@ READS_BYTES = {
     "AutoNgramVectorizer",
     "AugmentedTextClassifier",
     "TextClassifier",
-    "TextRegressor",
 }  # scikit-learn's vectorizers decode them
 NO_SURROGATES = {
     "HashingNgramVectorizer",

@@ -15,11 +15,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import check_fitted
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers._labels import pack_labels
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
-from sklearn_hashnlp.classifiers._text_regressor import TextRegressor
 from sklearn_hashnlp.classifiers.export import _standalone_common, _standalone_linear, _standalone_sgnn
 from sklearn_hashnlp.classifiers.export._linear_predictor import (
     Arrays,
@@ -28,7 +25,7 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import (
     classifier_model,
 )
 from sklearn_hashnlp.persistence._atomic_files import errors_naming, replacing, replacing_files
-from sklearn_hashnlp.persistence._tables import TABLE_VALUES, Precision, pack_table, to_float16, to_int8
+from sklearn_hashnlp.persistence._tables import TABLE_VALUES, Precision, to_float16, to_int8
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
 
@@ -56,7 +53,7 @@ The weights are in the file weights.bin of this folder."""
 
 
 def export_predictor(
-    pipeline: Pipeline | TextClassifier | TextRegressor,
+    pipeline: Pipeline | TextClassifier,
     path: str | os.PathLike[str],
     *,
     precision: Precision = "float32",
@@ -142,7 +139,7 @@ def export_predictor(
     one_file = path.suffix == ".py"
     steps = _steps_of(pipeline)
     kind: ModuleType
-    if steps and isinstance(steps[-1], HashEmbeddingClassifier | TextRegressor):
+    if steps and isinstance(steps[-1], HashEmbeddingClassifier):
         header, arrays = _linear_model(steps, precision)
         header["arrays"], content = _lay_out(arrays)
         kind = _standalone_linear
@@ -168,16 +165,7 @@ def export_predictor(
     return len(written)
 
 
-_OF_SPEC = (
-    *("num_embeddings", "num_buckets", "num_hashes", "variant", "aggregation", "append_weight", "normalize"),
-    "hash_rows",
-)
-
-
 def _steps_of(model: Any) -> list[Any]:
-    if isinstance(model, TextRegressor):
-        check_fitted(model, "vectorizer_")
-        return [model.vectorizer_, model]
     if isinstance(model, TextClassifier):
         check_is_fitted(model)
         model = model.pipeline_
@@ -204,35 +192,13 @@ def _linear_model(steps: list[Any], precision: Precision) -> PredictorModel:
             "export_predictor takes a Pipeline of HashingNgramVectorizer or HashingVectorizer, or of a FeatureUnion of "
             f"these, and HashEmbeddingClassifier; got {names}.{reason}"
         )
-    is_regressor = isinstance(steps[-1], TextRegressor)
-    state, arrays = regressor_state(steps[-1], specs) if is_regressor else steps[-1]._get_model_state()
+    state, arrays = steps[-1]._get_model_state()
     for key in [key for key in arrays if key.endswith(TABLE_VALUES)]:
         arrays |= _in_precision(key, arrays[key], precision)
     try:
-        header, kept = classifier_model([spec.to_dict() for spec in specs], state, arrays)
+        return classifier_model([spec.to_dict() for spec in specs], state, arrays)
     except UnsupportedModelError as error:
         raise ValueError(f"export_predictor: {error}.") from error
-    return header | ({"link": "number"} if is_regressor else {}), kept
-
-
-def regressor_state(model: TextRegressor, specs: list[NgramSpec]) -> tuple[dict[str, Any], Arrays]:
-    """Return the state of a regressor as that of a classifier with one score."""
-    spec, bias = model._model.spec, model._model.bias
-    state = {
-        "architecture": {name: getattr(spec, name) for name in _OF_SPEC}
-        | {"importance_init": 0.0, "hidden_sizes": [], "hash_seed": spec.seed},
-        "probabilities": {
-            "loss": "hinge",
-            "multilabel": False,
-            "sharpness": 1.0,
-        },  # of any linear score
-        "classes": pack_labels(np.array(["value"])),
-        "label_lists": False,
-        "n_features_in": sum(one.n_features + one.padding for one in specs),
-    }
-    assert model._model.importance is not None
-    tables = pack_table("bag.pool", model._model.pool, 0.0) | pack_table("bag.importance", model._model.importance, 0.0)
-    return state, tables | {"head.0.weight": model._model.weight, "head.0.bias": bias, "class_counts": np.zeros(2)}
 
 
 def _in_precision(key: str, values: Any, precision: Precision) -> Arrays:

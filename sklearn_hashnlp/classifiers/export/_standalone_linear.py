@@ -50,10 +50,8 @@ class LinearTextPredictor:
             self._base = self._square(arrays["common_values"][:, np.newaxis] * importance, vectors)
 
     def predict(self, texts: Iterable[str | bytes]) -> Any:
-        """Predict the label of each text, or a number; multilabel predictions are lists or an indicator matrix."""
+        """Predict the label of each text; multilabel predictions are lists or an indicator matrix."""
         scores = self.scores(texts)
-        if self.header["link"] == "number":
-            return scores[:, 0]
         if not self.multilabel:
             return self.classes_[scores.argmax(axis=1)]
         indicator = (scores > 0).astype(np.int64)
@@ -66,8 +64,6 @@ class LinearTextPredictor:
 
     def predict_proba(self, texts: Iterable[str | bytes]) -> Any:
         """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
-        if self.header["link"] == "number":
-            raise ValueError("This model predicts numbers, which have no probabilities: call predict.")
         return _class_probabilities(self.scores(texts), self.header)
 
     def scores(self, texts: Iterable[str | bytes]) -> Any:
@@ -200,7 +196,7 @@ _NUMBER = (int, float)
 _PARTS: dict[str, Any] = {
     "multilabel": (bool,),
     "label_lists": (bool,),
-    "link": ["identity", "log_sigmoid", "number"],
+    "link": ["identity", "log_sigmoid"],
     "inverse_temperature": _NUMBER,
 }
 _BAG_PARTS: dict[str, Any] = {

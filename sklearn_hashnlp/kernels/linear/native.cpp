@@ -3,7 +3,6 @@
 #include "dual_coordinate_descent.hpp"
 #include "inspect_rows.hpp"
 #include "modules.hpp"
-#include "online_ridge.hpp"
 #include "score_bags.hpp"
 #include "softmax_head.hpp"
 #include "sparse_products.hpp"
@@ -30,11 +29,6 @@ void take_steps(Offsets offsets, Columns columns, Values values, Labels labels, 
 void sums_by_label(Offsets offsets, Columns columns, Values values, Labels labels, Values costs, Matrix<float> own,
                    Vector<float> total) {
     add_by_label({offsets, columns, values, labels}, costs, own, total);
-}
-
-void learn(Offsets offsets, Columns columns, Values values, Labels labels, Vector<const double> targets, Values costs,
-           Vector<float> weights, Vector<float> curvature, Vector<double> bias, double alpha) {
-    learn_rows({offsets, columns, values, labels}, targets, costs, weights, curvature, bias, alpha);
 }
 
 template <class Index>
@@ -68,7 +62,6 @@ void define_linear(nb::module_& module) {
     module.def("descend", unlocked<take_steps>);
     module.def("add_by_label", unlocked<sums_by_label>);
     module.def("to_log_odds", unlocked<to_log_odds>);
-    module.def("learn_rows", unlocked<learn>);
 }
 
 }  // namespace hashnlp
