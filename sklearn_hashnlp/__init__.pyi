@@ -10,7 +10,6 @@ from sklearn_hashnlp import sentences as sentences
 from sklearn_hashnlp import text as text
 from sklearn_hashnlp import trees as trees
 from sklearn_hashnlp.classifiers import (
-    AugmentedTextClassifier,
     HashEmbeddingClassifier,
     QuantizedSGNNClassifier,
     SGNNClassifier,
@@ -36,7 +35,6 @@ from sklearn_hashnlp.text import (
 )
 
 __all__ = [
-    "AugmentedTextClassifier",
     "CacheLanguageModel",
     "CharNgramFeaturizer",
     "FrequentNgramVectorizer",

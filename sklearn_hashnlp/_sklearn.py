@@ -14,8 +14,6 @@ from sklearn.multiclass import _ConstantPredictor as ConstantPredictor
 from sklearn.pipeline import _name_estimators
 from sklearn.utils import _safe_indexing as index_rows
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, validate_parameter_constraints
-from sklearn.utils.metaestimators import available_if as _available_if
-from sklearn.utils.validation import _check_method_params as index_rows_of_parameters
 from sklearn.utils.validation import check_is_fitted
 
 try:  # converts a sparse result to the interface, matrix or array, that sklearn.set_config chooses
@@ -74,7 +72,6 @@ __all__ = [  # of scikit-learn's names
     "StrOptions",
     "in_configured_sparse_interface",
     "index_rows",
-    "index_rows_of_parameters",
     "validate_parameter_constraints",
 ]
 
@@ -103,12 +100,6 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _Method]:
     """Return scikit-learn's decorator of ``fit``, which checks the parameters; the method keeps its type."""
     decorator: Callable[[_Method], _Method] = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
-    return decorator
-
-
-def available_if(check: Callable[[Any], bool]) -> Callable[[_Method], _Method]:
-    """Return scikit-learn's decorator of a method that not every estimator has; the method keeps its type."""
-    decorator: Callable[[_Method], _Method] = _available_if(check)
     return decorator
 
 

@@ -14,7 +14,6 @@ from benchmarks.common import fasttext_baseline
 from benchmarks.common.classifier_accuracy import linear_model
 from benchmarks.common.data import DataFolder, Rows
 from sklearn_hashnlp import (
-    AugmentedTextClassifier,
     CharNgramFeaturizer,
     SGNNClassifier,
     SGNNProjector,
@@ -64,11 +63,13 @@ def plain_model(name: str, model: str, setting: dict[str, Any], seed: int) -> An
     )
 
 
-def make_model(name: str, model: str, setting: dict[str, Any], seed: int) -> Any:
-    """Build a classifier, augmented if the setting has copies."""
+def fitted_model(name: str, model: str, setting: dict[str, Any], train: Rows, seed: int) -> Any:
+    """Train a classifier, also on distorted copies of the texts if the setting has some."""
+    texts, n_copies = list(train.texts), setting.get("n_copies", 0)
+    for seed_of_copy in np.random.RandomState(seed).randint(2**31 - 1, size=n_copies).tolist():
+        texts += distort_texts(train.texts, setting["distortion"], random_state=seed_of_copy)
     plain = plain_model(name, model.removesuffix(AUGMENTED), setting, seed)
-    copies = {key: setting[key] for key in COPIES[0] if key in setting}
-    return AugmentedTextClassifier(plain, **copies, random_state=seed) if copies else plain
+    return plain.fit(texts, list(train.labels) * (1 + n_copies))
 
 
 def curve(predict: Predict, rows: Rows, seed: int, rates: Sequence[float] = RATES) -> list[float]:
@@ -104,7 +105,7 @@ def _evaluate(
     train, valid = data.train_valid(name)
     trials = []
     for setting in settings:
-        measured = curve(make_model(name, model, setting, 0).fit(*train).predict, valid, 0, rates)
+        measured = curve(fitted_model(name, model, setting, train, 0).predict, valid, 0, rates)
         trials.append(setting | {"accuracy": float(np.mean(measured))})
         progress(f"{setting}: {trials[-1]['accuracy']:.2f} %")
     return sorted(trials, key=lambda one: -one["accuracy"])
@@ -122,7 +123,7 @@ def tested_curves(
     train, test = data.train(name), data.test(name)
     curves = []
     for seed in range(seeds):
-        curves.append(curve(make_model(name, model, setting, seed).fit(*train).predict, test, seed))
+        curves.append(curve(fitted_model(name, model, setting, train, seed).predict, test, seed))
         progress(f"seed {seed}: {' '.join(f'{one:.2f}' for one in curves[-1])}")
     return curves
 

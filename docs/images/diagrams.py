@@ -261,7 +261,7 @@ def language_model() -> Drawing:
 
 def which_estimator() -> Drawing:
     """Draw a chart: which estimator do I need."""
-    d = Drawing(660, 702, "Which estimator do I need?")
+    d = Drawing(660, 578, "Which estimator do I need?")
 
     def question(x: float, y: float, width: float, words: str) -> None:
         d.box(x, y, width, 44 if "\n" not in words else 58, words, color=GRAY, size=16, bold=True, radius=20)
@@ -278,7 +278,6 @@ def which_estimator() -> Drawing:
     for i, (words, note) in enumerate(
         [
             ("TextClassifier", "begin here: raw strings, any size"),
-            ("AugmentedTextClassifier", "with typing errors"),
             ("HashEmbeddingClassifier", "own sparse features"),
             ("SGNNClassifier", "small devices: quantize_classifier"),
             ("classifiers.merge_classifiers", "data on several machines"),
@@ -302,7 +301,7 @@ def which_estimator() -> Drawing:
         ]
     ):
         answer(454, 130 + 62 * i, 198, words, note, ORANGE)
-    question(130, 518, 400, "Only features, for an estimator of yours?")
+    question(130, 394, 400, "Only features, for an estimator of yours?")
     for i, (words, note) in enumerate(
         [
             ("HashingNgramVectorizer", "n-grams, any text"),
@@ -310,9 +309,9 @@ def which_estimator() -> Drawing:
             ("FrequentNgramVectorizer", "a vocabulary, counted"),
         ]
     ):
-        answer(8 + 221 * i, 578, 204, words, note, INK)
-    d.text(330, 660, "In torch, without scikit-learn: nn.HashEmbedding, nn.HierarchicalSoftmax,", size=14, color=GRAY)
-    d.text(330, 680, "nn.SGNNProjection and the other modules of sklearn_hashnlp.nn", size=14, color=GRAY)
+        answer(8 + 221 * i, 454, 204, words, note, INK)
+    d.text(330, 536, "In torch, without scikit-learn: nn.HashEmbedding, nn.HierarchicalSoftmax,", size=14, color=GRAY)
+    d.text(330, 556, "nn.SGNNProjection and the other modules of sklearn_hashnlp.nn", size=14, color=GRAY)
     return d
 
 

@@ -30,7 +30,6 @@ CHAPTERS = {
 """Public folder -> the chapter that explains it."""
 
 CHAPTERS_OF_NAMES = {
-    "AugmentedTextClassifier": "robustness",
     "CacheLanguageModel": "mixtures",
     "CharNgramFeaturizer": "character_ngrams",
     "CollisionDisplay": "hashing",

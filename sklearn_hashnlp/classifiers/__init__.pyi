@@ -1,4 +1,3 @@
-from sklearn_hashnlp.classifiers._augmented_text_classifier import AugmentedTextClassifier
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
 from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize_classifier
@@ -13,7 +12,6 @@ from sklearn_hashnlp.classifiers.merging._merge import merge_classifiers
 from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import tune_text_classifier
 
 __all__ = [
-    "AugmentedTextClassifier",
     "EmbeddingTables",
     "HashEmbeddingClassifier",
     "QuantizedSGNNClassifier",

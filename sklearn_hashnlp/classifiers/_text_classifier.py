@@ -148,7 +148,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     make_text_classifier : The same as a ``Pipeline``, with steps to use around a ``ColumnTransformer`` for text and
         other columns.
     HashEmbeddingClassifier : The classifier of rows inside.
-    AugmentedTextClassifier : Trains on distorted copies of the texts, too.
+    sklearn_hashnlp.text.distort_texts : Adds typing errors to texts, for data augmentation.
 
     Notes
     -----

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 
-from sklearn_hashnlp.classifiers import AugmentedTextClassifier, HashEmbeddingClassifier, TextClassifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier
 from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
 from sklearn_hashnlp.inspection._collision_counts import (
     N_COLUMNS,
@@ -280,8 +280,6 @@ def _parts_of(model: Any) -> tuple[Any, Any]:
     """Return the steps that convert texts to rows, and the classifier or None; fitted or not."""
     if hasattr(model, "best_estimator_"):  # a fitted search
         return _parts_of(model.best_estimator_)
-    if isinstance(model, AugmentedTextClassifier):
-        return _parts_of(getattr(model, "estimator_", model.estimator))
     if isinstance(model, TextClassifier):
         is_fitted = hasattr(model, "pipeline_")
         model = model.pipeline_ if is_fitted else build_pipeline(model.get_params(deep=False))

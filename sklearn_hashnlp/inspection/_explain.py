@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import check_fitted
-from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier
+from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.inspection._contributions import Contributions, check_explainable, contributions
 from sklearn_hashnlp.inspection._explanation import MAX_SHOWN_LABELS, Explanation, shortened
 from sklearn_hashnlp.inspection._text_columns import Feature, text_features
@@ -36,9 +36,9 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     Parameters
     ----------
     model : estimator
-        Fitted classifier of strings: a :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a
-        :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`, or a :class:`~sklearn.pipeline.Pipeline` of a
-        vectorizer and a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` (such as
+        Fitted classifier of strings: a :class:`~sklearn_hashnlp.classifiers.TextClassifier` or a
+        :class:`~sklearn.pipeline.Pipeline` of a vectorizer and a
+        :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` (such as
         :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns) or a linear classifier of scikit-learn.
         Vectorizers may be from :mod:`sklearn_hashnlp.text` or scikit-learn, and unions of them, followed by steps that
         keep columns separate, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such as ``GridSearchCV``
@@ -157,15 +157,12 @@ def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
 
 
 def _unwrapped(model: Any) -> Any:
-    """Return the model within searches, calibration, augmentation or frozen estimators."""
+    """Return the model within searches, calibration or frozen estimators."""
     while True:
         if isinstance(model, FrozenEstimator):
             model = model.estimator
         elif hasattr(model, "best_estimator_"):  # a GridSearchCV or another search
             model = model.best_estimator_
-        elif isinstance(model, AugmentedTextClassifier):
-            check_fitted(model, "estimator_")
-            model = model.estimator_
         elif isinstance(model, TextClassifier):
             check_fitted(model, "pipeline_")
             model = model.pipeline_

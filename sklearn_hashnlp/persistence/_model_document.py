@@ -32,7 +32,6 @@ Arrays = dict[str, NDArray[Any]]
 # this folder imports no estimators. Each class has no learned state, or _get_model_state and _set_model_state, or
 # attributes that _sklearn_state lists.
 ALLOWED_CLASSES: dict[str, str] = {
-    "AugmentedTextClassifier": "sklearn_hashnlp.classifiers",
     "AutoNgramVectorizer": "sklearn_hashnlp.text",
     "CacheLanguageModel": "sklearn_hashnlp.language",
     "CharNgramFeaturizer": "sklearn_hashnlp.text",

@@ -32,8 +32,8 @@ def distort_texts(
 ) -> list[str]:
     """Add random typos to texts: deleted, swapped and inserted characters.
 
-    Useful for testing the robustness of a model to misspelled texts, and for data augmentation; see
-    :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`.
+    Useful for testing the robustness of a model to misspelled texts, and for data augmentation [2]_: train on the texts
+    and on distorted copies of them.
 
     Parameters
     ----------
@@ -58,6 +58,7 @@ def distort_texts(
     ----------
     .. [1] Damerau (1964). A technique for computer detection and correction of spelling errors. Communications of the
            ACM 7(3).
+    .. [2] Belinkov & Bisk (2018). Synthetic and natural noise both break neural machine translation. ICLR, section 5.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from torch.nn import functional
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, load_model, save_model
-from sklearn_hashnlp.classifiers import AugmentedTextClassifier, export_predictor
+from sklearn_hashnlp.classifiers import export_predictor
 from sklearn_hashnlp.classifiers._calibration import Scored
 from sklearn_hashnlp.classifiers._losses import SoftLabelLoss
 from sklearn_hashnlp.classifiers._net import _are_informative
@@ -86,11 +86,6 @@ def test_scores_of_unseen_rows_are_informative() -> None:
     scored = Scored(agree, np.ones(300), scores, np.full(300, np.inf), np.zeros(300, dtype=bool))
     assert _are_informative(SoftLabelLoss(), scored)
     assert not _are_informative(SoftLabelLoss(), scored._replace(scores=-scores))
-
-
-def test_classes_are_not_repeated_with_the_texts() -> None:
-    model = AugmentedTextClassifier(classifier(max_epochs=3), random_state=0)
-    assert model.fit(TEXTS[:2], SOFT[:2], classes=CLASSES).classes_.tolist() == CLASSES
 
 
 def test_the_loss_is_the_cross_entropy_of_plain_formulas() -> None:

@@ -12,7 +12,6 @@ import torch
 from scipy.sparse import csr_array, issparse
 
 from sklearn_hashnlp import (
-    AugmentedTextClassifier,
     CacheLanguageModel,
     CharNgramFeaturizer,
     FrequentNgramVectorizer,
@@ -104,10 +103,6 @@ def _quantized(**options: Any) -> QuantizedSGNNClassifier:
     return QuantizedSGNNClassifier(_sgnn().make(), **options)
 
 
-def _augmented(**options: Any) -> AugmentedTextClassifier:
-    return AugmentedTextClassifier(**{"estimator": _pipeline(), "distortion": 0.2, "random_state": 0} | options)
-
-
 def _pipeline(**options: Any) -> Any:
     small = {"classifier__n_buckets": 300, "classifier__n_embeddings": 1000, "classifier__max_epochs": 3}
     return make_text_classifier(random_state=0).set_params(**small | options)
@@ -157,7 +152,6 @@ CASES: dict[str, Case] = {
     "SGNNClassifier, packed, adagrad": _sgnn(X=np.packbits(BITS, axis=1), packed=True, optimizer="adagrad"),
     "SGNNClassifier, several labels": _sgnn(y=TOPICS, loss="ova"),
     "QuantizedSGNNClassifier": Case(_quantized, BITS, LABELS, BITS[:20], _SCORES),
-    "AugmentedTextClassifier": Case(_augmented, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
     "make_text_classifier": Case(_pipeline, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
     "make_fasttext_classifier": Case(_fasttext_pipeline, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
     "TextClassifier": _text_classifier(),

@@ -221,12 +221,7 @@ def test_texts_come_in_columns_of_all_kinds(name, column, asked):
         assert_same_bits(as_bytes(answer(COLUMNS[kind](case.asked))), expected)
 
 
-READS_BYTES = {
-    "HashingNgramVectorizer",
-    "AutoNgramVectorizer",
-    "AugmentedTextClassifier",
-    "TextClassifier",
-}  # scikit-learn's vectorizers decode them
+READS_BYTES = {"HashingNgramVectorizer", "AutoNgramVectorizer", "TextClassifier"}  # as scikit-learn's vectorizers
 NO_SURROGATES = {
     "HashingNgramVectorizer",
     "FrequentNgramVectorizer",

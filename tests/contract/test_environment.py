@@ -67,7 +67,6 @@ HUGE = [
     ("SGNNSentenceEncoder", "network__n_layers", 2**31 - 1),
     ("SGNNSentenceEncoder", "learning_rate", 1e300),
     ("SGNNSentenceEncoder", "n_bits", 2**62),
-    ("AugmentedTextClassifier", "n_copies", 2**64),
 ]
 
 

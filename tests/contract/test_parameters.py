@@ -33,12 +33,11 @@ CHECKS = [
     estimator_checks.check_valid_tag_types,
 ]
 NO_DEFAULTS = {
-    "AugmentedTextClassifier",
     "InterpolatedLanguageModel",
     "NgramVectorUnion",
     "SGNNWordProjector",
 }  # they are made of estimators that must be given
-GIVEN = {"encoder", "estimator", "featurizer", "models", "projector", "vectorizer"}
+GIVEN = {"encoder", "featurizer", "models", "projector", "vectorizer"}
 POSITIONAL = {*NO_DEFAULTS, "QuantizedSGNNClassifier"}
 FREE_STRINGS = {("FrequentNgramVectorizer", "token_pattern"), ("FastTextVectorizer", "label_prefix")}
 UNCHECKED = {("HashingNgramVectorizer", "dtype")}  # as in scikit-learn's HashingVectorizer

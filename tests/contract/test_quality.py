@@ -20,7 +20,6 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from sklearn_hashnlp import (
-    AugmentedTextClassifier,
     CacheLanguageModel,
     CharNgramFeaturizer,
     HashEmbeddingClassifier,
@@ -79,9 +78,6 @@ def plain_accuracies(features: str) -> list[float]:
 CLASSIFIERS: dict[str, tuple[Callable[[int], Any], str, float]] = {
     "TextClassifier": (lambda seed: TextClassifier(random_state=seed), "n-grams", 0.0),
     "make_text_classifier": (lambda seed: make_text_classifier(random_state=seed), "n-grams", 0.0),
-    "AugmentedTextClassifier": (
-        lambda seed: AugmentedTextClassifier(TextClassifier(random_state=seed), random_state=seed), "n-grams", 0.0
-    ),
     "HashEmbeddingClassifier": (hash_embeddings, "n-grams", 0.06),
     "HashEmbeddingClassifier, hsigmoid": (lambda seed: hash_embeddings(seed, loss="hsigmoid"), "n-grams", 0.15),
     "SGNNClassifier": (lambda seed: projected(network(seed)), "bits", 0.08),

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp import (
-    AugmentedTextClassifier,
     HashEmbeddingClassifier,
     HashingNgramVectorizer,
     load_model,
@@ -170,14 +169,6 @@ def classifier_saved() -> Arrays:
 def text_classifier_default_columns() -> Arrays:
     model = make_text_classifier(**MAKE_TEXT_CLASSIFIER | {"features": "words+characters"}, n_jobs=n_jobs())
     model.set_params(classifier__calibrate=False, classifier__batch_size=32)
-    return predictions(model.fit(texts(), labels()), texts() + UNUSUAL)
-
-
-@golden("trained")
-def text_classifier_augmented() -> Arrays:
-    model = AugmentedTextClassifier(
-        text_classifier(max_epochs=1, learning_rate=0.1), distortion=0.1, n_copies=1, random_state=0
-    )
     return predictions(model.fit(texts(), labels()), texts() + UNUSUAL)
 
 

@@ -15,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from sklearn_hashnlp import (
-    AugmentedTextClassifier,
     CharNgramFeaturizer,
     HashEmbeddingClassifier,
     HashingNgramVectorizer,
@@ -141,9 +140,8 @@ def test_steps_that_are_not_fitted_are_ignored(step: Any) -> None:
     assert str(collision_report(TEXTS, make_pipeline(vectorizer, step))) == str(collision_report(TEXTS, vectorizer))
 
 
-def test_searches_and_augmented_classifiers_are_unwrapped() -> None:
+def test_searches_are_unwrapped() -> None:
     labels = ["a", "b"] * 3
     model = TextClassifier(features="words", n_buckets=64, random_state=0)
     search = GridSearchCV(model, {"random_state": [0]}, cv=2).fit(TEXTS[:6], labels)
     assert str(collision_report(TEXTS, search)) == str(collision_report(TEXTS, search.best_estimator_))
-    assert str(collision_report(TEXTS, AugmentedTextClassifier(model))) == str(collision_report(TEXTS, model))

@@ -25,7 +25,6 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from sklearn_hashnlp import (
-    AugmentedTextClassifier,
     CharNgramFeaturizer,
     FrequentNgramVectorizer,
     HashEmbeddingClassifier,
@@ -149,12 +148,11 @@ def test_steps_between_and_unions() -> None:
     assert set(explanation.kinds) == {"words", "characters"}
 
 
-def test_merged_augmented_searched_frozen_and_calibrated_models() -> None:
+def test_merged_searched_frozen_and_calibrated_models() -> None:
     classifier = TextClassifier(features="words", max_epochs=1, **SMALL)
     halves = [TextClassifier(**classifier.get_params()).fit(X[half::2], Y[half::2]) for half in (0, 1)]
     merged = merge_classifiers(halves)
     check(merged)
-    check(AugmentedTextClassifier(classifier, random_state=0).fit(X, Y), TEXTS[:3])
     check(GridSearchCV(classifier, {"max_epochs": [1]}, cv=2).fit(X, Y), TEXTS[:3])
     check(FrozenEstimator(merged), TEXTS[:3])
     calibrated = CalibratedClassifierCV(FrozenEstimator(merged)).fit(X, Y)
