@@ -18,7 +18,8 @@ PACKAGE = Path(sklearn_hashnlp.__file__).parent
 
 # Each row may import from the rows above it, and nothing within a row from another folder of that row.
 ROWS = [
-    ("_device", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_text_files", "_threads"),
+    ("_constraints", "_device", "_hash_specification", "_idf", "_lazy"),
+    ("_posix", "_sklearn", "_text_files", "_threads"),
     ("kernels", "trees"),
     ("text", "nn"),
     ("optim",),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
+from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._calibration import Calibration
@@ -58,7 +59,6 @@ from sklearn_hashnlp.training._settings import (
     check_training_parameters,
 )
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._arrays import is_integer
 from sklearn_hashnlp.trees._tree_builders import ClassTree, class_tree
 
 if TYPE_CHECKING:  # torch is imported where a net is trained

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp._sklearn import BaseEstimator, TextInputMixin
 from sklearn_hashnlp.language._corpus import EncodedWindows, Sentences, read_corpus
 from sklearn_hashnlp.language._tokenizer import Tokenizer
-from sklearn_hashnlp.trees._arrays import is_integer
 
 BATCH_SIZE = 1024  # contexts whose probabilities of all words lie in memory at once; fewer with many words
 _MAX_PROBABILITIES = 2**22

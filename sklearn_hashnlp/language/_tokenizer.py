@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp._sklearn import MAX_INTEGER, level_of_user
 from sklearn_hashnlp.kernels._rows import gather_windows, mask_before_last
 from sklearn_hashnlp.language._corpus import (
@@ -29,7 +30,6 @@ from sklearn_hashnlp.language._corpus import (
 )
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.training._settings import EarlyStopping
-from sklearn_hashnlp.trees._arrays import is_integer
 
 Padding: TypeAlias = Literal["full", "reference"]
 

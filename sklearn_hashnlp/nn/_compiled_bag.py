@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sklearn_hashnlp._constraints import check_dtype, check_shape
 from sklearn_hashnlp._threads import run_in_background
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout, bag_gradients, embed_bags, group_bags
 from sklearn_hashnlp.nn._hashing import INTEGERS
@@ -94,27 +95,22 @@ def runs_compiled(pool: Tensor, ids: Tensor, counts: Tensor) -> bool:
     )
 
 
-_OFFSETS = "offsets must begin with 0, not decrease, and end with the number of ids"
+_OFFSETS = "offsets must start with 0, not decrease, and end with the number of ids"
 
 
-def check_bags(ids: Tensor, offsets: Tensor, weights: Tensor | None) -> None:
+def check_bags(caller: str, ids: Tensor, offsets: Tensor, weights: Tensor | None) -> None:
     """Check documents: invalid ones could read out of bounds, or silently lose ids or weights."""
-    if ids.dim() != 1:
-        raise ValueError(f"ids must have shape (n_values,), all documents concatenated, got {tuple(ids.shape)}.")
-    if offsets.dim() != 1 or not len(offsets):
-        raise ValueError(f"offsets must have shape (n_documents + 1,), got {tuple(offsets.shape)}.")
-    if offsets.dtype not in (torch.int64, torch.int32):
-        raise TypeError(f"offsets must have dtype int64 or int32, got {offsets.dtype}.")
-    if weights is not None and weights.shape != ids.shape:
-        raise ValueError(
-            f"per_sample_weights must have one weight for each of the {len(ids)} ids, got shape {tuple(weights.shape)}."
-        )
+    check_shape(caller, "ids", ids, "n_values", note=", all documents concatenated")
+    check_shape(caller, "offsets", offsets, "n_documents + 1")
+    check_dtype(caller, "offsets", offsets, torch.int64, torch.int32)
+    if weights is not None:
+        check_shape(caller, "per_sample_weights", weights, len(ids), note=", a weight for each id")
     if torch.compiler.is_compiling() or offsets.is_cuda:
         # Reading the values would wait for the device and cannot be compiled, so the assertion runs on the device.
         valid = (offsets[0] == 0) & (offsets[-1] == len(ids)) & (offsets[1:] >= offsets[:-1]).all()
         torch._assert_async(valid, f"{_OFFSETS}.")
     elif not offsets.is_meta:
-        first, last = int(offsets[0]), int(offsets[-1])
+        first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (None, None)
         if first != 0:
             raise ValueError(f"{_OFFSETS}; the first is {first}.")
         if last != len(ids):

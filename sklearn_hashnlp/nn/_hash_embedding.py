@@ -230,7 +230,7 @@ class HashEmbeddingBag(HashTables):
         per_sample_weights : Tensor of shape (n_values,), default=None
             Weight of each feature, of the dtype of the tables; None is all ones.
         """
-        check_bags(ids, offsets, per_sample_weights)
+        check_bags("HashEmbeddingBag", ids, offsets, per_sample_weights)
         offsets = offsets.to(torch.int64)
         if per_sample_weights is None:
             per_sample_weights = torch.ones_like(ids, dtype=self.pool.dtype)

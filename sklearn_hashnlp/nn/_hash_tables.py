@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp.kernels.embeddings._tables import Aggregation, TableSpec, Variant
 from sklearn_hashnlp.nn._hashing import mix_ids, mix_tensor, slot_tensor
 from sklearn_hashnlp.nn._tensors import CheckedState, lazy_zeros
-from sklearn_hashnlp.trees._arrays import is_integer
 
 
 def _median(

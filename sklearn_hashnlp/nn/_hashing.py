@@ -33,10 +33,15 @@ def mix_ids(ids: Tensor) -> tuple[Tensor, Tensor | None]:
     return _mix(low ^ high), high
 
 
+def check_integers(caller: str, name: str, tensor: Tensor) -> None:
+    """Raise an error for a tensor without integers."""
+    if tensor.dtype not in INTEGERS:
+        raise TypeError(f"{caller}: {name} must have an integer dtype, got {tensor.dtype}.")
+
+
 def to_int64(ids: Tensor) -> Tensor:
     """Return ids modulo 2**64 in two's complement."""
-    if ids.dtype not in INTEGERS:
-        raise TypeError(f"Ids must be integers, got a tensor of {ids.dtype}.")
+    check_integers("HashEmbedding", "ids", ids)
     return ids.to(torch.int64)
 
 

@@ -11,18 +11,19 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from sklearn_hashnlp._constraints import check_parameters, check_shape, integer, one_of
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp._idf import map_distinct
 from sklearn_hashnlp._threads import map_blocks
 from sklearn_hashnlp.kernels.trees._paths import UpwardTree
 from sklearn_hashnlp.kernels.trees._search import TreeScorer, descend, search_best
 from sklearn_hashnlp.nn._compiled_tree import CompiledPaths, runs_compiled
-from sklearn_hashnlp.nn._hashing import INTEGERS
+from sklearn_hashnlp.nn._hashing import check_integers
 from sklearn_hashnlp.nn._softmax_layers import (
+    REDUCTION,
     SoftmaxOutput,
     at_least_float32,
     check_input,
-    check_reduction,
     check_target,
     flatten_rows,
     keep_rows,
@@ -30,7 +31,7 @@ from sklearn_hashnlp.nn._softmax_layers import (
     smoothed_counts,
     unflatten_rows,
 )
-from sklearn_hashnlp.nn._tensors import CheckedState, check_minimum
+from sklearn_hashnlp.nn._tensors import CheckedState
 from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, TreeTensors, all_log_probs, all_scores, path_log_probs
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -38,7 +39,11 @@ Search: TypeAlias = Literal["exact", "greedy"]
 
 _BLOCK = 2**24  # maximum number of scores in memory
 _MIN_ROWS = 16  # minimum rows per thread
-_MAX_DIRECT = 2**31 - 1
+_CONSTRAINTS = {
+    "in_features": integer(),
+    "n_direct": integer(0, 2**31 - 1),
+    "reduction": REDUCTION,
+}
 
 
 class HierarchicalSoftmax(CheckedState):
@@ -143,10 +148,7 @@ class HierarchicalSoftmax(CheckedState):
         super().__init__()
         if not isinstance(tree, SoftmaxTree):
             raise TypeError(f"HierarchicalSoftmax: tree must be a SoftmaxTree, got {type(tree).__name__}.")
-        check_minimum("HierarchicalSoftmax", in_features=in_features)
-        if not 0 <= n_direct <= _MAX_DIRECT:
-            raise ValueError(f"HierarchicalSoftmax: n_direct must be between 0 and {_MAX_DIRECT}, got {n_direct}.")
-        check_reduction("HierarchicalSoftmax", reduction)
+        check_parameters("HierarchicalSoftmax", _CONSTRAINTS, locals())
         self.tree = tree
         self.n_classes = tree.n_classes
         self.in_features = in_features
@@ -287,8 +289,7 @@ class HierarchicalSoftmax(CheckedState):
         features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
         """
-        if search not in get_args(Search):
-            raise ValueError(f"HierarchicalSoftmax: search must be 'exact' or 'greedy', got {search!r}.")
+        check_parameters("HierarchicalSoftmax", {"search": one_of(*get_args(Search))}, locals())
         if search == "exact":
             return self.topk(input, 1, features)[1].squeeze(-1)
         inputs, features = self._check(input, features)
@@ -306,8 +307,7 @@ class HierarchicalSoftmax(CheckedState):
         On the CPU, a best-first search only computes the scores of nodes more probable than the k-th class. The order
         of equally probable classes is arbitrary.
         """
-        if not 1 <= k <= self.n_classes:
-            raise ValueError(f"HierarchicalSoftmax: k must be between 1 and n_classes={self.n_classes}, got {k}.")
+        check_parameters("HierarchicalSoftmax", {"k": integer(1, self.n_classes)}, locals())
         inputs, features = self._check(input, features)
         if not len(self.node_up) or not runs_compiled(inputs, self.weight):
             results = [self._log_prob(*block).topk(k, dim=1) for block in self._blocks(inputs, features)]
@@ -397,14 +397,8 @@ class HierarchicalSoftmax(CheckedState):
             return rows, None
         if not self.n_direct:
             raise ValueError(f"{who} features must be None without direct connections. Set n_direct to use them.")
-        if features.dim() == 0 or features.shape[:-1] != shape:
-            sizes = "".join(f"{size}, " for size in shape)
-            raise ValueError(
-                f"{who} features must have shape ({sizes}n_features), as many rows as input, "
-                f"got {tuple(features.shape)}."
-            )
-        if features.dtype not in INTEGERS:
-            raise TypeError(f"{who} features must have an integer dtype, got {features.dtype}.")
+        check_shape("HierarchicalSoftmax", "features", features, *shape, "n_features", note=", as many rows as input")
+        check_integers("HierarchicalSoftmax", "features", features)
         return rows, flatten_rows(features).to(torch.int64)
 
     def _path_log_probs(self, inputs: Tensor, target: Tensor, features: Tensor | None) -> Tensor:

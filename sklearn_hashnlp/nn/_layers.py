@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp._constraints import check_parameters, number
+
 
 class SteadyLinear(nn.Linear):
     """A linear layer that, in evaluation on the CPU, computes the same bytes for a row in any batch."""
@@ -42,8 +44,7 @@ class SeededDropout(nn.Dropout):
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
-        if not 0 <= p <= 1:  # torch accepts NaN
-            raise ValueError(f"SeededDropout: p must be in 0..1, got {p!r}.")
+        check_parameters("SeededDropout", {"p": number(0, 1)}, {"p": p})  # torch accepts NaN
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
         """Drop elements during training."""

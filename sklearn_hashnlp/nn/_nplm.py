@@ -11,17 +11,23 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from sklearn_hashnlp._constraints import check_parameters, check_shape, integer, is_integer, one_of
 from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
 from sklearn_hashnlp.nn._layers import ResidualBlocks, SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax, SoftmaxOutput
-from sklearn_hashnlp.nn._tensors import check_minimum
 from sklearn_hashnlp.nn._word_embeddings import WordAverages, WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._arrays import is_integer
 
 HiddenLayer: TypeAlias = Literal["tanh", "sigmoid", "residual"]
 Initialization: TypeAlias = Literal["default", "uniform", "reference"]
+
+_CONSTRAINTS = {
+    **dict.fromkeys(("num_words", "num_classes", "hidden_size", "embedding_dim"), integer()),
+    "order": integer(2),
+    "far_context": integer(0),
+    "init": one_of(*get_args(Initialization)),
+}
 Softmax: TypeAlias = Literal["softmax", "tied_softmax", "adaptive"]
 
 HIDDEN_LAYERS: Final[dict[str, tuple[int, ...]]] = {"tanh": (), "sigmoid": (), "residual": (1,)}
@@ -154,14 +160,10 @@ class NPLM(nn.Module):
     ) -> None:
         super().__init__()
         num_classes = num_words if num_classes is None else num_classes
-        check_minimum("NPLM", num_words=num_words, num_classes=num_classes, hidden_size=hidden_size)
-        check_minimum("NPLM", embedding_dim=embedding_dim)
-        check_minimum("NPLM", 2, order=order)
-        check_minimum("NPLM", 0, far_context=far_context)
+        check_parameters("NPLM", _CONSTRAINTS, locals())
         _check_width(embedding, embedding_dim)
         if not isinstance(output, SoftmaxTree):
-            _check_name("output", output, get_args(Softmax))
-        _check_name("init", init, get_args(Initialization))
+            check_parameters("NPLM", {"output": one_of(*get_args(Softmax))}, locals())
         check_sizes(hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller="NPLM")
         direct_connections, n_direct, hash_seed = _direct_connections(direct_connections)
         if output == "tied_softmax" and (embedding is not None or direct_connections):
@@ -233,13 +235,11 @@ class NPLM(nn.Module):
         Its shape is (rows, hidden_size), plus the width of x with direct connections; (rows, embedding_dim) with
         ``output="tied_softmax"``.
         """
-        n_axes = (2,) if isinstance(self.embedding, WordTable) else (2, 3)
+        axes: tuple[str, ...] = ()
+        if context.dim() == 3 and not isinstance(self.embedding, WordTable):
+            axes = ("n_values",)
         n_words = self.far_context + self.order - 1
-        if context.dim() not in n_axes or context.shape[1] != n_words:
-            raise ValueError(
-                f"NPLM: context must have shape (rows, {n_words}), the words before the predicted one, "
-                f"got {tuple(context.shape)}."
-            )
+        check_shape("NPLM", "context", context, "rows", n_words, *axes, note=", the words before the predicted one")
         x = self._input(context)
         hidden: Tensor = self.hidden_layer(x)
         residual = self.activation == "residual"
@@ -394,11 +394,6 @@ def _dropouts(dropout: Any) -> tuple[float, float, float]:
         )
     hidden, embedding, word = dropout
     return hidden, embedding, word
-
-
-def _check_name(parameter: str, value: str, names: tuple[str, ...]) -> None:
-    if value not in names:
-        raise ValueError(f"NPLM: {parameter} must be one of {names}, got {value!r}.")
 
 
 _MAX_SIZE = 2**31 - 1

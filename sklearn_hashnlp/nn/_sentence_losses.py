@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from sklearn_hashnlp._constraints import check_parameters, number
+
 
 class BlockLoss(nn.Module, ABC):
     """A loss that is low if unit vectors are near those of their own block and far from those of other blocks."""
@@ -165,8 +167,7 @@ class InfoNCELoss(BlockLoss):
 
     def __init__(self, temperature: float = 0.05) -> None:
         super().__init__()
-        if not temperature > 0:
-            raise ValueError(f"InfoNCELoss: temperature must be positive, got {temperature}.")
+        check_parameters("InfoNCELoss", {"temperature": number(above=True)}, locals())
         self.temperature = temperature
 
     def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
@@ -228,10 +229,8 @@ class VonMisesFisherLoss(BlockLoss):
 
     def __init__(self, concentration: float = 20.0, *, contrast: float = 1.0) -> None:
         super().__init__()
-        if not concentration > 0:
-            raise ValueError(f"VonMisesFisherLoss: concentration must be positive, got {concentration}.")
-        if not contrast >= 0:
-            raise ValueError(f"VonMisesFisherLoss: contrast must not be negative, got {contrast}.")
+        constraints = {"concentration": number(above=True), "contrast": number()}
+        check_parameters("VonMisesFisherLoss", constraints, locals())
         self.concentration = concentration
         self.contrast = contrast
 

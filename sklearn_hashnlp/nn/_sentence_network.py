@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp._constraints import check_parameters, integer, number
 from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer, WordBatch, WordVectors, pool_rows
-from sklearn_hashnlp.nn._tensors import check_minimum
 
 ContextWeight = float | Literal["auto"]
 
@@ -47,7 +47,7 @@ class SentenceNetwork(nn.Module):
                 f"SentenceNetwork: context_weight must be between 0 and 1, or 'auto', got {context_weight}."
             )
         if context_weight != 1:
-            check_minimum("SentenceNetwork", projection_dim=projection_dim)
+            check_parameters("SentenceNetwork", {"projection_dim": integer()}, locals())
         self.context_weight = context_weight
         self.transformer = transformer if context_weight != 0 else None
         self.spelling = None
@@ -134,9 +134,8 @@ class MaskedWordHead(nn.Module):
 
     def __init__(self, embedding_dim: int, temperature: float = 0.05) -> None:
         super().__init__()
-        check_minimum("MaskedWordHead", embedding_dim=embedding_dim)
-        if not temperature > 0:
-            raise ValueError(f"MaskedWordHead: temperature must be positive, got {temperature}.")
+        constraints = {"embedding_dim": integer(), "temperature": number(above=True)}
+        check_parameters("MaskedWordHead", constraints, locals())
         self.temperature = temperature
         self.linear = nn.Linear(embedding_dim, embedding_dim)
 

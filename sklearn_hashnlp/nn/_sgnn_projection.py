@@ -10,14 +10,22 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp._constraints import check_parameters, check_shape, integer, number, one_of
 from sklearn_hashnlp.kernels.projections._hyperplanes import GOOGLE, GROUP, KINDS, NORMAL, PRIME, QUANTILES, Hyperplanes
 from sklearn_hashnlp.nn._compiled_bag import check_bags
-from sklearn_hashnlp.nn._hashing import INTEGERS, LOW_32_BITS, mix_tensor
+from sklearn_hashnlp.nn._hashing import LOW_32_BITS, check_integers, mix_tensor
 
 HyperplaneKind: TypeAlias = Literal["normal", "sign", "google"]
 Output: TypeAlias = Literal["binary", "sign", "packed", "float"]
 # Rows are projected in blocks, which limits temporary tensors to a few hundred MB.
 _MAX_ROWS, _MAX_COEFFICIENTS = 4096, 2**22
+_CONSTRAINTS = {
+    "num_projections": integer(),
+    "num_bits": integer(),
+    "output": one_of(*get_args(Output)),
+    "density": number(0, 1, above=True),
+    "hyperplanes": one_of(*KINDS),
+}
 
 
 class SGNNProjection(nn.Module):
@@ -75,15 +83,9 @@ class SGNNProjection(nn.Module):
         device: torch.device | str | None = None,
     ) -> None:
         super().__init__()
-        for name, value in (("num_projections", num_projections), ("num_bits", num_bits)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}.")
-        if output not in get_args(Output):
-            raise ValueError(f"output must be one of {get_args(Output)}, got {output!r}.")
-        if hyperplanes not in KINDS:
-            raise ValueError(f"hyperplanes must be one of {tuple(KINDS)}, got {hyperplanes!r}.")
-        if not 0 < density <= 1 or (density < 1 and hyperplanes == "google"):
-            raise ValueError(f"density must be in (0, 1], and 1 for hyperplanes='google', got {density!r}.")
+        check_parameters("SGNNProjection", _CONSTRAINTS, locals())
+        if density < 1 and hyperplanes == "google":
+            raise ValueError(f"SGNNProjection: density must be 1 for hyperplanes='google', got {density!r}.")
         self.num_projections, self.num_bits, self.output = num_projections, num_bits, output
         self.density, self.hyperplanes, self.seed = density, hyperplanes, seed
         drawn = Hyperplanes.of(hyperplanes, num_projections * num_bits, density=density, seed=seed)
@@ -115,9 +117,8 @@ class SGNNProjection(nn.Module):
         Tensor of shape (n_rows, output_dim), dtype uint8, int8 or float32
             All bits of a row that is empty or all zero are 0 (-1 for ``"sign"``).
         """
-        check_bags(ids, offsets, per_sample_weights)
-        if ids.dtype not in INTEGERS:
-            raise TypeError(f"Ids must be integers, got a tensor of {ids.dtype}.")
+        check_bags("SGNNProjection", ids, offsets, per_sample_weights)
+        check_integers("SGNNProjection", "ids", ids)
         if per_sample_weights is None:
             per_sample_weights = torch.ones_like(ids, dtype=torch.float64)
         ids, weights = ids.to(torch.int64), per_sample_weights.detach().to(torch.float64)
@@ -130,8 +131,7 @@ class SGNNProjection(nn.Module):
 
     def project_dense(self, rows: Tensor) -> Tensor:
         """Project the nonzero values of dense rows of shape (n_rows, n_columns), as :meth:`forward`."""
-        if rows.dim() != 2:
-            raise ValueError(f"rows must have shape (n_rows, n_columns), got {tuple(rows.shape)}.")
+        check_shape("SGNNProjection", "rows", rows, "n_rows", "n_columns")
         row, column = rows.nonzero(as_tuple=True)
         offsets = torch.zeros(len(rows) + 1, dtype=torch.int64, device=rows.device)
         offsets[1:] = torch.bincount(row, minlength=len(rows)).cumsum(0)

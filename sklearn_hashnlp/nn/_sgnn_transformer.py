@@ -9,11 +9,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.nn._tensors import check_minimum
+from sklearn_hashnlp._constraints import check_parameters, check_shape, integer, none_or, one_of
 from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
 
 Init: TypeAlias = Literal["random", "identity"]
 Pooling: TypeAlias = Literal["max", "mean", "attention", "weighted"]
+
+_CONSTRAINTS = {
+    **dict.fromkeys(("n_features", "embedding_dim", "n_heads", "feedforward_size"), integer()),
+    **dict.fromkeys(("n_layers", "n_tables"), integer(0)),
+    "pooling": one_of(*get_args(Pooling)),
+    "pooling_dim": none_or(integer()),
+    "depths": integer(1, 2),
+    "init": one_of(*get_args(Init)),
+}
 
 
 class WordBatch(NamedTuple):
@@ -158,21 +167,13 @@ class SGNNTransformer(nn.Module):
         init: Init = "random",
     ) -> None:
         super().__init__()
-        check_minimum("SGNNTransformer", n_features=n_features, embedding_dim=embedding_dim, n_heads=n_heads)
-        check_minimum(
-            "SGNNTransformer", feedforward_size=feedforward_size, pooling_dim=1 if pooling_dim is None else pooling_dim
-        )
-        check_minimum("SGNNTransformer", 0, n_layers=n_layers, n_tables=n_tables)
+        check_parameters("SGNNTransformer", _CONSTRAINTS, locals())
         if n_layers and embedding_dim % n_heads:
             raise ValueError(
                 f"SGNNTransformer: embedding_dim must be a multiple of n_heads={n_heads}, got {embedding_dim}."
             )
-        if depths not in (1, 2):
-            raise ValueError(f"SGNNTransformer: depths must be 1 or 2, got {depths!r}.")
         if depths == 2 and n_layers < 2:
             raise ValueError(f"SGNNTransformer: depths=2 needs n_layers of 2 or more, got {n_layers}. Set depths=1.")
-        if init not in get_args(Init):
-            raise ValueError(f"SGNNTransformer: init must be one of {get_args(Init)}, got {init!r}.")
         self.n_features, self.embedding_dim, self.depths, self.init = n_features, embedding_dim, depths, init
         self.linear = nn.Linear(n_features, embedding_dim, bias=False)
         self.tables = LSHEmbedding(n_tables, table_bits, embedding_dim, key_bits) if n_tables else None
@@ -226,11 +227,7 @@ class SGNNTransformer(nn.Module):
         projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
             Bits, or real-valued projections.
         """
-        if projections.dim() != 2 or projections.shape[1] != self.n_features:
-            raise ValueError(
-                f"SGNNTransformer: projections must have shape (n_distinct, {self.n_features}), "
-                f"got {tuple(projections.shape)}."
-            )
+        check_shape("SGNNTransformer", "projections", projections, "n_distinct", self.n_features)
         from_tables = None if self.tables is None else self.tables(projections)
         if projections.dtype == torch.uint8:
             signs = 2 * projections.to(self.linear.weight.dtype) - 1
@@ -295,11 +292,8 @@ class SGNNTransformer(nn.Module):
 
 
 def _check_words(n_distinct: int, words: Tensor, weights: Tensor) -> None:
-    if words.dim() != 2 or weights.shape != words.shape:
-        raise ValueError(
-            "SGNNTransformer: words and weights must have the same shape (n_sentences, longest), "
-            f"got {tuple(words.shape)} and {tuple(weights.shape)}."
-        )
+    check_shape("SGNNTransformer", "words", words, "n_sentences", "longest")
+    check_shape("SGNNTransformer", "weights", weights, *words.shape, note=", the shape of words")
     if words.device.type == "cpu" and words.numel() and int(words.max()) >= n_distinct:
         raise ValueError(
             f"SGNNTransformer: words must be indices of the {n_distinct} projections, or -1 for padding, "
@@ -323,8 +317,6 @@ class WordPooling(nn.Module):
 
     def __init__(self, width: int, pooling: Pooling) -> None:
         super().__init__()
-        if pooling not in get_args(Pooling):
-            raise ValueError(f"pooling must be one of {get_args(Pooling)}, got {pooling!r}.")
         self.pooling = pooling
         self.score: nn.Linear | None = None
         if pooling == "attention":

@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp._constraints import check_parameters, check_shape, integer, one_of
 from sklearn_hashnlp._idf import map_distinct
-from sklearn_hashnlp.nn._hashing import INTEGERS
-from sklearn_hashnlp.nn._tensors import check_minimum, is_readable, is_traced
+from sklearn_hashnlp.nn._hashing import check_integers
+from sklearn_hashnlp.nn._tensors import is_readable, is_traced
 from sklearn_hashnlp.trees._arrays import class_counts
 
-_REDUCTIONS = ("mean", "sum", "none")
+REDUCTION = one_of("mean", "sum", "none")
 
 
 def at_least_float32(scores: Tensor) -> Tensor:
@@ -33,18 +34,11 @@ class SoftmaxOutput(NamedTuple):
     loss: Tensor  # (), or (...) without reduction
 
 
-def check_reduction(layer: str, reduction: str) -> None:
-    """Raise an error for an unknown reduction."""
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{layer}: reduction must be one of {_REDUCTIONS}, got {reduction!r}.")
-
-
 def check_input(layer: str, input: Tensor, in_features: int) -> Tensor:  # noqa: A002 - torch's name
     """Return the input of a layer, of shape (..., in_features), as rows, or raise an error."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{layer}: input must be a Tensor, got {type(input).__name__}.")
-    if input.dim() == 0 or input.shape[-1] != in_features:
-        raise ValueError(f"{layer}: input must have shape (..., {in_features}), got {tuple(input.shape)}.")
+    check_shape(layer, "input", input, ..., in_features)
     return flatten_rows(input)
 
 
@@ -72,13 +66,8 @@ def check_target(
         raise TypeError(
             f"{layer}: target must be a Tensor of integers, got {type(target).__name__}. Pass torch.tensor(target)."
         )
-    if target.shape != shape:
-        raise ValueError(
-            f"{layer}: target must have shape {tuple(shape)}, one class for each row of input, "
-            f"got {tuple(target.shape)}."
-        )
-    if target.dtype not in INTEGERS:
-        raise TypeError(f"{layer}: target must have an integer dtype, got {target.dtype}.")
+    check_shape(layer, "target", target, *shape, note=", one class for each row of input")
+    check_integers(layer, "target", target)
     target, rows = target.flatten().to(torch.int64), None
     if ignore_index is not None:
         mask = target != ignore_index
@@ -168,8 +157,7 @@ class SoftmaxLayer(nn.Module):
         classes : Tensor of shape (..., k), dtype int64
             The classes in that order.
         """
-        if not 1 <= k <= self.n_classes:
-            raise ValueError(f"{type(self).__name__}: k must be between 1 and n_classes={self.n_classes}, got {k}.")
+        check_parameters(type(self).__name__, {"k": integer(1, self.n_classes)}, locals())
         with torch.no_grad():
             log_probs, classes = self.log_prob(input).topk(k, dim=-1)
         return log_probs, classes
@@ -239,8 +227,8 @@ class FullSoftmax(SoftmaxLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_reduction("FullSoftmax", reduction)
-        check_minimum("FullSoftmax", in_features=in_features, n_classes=n_classes)
+        constraints = {"reduction": REDUCTION, "in_features": integer(), "n_classes": integer()}
+        check_parameters("FullSoftmax", constraints, locals())
         self.in_features = in_features
         self.n_classes = n_classes
         self.ignore_index = ignore_index
@@ -313,7 +301,7 @@ class AdaptiveSoftmax(SoftmaxLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_minimum("AdaptiveSoftmax", 2, n_classes=n_classes)
+        check_parameters("AdaptiveSoftmax", {"n_classes": integer(2)}, locals())
         if cutoffs is None:
             cutoffs = sorted({max(1, n_classes // 5), max(1, n_classes // 2)})
         self.in_features = in_features

@@ -50,13 +50,6 @@ class CheckedState(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
 
-def check_minimum(layer: str, minimum: int = 1, /, **sizes: int) -> None:
-    """Raise an error for a size below the minimum."""
-    for name, size in sizes.items():
-        if size < minimum:
-            raise ValueError(f"{layer}: {name} must be {minimum} or more, got {size}.")
-
-
 def lazy_zeros(
     shape: tuple[int, ...], *, dtype: torch.dtype | None = None, device: torch.device | str | None = None
 ) -> Tensor:

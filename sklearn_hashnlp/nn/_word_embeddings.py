@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp._constraints import check_parameters, integer, none_or
 from sklearn_hashnlp.kernels._rows import average_rows, average_rows_gradient, sum_rows
-from sklearn_hashnlp.nn._tensors import check_minimum, kernels_apply, row_gradient
+from sklearn_hashnlp.nn._tensors import kernels_apply, row_gradient
 
 
 class WordTable(nn.Embedding):
@@ -51,7 +52,7 @@ class ProjectedEmbedding(nn.Module):
 
     def __init__(self, n_bits: int, embedding_dim: int) -> None:
         super().__init__()
-        check_minimum("ProjectedEmbedding", n_bits=n_bits, embedding_dim=embedding_dim)
+        check_parameters("ProjectedEmbedding", {"n_bits": integer(), "embedding_dim": integer()}, locals())
         self.n_bits = n_bits
         self.linear = nn.Linear(n_bits, embedding_dim, bias=False)
         nn.init.normal_(self.linear.weight, std=_STD)
@@ -135,11 +136,9 @@ class LSHEmbedding(nn.Module):
 
     def __init__(self, n_tables: int, table_bits: int, embedding_dim: int, key_bits: int | None = None) -> None:
         super().__init__()
-        check_minimum("LSHEmbedding", n_tables=n_tables, table_bits=table_bits, embedding_dim=embedding_dim)
-        if table_bits > 31:
-            raise ValueError(f"LSHEmbedding: table_bits must be 31 or less, got {table_bits}.")
-        if key_bits is not None and not table_bits <= key_bits <= 62:
-            raise ValueError(f"LSHEmbedding: key_bits must be from table_bits={table_bits} to 62, got {key_bits}.")
+        sizes = {"n_tables": integer(), "table_bits": integer(1, 31), "embedding_dim": integer()}
+        check_parameters("LSHEmbedding", sizes, locals())
+        check_parameters("LSHEmbedding", {"key_bits": none_or(integer(table_bits, 62))}, locals())
         self.n_tables, self.table_bits = n_tables, table_bits
         self.key_bits = table_bits if key_bits is None else key_bits
         self.tables = nn.EmbeddingBag(n_tables << table_bits, embedding_dim, mode="sum", sparse=True)

@@ -13,8 +13,8 @@ from typing import Any, TextIO, TypeVar
 import numpy as np
 from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
+from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp.training._fit_task import StopTraining, tasks_of
-from sklearn_hashnlp.trees._arrays import is_integer
 
 _MAX_PRINTED_LOSS = 20.0  # perplexity of 10**8; larger ones are printed in scientific notation
 _LOGGED_WINDOWS = 2**13  # two digits of the loss in a tenth of a second

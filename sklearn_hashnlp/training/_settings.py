@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeAlias, T
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, BaseEstimator, Interval, StrOptions, literal_options
-from sklearn_hashnlp.trees._arrays import is_integer
 
 Decay = Literal["constant", "linear"]
 

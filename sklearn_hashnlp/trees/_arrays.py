@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from sklearn_hashnlp._constraints import is_integer
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -54,11 +54,6 @@ def check_arity(arity: object, who: str) -> int:
     if not is_integer(arity) or arity < 2:
         raise ValueError(f"{who}: arity must be an integer of at least 2, got {arity!r}.")
     return int(arity)
-
-
-def is_integer(value: object) -> TypeGuard[int]:
-    """Return whether a value is an integer of Python or numpy, but not a bool."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def positive_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:

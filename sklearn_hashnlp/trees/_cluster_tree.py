@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp.trees._arrays import (
     Doubles,
     Floats,
@@ -17,7 +18,6 @@ from sklearn_hashnlp.trees._arrays import (
     as_generator,
     check_arity,
     class_counts,
-    is_integer,
     positive_counts,
     ranges,
     renumber,

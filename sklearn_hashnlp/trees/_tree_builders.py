@@ -7,12 +7,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp.trees._arrays import (
     RandomState,
     as_generator,
     check_arity,
     class_counts,
-    is_integer,
     positive_counts,
     renumber,
 )

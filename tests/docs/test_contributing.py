@@ -11,7 +11,7 @@ CONVENTIONS = (ROOT / "CONVENTIONS.md").read_text(encoding="utf-8")
 PATHS = sorted(set(re.findall(r"`((?:[\w.]+/)+[\w.*]*|[A-Z_]+\.\w+|LICENSE)`", PAGE + CONVENTIONS)))
 NAMES = re.findall(r"`([\w/]+\.py)`: `([\w.]+)`", PAGE)
 FOLDERS = {path.parent.name for path in (ROOT / "sklearn_hashnlp").glob("*/__init__.py")}
-MODULES = {"_device", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_text_files", "_threads"}
+MODULES = {path.stem for path in (ROOT / "sklearn_hashnlp").glob("_[!_]*.py")}
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -106,7 +106,7 @@ def test_ids_and_offsets_of_other_integers(dtype):
 
 def test_ids_must_be_integers():
     for dtype in (torch.float64, torch.bool):
-        with pytest.raises(TypeError, match=f"Ids must be integers, got a tensor of {dtype}"):
+        with pytest.raises(TypeError, match=f"ids must have an integer dtype, got {dtype}"):
             make(sparse=True)(IDS.to(dtype), OFFSETS, COUNTS)
 
 

@@ -138,9 +138,9 @@ def test_ids_are_hashed_in_transformed_and_compiled_programs(variant):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_embeddings": 0}, "num_embeddings must be between 1 and 2147483647, got 0"),
-        ({"num_buckets": 2**31}, "num_buckets must be between 1 and 2147483647, got 2147483648"),
-        ({"num_hashes": 0}, "num_hashes must be between"),
+        ({"num_embeddings": 0}, "num_embeddings must be an integer from 1 to 2147483647, got 0"),
+        ({"num_buckets": 2**31}, "num_buckets must be an integer from 1 to 2147483647, got 2147483648"),
+        ({"num_hashes": 0}, "num_hashes must be an integer from 1"),
         ({"variant": "old"}, "variant must be one of .*'improved', 'paper', 'standard'.*, got 'old'"),
         ({"aggregation": "mean"}, "aggregation must be one of .*'sum', 'concat', 'median'.*, got 'mean'"),
     ],

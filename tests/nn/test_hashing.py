@@ -64,7 +64,7 @@ def test_the_dtype_of_the_keys_does_not_matter(name):
 @pytest.mark.parametrize("name", ["float32", "float64", "bool", "complex64"])
 def test_keys_that_are_no_integers_are_named(name):
     keys = np.zeros(3, dtype=name)
-    with pytest.raises(TypeError, match=f"Ids must be integers, got a tensor of torch.{name}"):
+    with pytest.raises(TypeError, match=f"ids must have an integer dtype, got torch.{name}"):
         hash_tensor(torch.from_numpy(keys), (1, 2, 3), 10)
 
 

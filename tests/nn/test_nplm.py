@@ -195,8 +195,8 @@ def test_device_and_dtype(output, options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": 1}, "order must be 2 or more, got 1"),
-        ({"hidden_size": 0}, "hidden_size must be 1 or more, got 0"),
+        ({"order": 1}, "order must be an integer of at least 2, got 1"),
+        ({"hidden_size": 0}, "hidden_size must be an integer of at least 1, got 0"),
         ({"output": "soft"}, "output must be one of .*, got 'soft'"),
         ({"hidden_layer": "relu"}, "must be 'tanh', 'sigmoid', 'residual', or .* Got 'relu'"),
         ({"hidden_layer": ("residual", 2, 2)}, "'hidden_layer' parameter of NPLM"),
@@ -211,7 +211,7 @@ def test_device_and_dtype(output, options):
             "embedding_dim must be 6, the output_dim of the HashEmbedd",
         ),
         ({"hidden_layer": ("residual", 0)}, r"Got \('residual', 0\) instead"),
-        ({"far_context": -1}, "far_context must be 0 or more, got -1"),
+        ({"far_context": -1}, "far_context must be an integer of at least 0, got -1"),
         ({"output": "tied_softmax", "embedding": WordTable(10, 64)}, "output='tied_softmax' needs a table"),
         ({"output": "tied_softmax", "direct_connections": True}, "output='tied_softmax' needs a table"),
     ],

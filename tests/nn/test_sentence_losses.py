@@ -152,11 +152,11 @@ def test_von_mises_fisher_of_members_that_cancel_is_the_uniform_density():
 @pytest.mark.parametrize(
     ("loss", "options", "message"),
     [
-        (InfoNCELoss, {"temperature": 0.0}, "temperature must be positive, got 0.0"),
-        (InfoNCELoss, {"temperature": math.nan}, "temperature must be positive, got nan"),
-        (VonMisesFisherLoss, {"concentration": 0.0}, "concentration must be positive, got 0.0"),
-        (VonMisesFisherLoss, {"concentration": math.nan}, "concentration must be positive, got nan"),
-        (VonMisesFisherLoss, {"contrast": -1.0}, "contrast must not be negative, got -1.0"),
+        (InfoNCELoss, {"temperature": 0.0}, "temperature must be a number above 0, got 0.0"),
+        (InfoNCELoss, {"temperature": math.nan}, "temperature must be a number above 0, got nan"),
+        (VonMisesFisherLoss, {"concentration": 0.0}, "concentration must be a number above 0, got 0.0"),
+        (VonMisesFisherLoss, {"concentration": math.nan}, "concentration must be a number above 0, got nan"),
+        (VonMisesFisherLoss, {"contrast": -1.0}, "contrast must be a number of at least 0, got -1.0"),
     ],
 )
 def test_wrong_parameters_are_refused(loss, options, message):

@@ -100,12 +100,12 @@ def test_it_is_a_module_without_parameters():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"num_projections": 0}, "num_projections must be at least 1, got 0"),
-        ({"num_bits": -1}, "num_bits must be at least 1, got -1"),
+        ({"num_projections": 0}, "num_projections must be an integer of at least 1, got 0"),
+        ({"num_bits": -1}, "num_bits must be an integer of at least 1, got -1"),
         ({"output": "bits"}, "output must be one of"),
         ({"hyperplanes": "gaussian"}, "hyperplanes must be one of"),
-        ({"density": 0.0}, r"density must be in \(0, 1\]"),
-        ({"density": 0.5, "hyperplanes": "google"}, "and 1 for hyperplanes='google', got 0.5"),
+        ({"density": 0.0}, r"density must be a number above 0 and at most 1"),
+        ({"density": 0.5, "hyperplanes": "google"}, "must be 1 for hyperplanes='google', got 0.5"),
     ],
     ids=str,
 )
@@ -131,7 +131,7 @@ def test_wrong_rows_are_refused():
     projection = SGNNProjection(2, 2)
     with pytest.raises(ValueError, match="for 3 ids the last is 4"):
         projection(torch.arange(3), torch.tensor([0, 2, 4]))
-    with pytest.raises(TypeError, match=r"Ids must be integers, got a tensor of torch\.float32"):
+    with pytest.raises(TypeError, match=r"ids must have an integer dtype, got torch\.float32"):
         projection(torch.ones(3), torch.tensor([0, 3]))
     with pytest.raises(ValueError, match=r"rows must have shape \(n_rows, n_columns\), got \(3,\)"):
         projection.project_dense(torch.ones(3))

@@ -135,10 +135,10 @@ def test_targets_out_of_range_are_refused(kind, wrong):
     [
         (lambda: make()(ROWS, torch.zeros(2, 1).long()), ValueError, r"target must have shape \(2,\).*got \(2, 1\)"),
         (lambda: make()(ROWS, torch.zeros(2)), TypeError, "target must have an integer dtype, got torch.float32"),
-        (lambda: make().topk(ROWS, 0), ValueError, "FullSoftmax: k must be between 1 and n_classes=7, got 0"),
-        (lambda: make().topk(ROWS, 8), ValueError, "n_classes=7, got 8"),
-        (lambda: make(n_classes=0), ValueError, "n_classes must be 1 or more, got 0"),
-        (lambda: make(AdaptiveSoftmax, n_classes=1), ValueError, "n_classes must be 2 or more, got 1"),
+        (lambda: make().topk(ROWS, 0), ValueError, "FullSoftmax: k must be an integer from 1 to 7, got 0"),
+        (lambda: make().topk(ROWS, 8), ValueError, "k must be an integer from 1 to 7, got 8"),
+        (lambda: make(n_classes=0), ValueError, "n_classes must be an integer of at least 1, got 0"),
+        (lambda: make(AdaptiveSoftmax, n_classes=1), ValueError, "n_classes must be an integer of at least 2, got 1"),
         (lambda: make(reduction="max"), ValueError, "reduction must be one of"),
     ],
 )

@@ -139,7 +139,7 @@ def test_projected_vectors_are_initialized_as_a_table():
 def test_projected_embedding_refuses_wrong_sizes():
     with pytest.raises(ValueError, match=r"1120 bits in 19 numbers of 64 bits each, got 2"):
         ProjectedEmbedding(1120, 4)(torch.zeros(3, 2, dtype=torch.int64))
-    with pytest.raises(ValueError, match="n_bits must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="n_bits must be an integer of at least 1, got 0"):
         ProjectedEmbedding(0, 4)
 
 
@@ -229,12 +229,12 @@ def test_lsh_is_initialized_with_zeros():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ((0, 1, 1), "n_tables must be 1 or more, got 0"),
-        ((1, 0, 1), "table_bits must be 1 or more, got 0"),
-        ((1, 1, 0), "embedding_dim must be 1 or more, got 0"),
-        ((1, 32, 1), "table_bits must be 31 or less, got 32"),
-        ((1, 4, 1, 3), "key_bits must be from table_bits=4 to 62, got 3"),
-        ((1, 4, 1, 63), "key_bits must be from table_bits=4 to 62, got 63"),
+        ((0, 1, 1), "n_tables must be an integer of at least 1, got 0"),
+        ((1, 0, 1), "table_bits must be an integer from 1 to 31, got 0"),
+        ((1, 1, 0), "embedding_dim must be an integer of at least 1, got 0"),
+        ((1, 32, 1), "table_bits must be an integer from 1 to 31, got 32"),
+        ((1, 4, 1, 3), "key_bits must be None or an integer from 4 to 62, got 3"),
+        ((1, 4, 1, 63), "key_bits must be None or an integer from 4 to 62, got 63"),
         ((2, 3, 4), "2 tables of 3 bits need projections of 6 columns or more, got 5"),
         ((2, 3, 4, 7), "2 tables of 7 bits need projections of 14 columns or more, got 5"),
     ],

@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._constraints import check_parameters, integer, one_of
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, hash_constants
 from sklearn_hashnlp._posix import lazy_bytes
 from sklearn_hashnlp.kernels.embeddings._bags import BagLayout
@@ -24,9 +25,14 @@ AGGREGATIONS: Final[tuple[Aggregation, ...]] = get_args(Aggregation)
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 NORMS: Final[tuple[Norm | None, ...]] = (None, *get_args(Norm))
 
-_MAX_SIZE = 2**31 - 1
 _IDENTITY = (0, 0, 0)  # the constants by which kernels recognize ids that are not hashed
 _UNHASHED = 2**8  # added to the variant's index in saved states
+_CONSTRAINTS = {
+    **dict.fromkeys(("num_embeddings", "num_buckets", "embedding_dim", "num_hashes"), integer(1, 2**31 - 1)),
+    "variant": one_of(*VARIANTS),
+    "aggregation": one_of(*AGGREGATIONS),
+    "normalize": one_of(*NORMS),
+}
 
 
 @dataclass(frozen=True)
@@ -45,14 +51,7 @@ class TableSpec:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("num_embeddings", "num_buckets", "embedding_dim", "num_hashes"):
-            size = getattr(self, name)
-            if not 1 <= size <= _MAX_SIZE:
-                raise ValueError(f"{name} must be between 1 and {_MAX_SIZE}, got {size}.")
-        options = {"variant": VARIANTS, "aggregation": AGGREGATIONS, "normalize": NORMS}
-        for name, known in options.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}.")
+        check_parameters("HashEmbedding", _CONSTRAINTS, vars(self))
 
     @cached_property
     def constants(self) -> tuple[tuple[int, ...], ...]:

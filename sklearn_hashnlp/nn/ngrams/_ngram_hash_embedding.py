@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp._constraints import check_parameters, integer, one_of
 from sklearn_hashnlp.kernels.embeddings._bags import NO_BAG_NORM, BagLayout
 from sklearn_hashnlp.kernels.embeddings._hash_ids import IMPROVED, STANDARD
 from sklearn_hashnlp.kernels.embeddings._ngram_rows import NgramRows, locate_ngrams
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag
 from sklearn_hashnlp.nn._tensors import CheckedState, is_readable, kernels_apply, lazy_zeros
 from sklearn_hashnlp.nn.ngrams._scheme import NgramScheme, Scheme
-from sklearn_hashnlp.trees._arrays import is_integer
 
 Mode: TypeAlias = Literal["sum", "concat"]
 
@@ -151,10 +151,8 @@ class NgramHashEmbedding(CheckedState):
             padding_idx=padding_idx,
             seed=seed,
         )
-        if not is_integer(embedding_dim) or embedding_dim < 1:
-            raise ValueError(f"NgramHashEmbedding: embedding_dim must be a positive integer, got {embedding_dim!r}.")
-        if mode not in ("sum", "concat"):
-            raise ValueError(f"NgramHashEmbedding: mode must be 'sum' or 'concat', got {mode!r}.")
+        constraints = {"embedding_dim": integer(), "mode": one_of("sum", "concat")}
+        check_parameters("NgramHashEmbedding", constraints, locals())
         if mode == "concat" and embedding_dim % spec.n_tables:
             raise ValueError(
                 f"NgramHashEmbedding(mode='concat'): embedding_dim must be a multiple of {spec.n_tables}, the number "

@@ -12,15 +12,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sklearn_hashnlp._constraints import FLAG, Constraint, check_parameters, integer, is_integer, none_or
 from sklearn_hashnlp._hash_specification import GAMMA, HASH_SPECIFICATION, MULTIPLIERS, hash_constants, splitmix64
 from sklearn_hashnlp.kernels.embeddings._ngram_rows import NO_ID, NgramTables
 from sklearn_hashnlp.nn._hashing import mix_ids, slot_tensor
-from sklearn_hashnlp.trees._arrays import is_integer
 
 Scheme: TypeAlias = Literal["multiply_shift", "multiplicative_xor"] | tuple[Literal["polynomial"], int]
 SCHEMES: Final = ("multiply_shift", "multiplicative_xor", "polynomial")
 
 _MAX_ROWS = 2**31 - 1
+_CONSTRAINTS = {
+    "num_heads": integer(),
+    "num_hashes": integer(),
+    "importance": FLAG,
+    "signs": FLAG,
+    "seed": Constraint("an integer", is_integer),
+}
 
 
 @dataclass(frozen=True)
@@ -78,17 +85,9 @@ class NgramScheme:
         orders = tuple(int(order) for order in orders)
         if list(orders) != sorted(set(orders)):
             raise ValueError(f"NgramHashEmbedding: orders must ascend and be different, got {orders}.")
-        for option, value in {"num_heads": num_heads, "num_hashes": num_hashes}.items():
-            if not is_integer(value) or value < 1:
-                raise ValueError(f"NgramHashEmbedding: {option} must be a positive integer, got {value!r}.")
-        for option, value in {"importance": importance, "signs": signs}.items():
-            if not isinstance(value, bool | np.bool_):
-                raise ValueError(f"NgramHashEmbedding: {option} must be True or False, got {value!r}.")
-        for option, value in {"boundary": boundary, "padding_idx": padding_idx}.items():
-            if value is not None and not (is_integer(value) and 0 <= value < (base or 2**63)):
-                raise ValueError(f"NgramHashEmbedding: {option} must be None or a token id, got {value!r}.")
-        if not is_integer(seed):
-            raise ValueError(f"NgramHashEmbedding: seed must be an integer, got {seed!r}.")
+        token = none_or(integer(0, (base or 2**63) - 1))
+        constraints = _CONSTRAINTS | {"boundary": token, "padding_idx": token}
+        check_parameters("NgramHashEmbedding", constraints, locals())
         if name != SCHEMES[0] and (num_hashes > 1 or importance or signs):
             raise ValueError(
                 f"NgramHashEmbedding: scheme={scheme!r} has one row per n-gram and head: num_hashes must be 1, and "
