@@ -14,6 +14,7 @@ from benchmarks.commands.registry import RECIPES, get_recipe
 from benchmarks.commands.report import make_tables, save_plots, sort_results
 from benchmarks.commands.scripts import find_scripts, result_tables, run_script, summary_of
 from benchmarks.recipes.hash_embedding_settings import DATASETS
+from benchmarks.recipes.text_sets import ARCHIVES, fetch_text_set
 from benchmarks.runner.progress import RunProgress, one_line
 from benchmarks.runner.recipe import Recipe, Result
 from benchmarks.runner.results_file import read_results
@@ -36,6 +37,7 @@ options of their own.
   {PROGRAM} run reversal -o results.jsonl   run or resume it
   {PROGRAM} run bench_scale --help          the options of a benchmark
   {PROGRAM} report results.jsonl            tables, with published results
+  {PROGRAM} fetch ag                        a data set of Zhang, Zhao and LeCun
 """
 _RUN = f"""\
 Run experiments, and print their tables, or a benchmark.
@@ -53,6 +55,14 @@ unfinished runs are in the folder FILE.parts.
 
 One file can have results of many experiments; a run is identified by its settings and seed. If one of several runs
 fails, the others continue. All arguments after the name of a benchmark are its own.
+"""
+_FETCH = f"""\
+Download data sets of Zhang, Zhao and LeCun (2015), and print their folders.
+
+  {PROGRAM} fetch ag dbpedia
+
+The archives are fast.ai's public copies, and checked against their published SHA-256. The authors'
+terms of use are in readme.txt of each. A set that is there is not downloaded again.
 """
 _REPORT = f"""\
 Print tables of results, with the published ones.
@@ -99,11 +109,12 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog=PROGRAM, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(required=True, metavar="{list,run,report,docs}")
+    commands = parser.add_subparsers(required=True, metavar="{list,run,report,fetch,docs}")
     for name, text, function, add in (
         ("list", "List experiments and benchmarks, or describe one experiment.", _list, _add_list_options),
         ("run", _RUN, _run, _add_run_options),
         ("report", _REPORT, _report, _add_report_options),
+        ("fetch", _FETCH, _fetch, _add_fetch_options),
         ("docs", "Write the tables and figures of the docs from the stored results.", _docs, lambda _command: None),
     ):
         style = argparse.RawDescriptionHelpFormatter
@@ -141,6 +152,12 @@ def _add_report_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--recipe", action="append", default=[], metavar="MODULE:NAME", help="the recipe of an experiment of your own"
     )
+
+
+def _add_fetch_options(command: argparse.ArgumentParser) -> None:
+    sizes = ", ".join(f"{name} ({archive.megabytes} MB)" for name, archive in ARCHIVES.items())
+    command.add_argument("names", nargs="+", choices=ARCHIVES, metavar="NAME", help=sizes)
+    command.add_argument("--folder", default="", help="default: HASHNLP_DATA or ~/sklearn_hashnlp_data")
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -221,6 +238,11 @@ def _report(options: argparse.Namespace) -> None:
     if options.plot is not None:
         paths = ", ".join(map(str, save_plots(options.plot, results, recipes)))
         print(f"\nPlots saved in {paths}" if paths else "\nNo plots", file=sys.stderr)
+
+
+def _fetch(options: argparse.Namespace) -> None:
+    for name in options.names:
+        print(f"{name}: {fetch_text_set(name, options.folder)}", flush=True)
 
 
 def _docs(_options: argparse.Namespace) -> None:

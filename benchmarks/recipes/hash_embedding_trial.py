@@ -20,9 +20,9 @@ from benchmarks.recipes.hash_embedding_pipeline import (
     make_pipeline,
 )
 from benchmarks.recipes.hash_embedding_settings import DataSettings, HashEmbeddingSettings, NetworkSettings
+from benchmarks.recipes.text_sets import TextSet
 from benchmarks.recipes.texts import find_labeled_texts
 from benchmarks.runner.recipe import Result
-from sklearn_hashnlp.datasets._fetch_zhang import TextSet
 
 _VALIDATION_FRACTION = 0.1  # of a grid search without folds
 _CHUNK_SIZE = 2**17  # rows with n-grams dropped at once, which takes 50 bytes per n-gram

@@ -8,13 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.recipes.text_sets import TextSet, find_text_set, read_text_set
 from benchmarks.runner.settings import STDLIB
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from sklearn_hashnlp.datasets._fetch_zhang import TextSet
 
 _ROWS_PER_TEST_ROW = 10  # of texts that are not split
 _N_LABELS = 4  # of a trial run on 500 rows, with some rows of each label for validation
@@ -56,27 +55,17 @@ def read_sentences(path: Path, n_sentences: int) -> list[str]:
 
 def find_labeled_texts(dataset: str, data: str) -> TextSet:
     """Read a folder with train.csv and test.csv, or a CSV file or docstrings, of which a tenth are test rows."""
-    from sklearn_hashnlp.datasets._fetch_zhang import find_text_set, read_text_set
-
     if dataset == STDLIB and not data:
         return _split(*_shuffled_docstrings(_N_LABELS))
     if not dataset.endswith(".csv"):
         return read_text_set(find_text_set(dataset, data))
-    return _read_csv(Path(data, dataset))
+    from sklearn_hashnlp.datasets import load_labelled
 
-
-def _read_csv(path: Path) -> TextSet:
-    from sklearn_hashnlp.datasets._fetch_zhang import read_part
-
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; expected a CSV file with the columns label and text.")
-    return _split(*read_part(path.parent, path.stem))
+    return _split(*load_labelled(Path(data, dataset), multilabel=False))
 
 
 def _split(texts: list[str], labels: NDArray[np.str_]) -> TextSet:
     import numpy as np
-
-    from sklearn_hashnlp.datasets._fetch_zhang import TextSet
 
     is_test = np.random.RandomState(0).permutation(len(texts)) < max(len(texts) // _ROWS_PER_TEST_ROW, 1)
     train, test = ([text for text, mask in zip(texts, is_test, strict=True) if mask == kind] for kind in (False, True))

@@ -275,7 +275,7 @@ def reproducibility() -> Drawing:
 
 def security() -> Drawing:
     """Draw what is read as data, and what runs as a program."""
-    d = Drawing(640, 236, "Model folders, texts and downloads are data; pickles and exported Python files are programs")
+    d = Drawing(640, 236, "Model folders and texts are data; pickles and exported Python files are programs")
     for x, color, heading, note in (
         (10, GREEN, "data: from anyone", "worst case: an error, time, memory"),
         (330, RED, "programs: from people you trust", "worst case: anything"),

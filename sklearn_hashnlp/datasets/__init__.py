@@ -1,4 +1,4 @@
-"""Texts and labels from files, from Python's standard library, or from public data sets."""
+"""Texts and labels from files or from Python's standard library, and paragraphs."""
 
 from sklearn_hashnlp._lazy import lazy_names
 

@@ -66,7 +66,9 @@ def load_labelled(
     text_column, label_column : str, default=None
         The columns (keys of JSON lines) to read. By default the first column with a common name, in upper or lower
         case: ``text``, ``sentence``, ``document``, ... and ``label``, ``class``, ``category``, ... In a file with two
-        columns, one of them suffices. Must be ``None`` for a fastText file, which has no columns.
+        columns, one of them suffices. A first line of a class number and text, as in the data sets of Zhang,
+        Zhao and LeCun, is not a header: the number is the label, and the other fields are joined by spaces.
+        Must be ``None`` for a fastText file, which has no columns.
     quoted : bool, default=True
         Whether quotes enclose fields of CSV and TSV. With ``False`` a quote is an ordinary character, as in many TSV
         files.

@@ -104,7 +104,7 @@ def _stripped_lines(path: Path, decoding: Decoding) -> Iterator[str]:
         if number <= 2 and stripped.startswith("<mediawiki"):  # after the line <?xml ...?>, if there is one
             raise ValueError(
                 f"{path}, line {number}: expected plain text, got a dump of Wikipedia. Read its paragraphs with "
-                "datasets.stream_wikipedia(path); for the command line write them to a file, one per line."
+                "datasets.stream_wikipedia(path); hashnlp sentences train reads dumps named .xml."
             )
         yield stripped
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent", "sentiment", "tag", "tags", "y")
@@ -182,7 +182,7 @@ class RowReader:
     ) -> None:
         self.row_format = row_format  # with the delimiter of a first line such as sep=;, once it is read
         self.columns = USUAL_COLUMNS  # set by the first row
-        self.header: list[str] = []  # only for CSV and TSV
+        self.header: list[str] = []  # only for CSV and TSV with column names
         self.n_rejected = 0  # rows of JSON lines that an annotator has rejected
         self._lines = lines
         self._source = source
@@ -208,7 +208,7 @@ class RowReader:
         return None if name is None or self.row_format.columns.label or folded(name) in LABEL_NAMES else name
 
     def _delimited_rows(self) -> Iterator[Row]:
-        """Read CSV or TSV with column names in the first line."""
+        """Read CSV or TSV with a header, or with class numbers in the first column."""
         lines = iter(self._lines)
         first = next(lines, "")
         separator = _SEPARATOR_LINE.fullmatch(first)
@@ -217,20 +217,24 @@ class RowReader:
         row_format = self.row_format
         lines = chain([first] if separator is None else ["\n"], lines)  # a blank line is counted
         records = delimited_records(lines, self._source, row_format, self._on_error)
-        text_index, label_index = 0, None
+        text_columns, label_index = slice(1, None), None
+        names: list[str] = []
         last = ""  # field of the row before
         for start, fields in records:
-            if not self.header:
+            if not names:
                 if any("\0" in name for name in fields):
                     raise self._error(start, "NUL bytes in the first line. Is the file UTF-16, or binary?")
                 self._check_decoded(fields, start)
-                self.header = fields
-                text_index, label_index = self._find_columns(fields, f"{self._source}, line {start}")
-                continue
+                if self._is_first_row(fields):
+                    names, label_index = ["class number", *["text"] * (len(fields) - 1)], 0
+                else:
+                    names = self.header = fields
+                    text_index, label_index = self._find_columns(fields, f"{self._source}, line {start}")
+                    text_columns = slice(text_index, text_index + 1)
+                    continue
             try:
                 self._check_decoded(fields, start)
-                if len(fields) != len(self.header):
-                    names = ", ".join(self.header)
+                if len(fields) != len(names):
                     if row_format.escapechar:
                         hint = (
                             f" The escapechar {row_format.escapechar!r} at the end of an unquoted field may have "
@@ -239,13 +243,16 @@ class RowReader:
                         ) * any("\n" in field for field in fields)
                     else:
                         hint = _escape_hint(any(field.endswith("\\") for field in [last, *fields]))
-                    raise self._error(start, f"expected {len(self.header)} fields ({names}), got {len(fields)}.{hint}")
+                    expected = f"{len(names)} fields ({', '.join(names)})"
+                    raise self._error(start, f"expected {expected}, got {len(fields)}.{hint}")
+                if not self.header and not is_class_number(fields[0]):
+                    raise self._error(start, f"expected a class number, as in the first row, got {fields[0][:40]!r}.")
                 labels = () if label_index is None else self._split_labels(fields[label_index], start)
             except ValueError as error:
                 self._skip(error)
             else:
                 last = fields[-1]
-                yield Row(start, fields[text_index], labels, None if self._labelled else fields)
+                yield Row(start, " ".join(fields[text_columns]), labels, None if self._labelled else fields)
 
     def _json_rows(self) -> Iterator[Row]:
         """Read JSON lines: objects with a string as text, and a label (string, number, boolean) or a list of labels."""
@@ -332,6 +339,13 @@ class RowReader:
             f"of the text, write it without {prefix}, or use another format; for several labels per text pass "
             "multilabel=True.",
         )
+
+    def _is_first_row(self, fields: list[str]) -> bool:
+        """Return whether the first line is not a header: a class number and text."""
+        is_number = list(map(is_class_number, fields))
+        if not self._labelled or self.row_format.columns != USUAL_COLUMNS or not is_number[0] or all(is_number):
+            return False
+        return not {*map(folded, fields)} & {*LABEL_NAMES, *TEXT_NAMES}
 
     def _find_columns(self, names: list[str], location: str) -> tuple[int, int | None]:
         text_index, label_index = find_columns(names, self.row_format.columns, location, labelled=self._labelled)
@@ -447,30 +461,6 @@ def _marked(lines: Iterable[str], marks: _Marks) -> Iterator[str]:
             marks.returns = True
             line = _LONE_RETURN.sub(_RETURN, line)
         yield line
-
-
-def numbered_rows(lines: Iterable[str], source: str) -> Iterator[Row]:
-    """Read CSV without a header in the format of Zhang, Zhao and LeCun: a class number, then columns of text."""
-    n_fields = 0
-    for start, fields in delimited_records(lines, source, RowFormat("csv")):
-        n_fields = n_fields or len(fields)
-        if len(fields) == 1:
-            raise ValueError(f"{source}, line {start}: expected a class number and a text, got one field.")
-        if len(fields) != n_fields:
-            raise ValueError(
-                f"{source}, line {start}: expected {n_fields} fields as in the first row, got {len(fields)}."
-            )
-        if not is_class_number(fields[0]):
-            raise ValueError(
-                f"{source}, line {start}: expected a class number first, as in the first row, got {fields[0][:40]!r}."
-            )
-        yield Row(start, " ".join(fields[1:]), (fields[0].strip(),))
-
-
-def has_header(lines: Iterable[str], source: str) -> bool:
-    """Return whether the first row of a CSV file is a header and does not start with a class number."""
-    first = islice(delimited_records(lines, source, RowFormat("csv")), 1)
-    return not any(is_class_number(fields[0]) for _, fields in first)
 
 
 def is_class_number(field: str) -> bool:

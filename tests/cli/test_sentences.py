@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,15 @@ def test_sentences_are_trained_searched_and_embedded_from_the_shell(
     assert found[0].out == found[1].out
     assert found[0].out.splitlines()[0].split("\t")[1:] == ["3", "Cats are asleep"]
     assert len(found[0].out.splitlines()) == 2
+
+
+def test_a_dump_of_wikipedia_is_read(train: Any, tmp_path: Path) -> None:
+    dump = tmp_path / "articles.xml.bz2"
+    pages = "".join(f"<page><ns>0</ns><revision><text>'''{text}'''</text></revision></page>" for text in PARAGRAPHS)
+    dump.write_bytes(bz2.compress(f"<mediawiki>{pages}</mediawiki>".encode()))
+    result = train(dump, "--model", tmp_path / "m")
+    assert result.code == 0, result.err
+    assert "Read 12 paragraphs, of a dump, with 24 sentences from" in result.err
 
 
 def test_queries_are_read_from_stdin_and_results_are_json(hashnlp: Any, folder: Path, texts: Path) -> None:

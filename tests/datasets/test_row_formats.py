@@ -70,6 +70,19 @@ def test_columns_are_chosen_by_name(header: str, columns: Columns, text: str, la
     assert (row.text, row.labels) == (text, (label,))
 
 
+@pytest.mark.parametrize(("kind", "separator"), [("csv", ","), ("tsv", "\t")])
+def test_class_numbers_without_a_header(kind: str, separator: str) -> None:
+    rows = [['"3"', '"Wall St. ""Bears"""', '"Short, and"'], ['"1"', '""', '""'], ["4", "naïve", "two"]]
+    content = "\n".join(map(separator.join, rows))
+    assert [(row.text, row.labels) for row in read(kind, content)] == [
+        ('Wall St. "Bears" Short, and', ("3",)),
+        (" ", ("1",)),
+        ("naïve two", ("4",)),
+    ]
+    assert read("csv", "1,one field\n") == [Row(1, "one field", ("1",))]
+    assert read("csv", "1,text\nspam,Win now\n") == [Row(2, "Win now", ("spam",))]  # a header
+
+
 def test_json_takes_numbers_and_booleans_as_labels() -> None:
     rows = read(
         "jsonl", '{"text": "a", "label": 1}\n\n{"label": true, "text": "", "more": []}\n{"label": 1.5, "text": "c"}'
@@ -97,7 +110,11 @@ ERRORS = {
         "label,text\na\0,b\n": r"line 2: expected a label, got 'a\\x00', which has a NUL",
         f"label,text\n{'long ' * 300},b\n": r"line 2: .*label_column swapped",
         "l\0a\0,t\0\n": r"line 1: NUL bytes in the first line\. Is the file UTF-16",
-        "3,Fears for pension\n": r"line 1: no column has a usual name of a text column.*'Fears.*put one in front",
+        "three,Fears for pension\n": r"line 1: no column has a usual name of a text column.*'Fears.*put one in front",
+        "0,1\na,b\n": r"line 1: no column has a usual name of a text column",
+        '"1","a","b"\n"2","a"\n': r"line 2: expected 3 fields \(class number, text, text\), got 2\.",
+        '"1","a\nb"\n"World","a"\n': r"line 3: expected a class number, as in the first row, got 'World'",
+        '"1"\n': r"line 1: expected a text and a label column, got only the column '1'",
         "label;text\n": r"line 1: expected a text and a label column, got only the column 'label;text'\. Is .*--del",
         "text,a,b\n": r"no column has a usual name of a label column.*\['text', 'a', 'b'\].*label_column",
         "text,label,label\n": r"2 columns are named 'label'; the label column must be unique",

@@ -93,7 +93,7 @@ class Transformer(nn.Module):
 
 
 class Gate(nn.Module):
-    """How much of the value of an n-gram is added, from the hidden state and the vector of the n-gram."""
+    """The share of the value of an n-gram that is added, from hidden state and vector."""
 
     def __init__(self, row_dim: int, dim: int) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class Convolution(nn.Module):
 
 
 class Memory(nn.Module):
-    """Add hashed n-grams to hidden states, as in Engram (arXiv:2601.07372): through a gate, and with a convolution."""
+    """Add hashed n-grams to hidden states, with gate and convolution as Engram (arXiv:2601.07372)."""
 
     def __init__(self, embedding: Any, variant: Variant) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class Memory(nn.Module):
         self.convolution = Convolution(variant.dim, max(variant.orders)) if variant.convolution else None
 
     def forward(self, hidden: Tensor, ids: Tensor) -> Tensor:
-        """Return the hidden states with the values of their n-grams, of shape (batch, time, dim)."""
+        """Return hidden states with the values of their n-grams, (batch, time, dim)."""
         vectors = self.embedding(ids)
         values = self.value(vectors)
         if self.gate is not None:
@@ -162,7 +162,7 @@ class DictionaryEmbedding(nn.Module):
         self.importance = None
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Return the sum of the rows of the n-grams that end at each token, of shape (batch, time, row_dim)."""
+        """Return the sum of the rows of the n-grams of each token, (batch, time, row_dim)."""
         rows = np.full((len(self.keys), *ids.shape), self.absent)
         first = 0
         for row, order, keys in zip(rows, self.orders, self.keys, strict=True):

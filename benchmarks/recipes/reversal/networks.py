@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-# With torch's default of 1.0 the network memorizes strings before, or instead of, learning attention.
+# With torch's default of 1.0 the network memorizes strings instead of learning attention.
 _EMBEDDING_STD = 0.1
 
 
@@ -20,13 +20,13 @@ class AttentionNetwork(nn.Module):
     With e_i the vector of symbol i of a source string that ends with the symbol ``end``:
 
     1. h_1 .. h_n = LSTM(e_1 .. e_n), the encoder states;
-    2. at each step t, the decoder state s_(t-1) attends to the encoder states (Bahdanau, Cho & Bengio, 2015,
+    2. at each step t, the decoder state s_(t-1) attends to the encoder states (Bahdanau et al., 2015,
        arXiv:1409.0473): a_ti = softmax_i(v . tanh(W1 h_i + W2 s_(t-1))), c_t = sum_i a_ti h_i;
     3. s_t = LSTM(c_t, s_(t-1)), where s_0 is the decoder state after an input of zeros;
     4. the output layer predicts symbol t from s_t; the string ends at ``end``, the last symbol.
 
-    As in the notebook, the decoder does not read the previously predicted symbol. Strings are rows of symbols without
-    ``end``, padded on the right with -1.
+    As in the notebook, the decoder does not read the previously predicted symbol. Strings are rows
+    of symbols without ``end``, padded on the right with -1.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class AttentionNetwork(nn.Module):
         self.output: Any = output
 
     def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the log-probabilities of the target strings and their ends, and the mean loss of a symbol."""
+        """Return the log-probability of each target string and its end, and the mean loss."""
         target = self._append_end(target)
         mask = target >= 0
         states = torch.stack(list(islice(self._decode(source), target.shape[1])), dim=1)
@@ -62,7 +62,7 @@ class AttentionNetwork(nn.Module):
 
     @torch.no_grad()
     def generate(self, source: Tensor) -> Tensor:
-        """Return the most probable strings; greedy decoding finds them, as no symbol depends on another."""
+        """Return the most probable strings: no symbol depends on the one before."""
         ended = torch.zeros(len(source), dtype=torch.bool)
         columns: list[Tensor] = []
         for states in islice(self._decode(source), 2 * source.shape[1] + 3):
@@ -74,7 +74,7 @@ class AttentionNetwork(nn.Module):
         return torch.stack(columns, dim=1) if columns else source.new_empty((len(source), 0))
 
     def _decode(self, source: Tensor) -> Iterator[Tensor]:
-        """Yield the inputs of the output layer, step by step without end, each of shape (rows, decoder_size)."""
+        """Yield the decoder states of each step, without end, of shape (rows, decoder_size)."""
         source = self._append_end(source)
         encoded, _ = self.encoder(self.embedding(source.clamp(min=0)))
         keys = self.attend_encoder(encoded)

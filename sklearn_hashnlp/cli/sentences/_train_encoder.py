@@ -26,6 +26,7 @@ Train a sentence encoder on the paragraphs of a text file, and save it.
   hashnlp sentences train articles.txt --model encoder
   hashnlp sentences train book.txt --model encoder --paragraphs block
   hashnlp sentences train articles.txt.gz --model encoder --epochs 2 --seed 1
+  hashnlp sentences train enwiki-latest-pages-articles.xml.bz2 -m encoder
   hashnlp sentences train articles.txt -m encoder --set max_sentences=16
   hashnlp sentences train texts.txt --model encoder --vectors vectors.npy
   hashnlp sentences train --parameters
@@ -58,7 +59,10 @@ def _models() -> Iterator[tuple[str, Any, Bundles]]:
 
 @reporting_errors
 def train(
-    data: Annotated[Path, typer.Argument(metavar="FILE", help="Paragraphs; also .gz, .bz2, .xz, .zip.")],
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Paragraphs, or a dump of Wikipedia (.xml); also .gz, .bz2, .xz, .zip."),
+    ],
     model: EncoderFolder,
     training: Training,
     reading: LineOptions,
@@ -120,19 +124,21 @@ def _read_paragraphs(
     screen: Screen, data: Path, reading: LineOptions, kind: Paragraph
 ) -> tuple[list[list[str]], None, dict[str, int]]:
     """Return the sentences of each paragraph, and their numbers."""
-    from sklearn_hashnlp.datasets import stream_paragraphs
+    from sklearn_hashnlp._text_files import name_inside
+    from sklearn_hashnlp.datasets import stream_paragraphs, stream_wikipedia
     from sklearn_hashnlp.text import split_sentences
 
-    with screen.bar(f"Reading {data.name}"):
-        paragraphs = stream_paragraphs(data, paragraph=kind, **vars(reading))
+    is_dump = Path(name_inside(data)).suffix == ".xml"
+    with screen.bar(f"Reading {data.name}"), screen.warnings_as_notes():
+        paragraphs = stream_wikipedia(data) if is_dump else stream_paragraphs(data, paragraph=kind, **vars(reading))
         texts = [split_sentences(text) for text in paragraphs]
     if not texts:
         raise ValueError(f"{data} has no text to train on.")
     n_sentences = sum(map(len, texts))
-    separated = "a line each" if kind == "line" else "separated by blank lines"
+    separated = "of a dump" if is_dump else "a line each" if kind == "line" else "separated by blank lines"
     numbers = f"{counted(len(texts), 'paragraph')}, {separated}, with {counted(n_sentences, 'sentence')}"
     screen.note(f"Read {numbers} from {data}")
-    if kind == "line" and n_sentences == len(texts) > 1:
+    if kind == "line" and not is_dump and n_sentences == len(texts) > 1:
         screen.note("Every line is one sentence. If blank lines separate paragraphs, use --paragraphs block.")
     return texts, None, {"n_paragraphs": len(texts), "n_sentences": n_sentences}
 

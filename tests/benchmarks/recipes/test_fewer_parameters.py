@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.commands.registry import get_recipe
+from benchmarks.recipes.text_sets import read_text_set
 from benchmarks.runner import run_recipe
 from sklearn_hashnlp import make_text_classifier
-from sklearn_hashnlp.datasets._fetch_zhang import read_text_set
 
 from ...labelled_words import write_text_set
 
