@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import base, pipeline
 from sklearn.base import _fit_context
-from sklearn.multiclass import _ConstantPredictor as ConstantPredictor
 from sklearn.pipeline import _name_estimators
 from sklearn.utils import _safe_indexing as index_rows
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, validate_parameter_constraints
@@ -65,7 +64,6 @@ else:
 
 __all__ = [  # of scikit-learn's names
     "CallbackSupportMixin",
-    "ConstantPredictor",
     "HasMethods",
     "Interval",
     "Options",
@@ -150,34 +148,6 @@ def configure(estimator: Any, description: dict[str, Any]) -> None:
                     raise TypeError(f"the metadata {parameter!r} is no name")
                 getattr(requests, method).add_request(param=parameter, alias=alias)
         estimator._metadata_request = requests
-
-
-def calibrated_classifier(estimator: Any, calibrators: list[Any], classes: Any, method: str) -> Any:
-    """Build a part of a fitted ``CalibratedClassifierCV``."""
-    from sklearn.calibration import _CalibratedClassifier
-
-    return _CalibratedClassifier(estimator, calibrators, classes=classes, method=method)
-
-
-def prediction_calibrator(method: str, attributes: dict[str, float]) -> Any:
-    """Build the fitted calibrator of a ``CalibratedClassifierCV`` with ``method="sigmoid"`` or ``"temperature"``."""
-    from sklearn import calibration
-
-    calibrator = calibration._SigmoidCalibration() if method == "sigmoid" else calibration._TemperatureScaling()
-    for name, value in attributes.items():
-        setattr(calibrator, name, np.float64(value))
-    return calibrator
-
-
-def isotonic_regression(x: Any, y: Any, *, increasing: bool) -> Any:
-    """Build a fitted ``IsotonicRegression`` from its thresholds, as ``CalibratedClassifierCV`` uses it."""
-    from sklearn.isotonic import IsotonicRegression
-
-    model = IsotonicRegression(out_of_bounds="clip")
-    model.X_min_, model.X_max_, model.increasing_ = x[0], x[-1], increasing
-    model.X_thresholds_, model.y_thresholds_ = x, y
-    model._build_f(x, y)
-    return model
 
 
 def level_of_user() -> int:

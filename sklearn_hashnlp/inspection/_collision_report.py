@@ -203,8 +203,8 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
     sources = TextColumns.of(_decided(steps, documents)).sources
     ids = [_hashes_of(source, documents) for source in sources]
     n_columns = [int(source.vectorizer.n_features) for source in sources]
-    offsets = [sum(move for move in source.moves if isinstance(move, int)) for source in sources]  # in a union
-    columns = [hashes % n + offset for hashes, n, offset in zip(ids, n_columns, offsets, strict=True)]
+    firsts = [source.first for source in sources]
+    columns = [hashes % n + first for hashes, n, first in zip(ids, n_columns, firsts, strict=True)]
     column = np.concatenate([np.empty(0, dtype=np.int64), *columns])
     source_of = np.repeat(np.arange(len(sources)), list(map(len, ids)))
     order = np.random.default_rng(0).permutation(len(column))  # so that the first ones are a sample

@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, issparse
-from sklearn.multiclass import OneVsRestClassifier
+from scipy.sparse import csr_matrix
 
-from sklearn_hashnlp._sklearn import ConstantPredictor
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.inspection._explanation import Method, shortened
 from sklearn_hashnlp.kernels.embeddings._bags import NO_BAG_NORM, Bags, embed_bags
@@ -27,25 +25,7 @@ class Contributions(NamedTuple):
 
 def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
     """Split scores of ``decision_function`` for a row into contributions of its columns."""
-    if isinstance(classifier, HashEmbeddingClassifier):
-        return _with_prior(classifier, row, outputs, _of_hash_embedding(classifier, row, outputs))
-    if isinstance(classifier, OneVsRestClassifier):
-        parts = [
-            contributions(classifier.estimators_[output], row, np.zeros(1, dtype=np.int64))
-            for output in outputs.tolist()
-        ]
-        methods = {part.method for part in parts}
-        return Contributions(
-            np.concatenate([part.of_columns for part in parts], axis=1),
-            np.concatenate([part.bias for part in parts]),
-            "linear" if methods == {"linear"} else "integrated gradients",
-        )
-    if isinstance(classifier, ConstantPredictor):
-        return Contributions(np.zeros((row.nnz, 1)), classifier.decision_function(row).astype(np.float64), "linear")
-    check_explainable(classifier)
-    weights = weights_of_linear_model(classifier, row.indices)
-    bias = np.broadcast_to(np.asarray(classifier.intercept_, dtype=np.float64), weights.shape[1:])
-    return Contributions(row.data[:, np.newaxis] * weights[:, outputs], bias[outputs].copy(), "linear")
+    return _with_prior(classifier, row, outputs, _of_hash_embedding(classifier, row, outputs))
 
 
 def _with_prior(
@@ -70,41 +50,19 @@ def _with_prior(
 
 def check_explainable(classifier: Any) -> None:
     """Raise an error for a classifier with scores that are not sums over columns."""
-    is_linear = all(hasattr(classifier, name) for name in ("coef_", "intercept_", "decision_function"))
-    if not is_linear and not isinstance(classifier, HashEmbeddingClassifier | OneVsRestClassifier):
-        raise TypeError(_why_not(classifier))
-    n_classes = len(classifier.classes_)
-    if is_linear and len(weights_of_linear_model(classifier, [0])[0]) != (1 if n_classes == 2 else n_classes):
-        raise TypeError(
-            f"The weights of a {type(classifier).__name__} of {n_classes} classes are of pairs of classes, not of one "
-            "each. Use a classifier with weights for each class, such as LinearSVC."
-        )
-
-
-def _why_not(classifier: Any) -> str:
+    if isinstance(classifier, HashEmbeddingClassifier):
+        return
     name = type(classifier).__name__
     if name in ("SGNNClassifier", "QuantizedSGNNClassifier"):
-        return (
+        raise TypeError(
             f"explain has no contributions of n-grams for a {name}: its inputs are signs of sums over all n-grams "
             "of a text, so a bit has no share due to one n-gram, and no gradient. Compare the scores of the text "
             "with and without a word instead, or train a TextClassifier(features='characters')."
         )
-    if name == "CalibratedClassifierCV":
-        return (
-            "explain has no contributions for the probabilities of a CalibratedClassifierCV of several classifiers, "
-            "which has no decision_function. Explain one of them: model.calibrated_classifiers_[0].estimator."
-        )
-    return (
-        "explain needs a HashEmbeddingClassifier, a TextClassifier, or a linear classifier of scikit-learn with coef_, "
-        f"intercept_ and decision_function, at the end of a pipeline of texts; got a {name}."
+    raise TypeError(
+        "explain needs a TextClassifier, or a HashEmbeddingClassifier at the end of a pipeline of texts; got a "
+        f"{name}. For estimators of scikit-learn use a tool such as eli5 or shap."
     )
-
-
-def weights_of_linear_model(classifier: Any, columns: Any) -> NDArray[np.float64]:
-    """Return the weights of columns, of shape (n_columns, n_outputs); ``coef_`` may be sparse or one row."""
-    coef: Any = classifier.coef_
-    weights = coef[:, columns].toarray() if issparse(coef) else np.atleast_2d(coef)[:, columns]
-    return np.asarray(weights, dtype=np.float64).T
 
 
 def _of_hash_embedding(
@@ -132,33 +90,22 @@ def _layer(classifier: HashEmbeddingClassifier) -> tuple[NDArray[np.float64], ND
     return (weight, bias) if model.has_linear_head else None
 
 
-def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> NDArray[np.float64]:
+def column_weights(classifier: HashEmbeddingClassifier, columns: NDArray[np.int64], label: Any) -> NDArray[np.float64]:
     """Return the change of a label's score by a value of 1 in each column, without normalization of rows."""
     classes = classifier.classes_.tolist()
     if label not in classes:
         raise ValueError(f"The model has the labels {shortened(classes)}; got {label!r}.")
     output = classes.index(label)
-    if isinstance(classifier, HashEmbeddingClassifier):
-        layer, loss = _layer(classifier), classifier._loss
-        is_binary = len(classes) == 2 and not loss.multilabel
-        if layer is None or (is_binary and loss.link != "identity"):
-            raise TypeError(
-                "The n-grams of a model with hidden layers, a hierarchical softmax or two classes with loss='ova' have "
-                "no fixed weights."
-            )
-        vectors, _ = column_vectors(classifier, columns, np.ones(len(columns), dtype=np.float32))
-        own = layer[0][output]
-        return np.asarray(vectors @ (loss.inverse_temperature * (own - layer[0][1 - output]) if is_binary else own))
-    if isinstance(classifier, OneVsRestClassifier):
-        if len(classifier.estimators_) == 1:
-            return (1 if output else -1) * column_weights(classifier.estimators_[0], columns, 1)
-        return column_weights(classifier.estimators_[output], columns, 1)
-    if isinstance(classifier, ConstantPredictor):
-        return np.zeros(len(columns))
-    weights = weights_of_linear_model(classifier, columns)
-    if weights.shape[1] == 1:
-        return (1 if output else -1) * weights[:, 0]
-    return weights[:, output]
+    layer, loss = _layer(classifier), classifier._loss
+    is_binary = len(classes) == 2 and not loss.multilabel
+    if layer is None or (is_binary and loss.link != "identity"):
+        raise TypeError(
+            "The n-grams of a model with hidden layers, a hierarchical softmax or two classes with loss='ova' have "
+            "no fixed weights."
+        )
+    vectors, _ = column_vectors(classifier, columns, np.ones(len(columns), dtype=np.float32))
+    own = layer[0][output]
+    return np.asarray(vectors @ (loss.inverse_temperature * (own - layer[0][1 - output]) if is_binary else own))
 
 
 def column_vectors(

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,23 +24,20 @@ _MAX_DIFFERENCE = 1e-4  # between a score and the sum of its contributions, rela
 def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Explanation:
     r"""Explain the prediction for a text by the contribution of each n-gram to the score of each label.
 
-    The contributions of all n-grams and the bias sum to ``model.decision_function([text])``. They are exact for linear
-    models: scikit-learn's, and a :class:`~sklearn_hashnlp.classifiers.TextClassifier` or a
-    :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` without hidden layers. With hidden layers or a
-    hierarchical softmax they are integrated gradients [1]_ from the empty text.
+    The contributions of all n-grams and the bias sum to ``model.decision_function([text])``. They are exact
+    for models without hidden layers. With hidden layers or a hierarchical softmax they are integrated
+    gradients [1]_ from the empty text.
 
     In a notebook the result is displayed as the text with colors; ``print`` shows a table.
 
     Parameters
     ----------
     model : estimator
-        Fitted classifier of strings: a :class:`~sklearn_hashnlp.classifiers.TextClassifier` or a
+        Fitted classifier of strings: a :class:`~sklearn_hashnlp.classifiers.TextClassifier`, or a
         :class:`~sklearn.pipeline.Pipeline` of a vectorizer and a
         :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` (such as
-        :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns) or a linear classifier of scikit-learn.
-        Vectorizers may be from :mod:`sklearn_hashnlp.text` or scikit-learn, and unions of them, followed by steps that
-        keep columns separate, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such as ``GridSearchCV``
-        over these, and a ``CalibratedClassifierCV`` of a single classifier; its uncalibrated scores are explained.
+        :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns). Vectorizers are from
+        :mod:`sklearn_hashnlp.text`, scikit-learn's ``HashingVectorizer``, and unions of them.
     text : str
         The text to explain, of any length.
     labels : iterable of labels, default=None
@@ -142,13 +137,12 @@ def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
     model = _unwrapped(model)
     if not isinstance(model, Pipeline) or len(model.steps) < 2:
         raise TypeError(
-            "explain needs a fitted classifier of strings, such as a TextClassifier or a Pipeline of a vectorizer and "
-            f"a linear classifier; got a {type(model).__name__}. A classifier of rows has no n-grams: put it into a "
-            "pipeline behind its vectorizer, Pipeline([('vectorizer', vectorizer), ('classifier', classifier)])."
+            "explain needs a fitted classifier of strings, a TextClassifier or a Pipeline of a vectorizer and a "
+            f"HashEmbeddingClassifier; got a {type(model).__name__}. Of a search explain the best_estimator_, of "
+            "a classifier of rows a pipeline with its vectorizer, Pipeline([('vectorizer', vectorizer), "
+            "('classifier', classifier)]). For estimators of scikit-learn use a tool such as eli5 or shap."
         )
-    steps, classifier = model.steps[:-1], _unwrapped(model.steps[-1][1])
-    if isinstance(classifier, Pipeline):
-        steps, classifier = [*steps, *classifier.steps[:-1]], _unwrapped(classifier.steps[-1][1])
+    steps, classifier = model.steps[:-1], model.steps[-1][1]
     for _, step in steps:
         refuse_columns(step)
     check_is_fitted(classifier)
@@ -157,19 +151,11 @@ def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
 
 
 def _unwrapped(model: Any) -> Any:
-    """Return the model within searches, calibration or frozen estimators."""
-    while True:
-        if isinstance(model, FrozenEstimator):
-            model = model.estimator
-        elif hasattr(model, "best_estimator_"):  # a GridSearchCV or another search
-            model = model.best_estimator_
-        elif isinstance(model, TextClassifier):
-            check_fitted(model, "pipeline_")
-            model = model.pipeline_
-        elif isinstance(model, CalibratedClassifierCV) and len(getattr(model, "calibrated_classifiers_", ())) == 1:
-            model = model.calibrated_classifiers_[0].estimator
-        else:
-            return model
+    """Return the pipeline of a classifier of texts, or the model itself."""
+    if isinstance(model, TextClassifier):
+        check_fitted(model, "pipeline_")
+        model = model.pipeline_
+    return model
 
 
 def _outputs(labels: Iterable[Any] | None, classes: NDArray[Any], n_scores: int) -> NDArray[np.int64]:
@@ -219,6 +205,6 @@ def _predicted(model: Any, classes: NDArray[Any], text: str) -> Any:
 def _probabilities(model: Any, text: str, outputs: NDArray[np.int64], n_scores: int) -> NDArray[np.float64] | None:
     try:
         probabilities: NDArray[np.float64] = np.asarray(model.predict_proba([text]), dtype=np.float64)[0]
-    except AttributeError:  # also if predict_proba exists: OneVsRestClassifier only checks its first estimator
+    except AttributeError:  # with loss="hinge"
         return None
     return probabilities[-1:] if n_scores == 1 else probabilities[outputs]

@@ -27,8 +27,8 @@ class NgramInverter:
     Parameters
     ----------
     vectorizer : transformer or classifier of texts
-        A vectorizer of :mod:`sklearn_hashnlp.text` or of scikit-learn, fitted if necessary, a union or a pipeline of
-        them, or a classifier with such a vectorizer, such as :class:`~sklearn_hashnlp.classifiers.TextClassifier`.
+        A vectorizer of :mod:`sklearn_hashnlp.text`, fitted if necessary, a union of them, or a classifier with
+        such a vectorizer, such as :class:`~sklearn_hashnlp.classifiers.TextClassifier`.
     max_ngrams : int, default=1_000_000
         Maximum number of stored n-grams, at least 100. A million takes about 150 MB. If the texts have more, the rarest
         ones so far are dropped repeatedly: frequent n-grams are kept, but their counts may be too low.
@@ -194,10 +194,10 @@ class NgramInverter:
                 f"{self._columns.max(initial=-1):,}, the model {len(sources)} vectorizers and {n_columns:,} columns: "
                 "the inverter has another vectorizer. Use NgramInverter(model)."
             )
-        # The model's steps may select and scale columns after the vectorizer of the inverter.
-        parts = [source.values_of(list(counts)) for source, counts in zip(sources, self._counts, strict=True)]
-        columns, signs, values = (np.concatenate(part)[self._order] for part in zip(*parts, strict=True))
-        weights = signs * values * column_weights(classifier, np.maximum(columns, 0), label)
+        parts = [source.columns_of(list(counts)) for source, counts in zip(sources, self._counts, strict=True)]
+        columns, signs = (np.concatenate(part)[self._order] for part in zip(*parts, strict=True))
+        scales = np.array([source.scale for source in sources])[self._source_of]
+        weights = signs * scales * column_weights(classifier, np.maximum(columns, 0), label)
         weights[columns < 0] = -np.inf
         weights[self._n_times < min_count] = -np.inf
         order = np.argsort(-weights, kind="stable")[:n].tolist()

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction import FeatureHasher
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.inspection._aligned_text import AlignedText, Span, Units, joined, preprocessed
 from sklearn_hashnlp.text import CharNgramFeaturizer, FrequentNgramVectorizer
@@ -25,7 +25,7 @@ _TOKEN = re.compile(r"[^ \t\n\v\f\r\0]+")
 _NGRAM_FACTOR = 116049371
 _SIZE_OF_HASHES = 2**64
 
-COUNTING_VECTORIZERS = (HashingVectorizer, CountVectorizer, CharNgramFeaturizer, FrequentNgramVectorizer)
+COUNTING_VECTORIZERS = (HashingVectorizer, CharNgramFeaturizer, FrequentNgramVectorizer)
 
 
 def find_ngrams(vectorizer: Any, text: str) -> dict[str, list[Span | None]]:
@@ -61,10 +61,8 @@ def columns_of(vectorizer: Any, ngrams: Sequence[str]) -> tuple[NDArray[np.int64
         return hashed.indices.astype(np.int64), hashed.data.astype(np.int64)
     if isinstance(vectorizer, FastTextPart):
         columns = vectorizer.columns_of(ngrams)
-    elif isinstance(vectorizer, FrequentNgramVectorizer):
-        columns = _columns_in_dictionary(vectorizer, ngrams)
     else:
-        columns = np.array([vectorizer.vocabulary_.get(ngram, -1) for ngram in ngrams], dtype=np.int64)
+        columns = _columns_in_dictionary(vectorizer, ngrams)
     return columns, np.ones(len(ngrams), dtype=np.int64)
 
 
@@ -77,7 +75,7 @@ def _ngrams_of_spec(spec: NgramSpec, text: str) -> Iterator[tuple[str, Span | No
 
 
 def _ngrams_of_scikit_learn(vectorizer: Any, text: str) -> Iterator[tuple[str, Span | None]]:
-    """Yield the n-grams of a CountVectorizer, or of a HashingVectorizer without a specification."""
+    """Yield the n-grams of a HashingVectorizer without a specification."""
     if callable(vectorizer.analyzer):
         return ((ngram, None) for ngram in vectorizer.build_analyzer()(text))
     aligned, stop_words = preprocessed(text, vectorizer), vectorizer.get_stop_words() or ()

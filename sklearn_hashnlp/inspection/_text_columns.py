@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.feature_selection import SelectorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import Binarizer, MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.inspection._aligned_text import Span
@@ -21,8 +18,6 @@ from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._specs_of import refuse_columns, specs_of
-
-_KEEP_COLUMNS = (TfidfTransformer, Normalizer, MaxAbsScaler, StandardScaler, Binarizer)
 
 
 class Feature(NamedTuple):
@@ -35,16 +30,12 @@ class Feature(NamedTuple):
     spans: list[Span | None]  # one per occurrence; None if it is unknown
 
 
-# An offset of columns, new indices of some columns, or the scale of each column.
-Move: TypeAlias = int | Mapping[int, int] | NDArray[np.float64]
-
-
 class Source(NamedTuple):
-    """A specification, or a vectorizer without one, and the final position of its columns."""
+    """A specification, or a vectorizer without one, and the position of its columns in a union."""
 
     kind: str
     vectorizer: Any
-    moves: tuple[Move, ...] = ()  # changes of its columns by later steps
+    first: int = 0  # its first column
     scale: float = 1.0  # value of an n-gram that occurs once
 
     def find(self, text: str) -> dict[str, list[Span | None]]:
@@ -53,22 +44,8 @@ class Source(NamedTuple):
 
     def columns_of(self, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the column of each n-gram, -1 if it has none, and the sign of its counts."""
-        return columns_of(self.vectorizer, ngrams) if not self.moves else self.values_of(ngrams)[:2]
-
-    def values_of(self, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return column, sign and value of each n-gram for a single occurrence, before rows are normalized."""
         columns, signs = columns_of(self.vectorizer, ngrams)
-        values = np.full(len(ngrams), self.scale)
-        if getattr(self.vectorizer, "use_idf", False):  # of a TfidfVectorizer
-            values *= self.vectorizer.idf_[columns]
-        for move in self.moves:
-            if isinstance(move, int):
-                columns = np.where(columns < 0, columns, columns + move)
-            elif isinstance(move, np.ndarray):
-                values = values * move[columns]  # the values of column -1 are not used
-            else:
-                columns = np.array([move.get(column, -1) for column in columns.tolist()], dtype=np.int64)
-        return columns, signs, values
+        return np.where(columns < 0, columns, columns + self.first), signs
 
     def name_of(self, ngram: str) -> str:
         """Return an n-gram with names for the ends of the text."""
@@ -76,10 +53,6 @@ class Source(NamedTuple):
         for mark, name in zip(marks, ("<s>", "</s>"), strict=False):
             ngram = ngram.replace(mark.strip(), name) if mark else ngram
         return ngram
-
-    def moved(self, move: Move) -> Source:
-        """Return the source with another change of its columns."""
-        return self._replace(moves=(*self.moves, move))
 
 
 class TextColumns(NamedTuple):
@@ -95,7 +68,7 @@ class TextColumns(NamedTuple):
         """Find the vectorizers in a fitted transformer of texts."""
         transformer = _unwrapped(transformer)
         if isinstance(transformer, Pipeline):
-            return _of_steps([step for _, step in transformer.steps if step not in (None, "passthrough")])
+            return _of_steps([step for _, step in transformer.steps])
         if isinstance(transformer, FeatureUnion):
             return _of_union(transformer)
         if isinstance(transformer, NgramVectorUnion):
@@ -114,8 +87,8 @@ class TextColumns(NamedTuple):
             if not isinstance(transformer, COUNTING_VECTORIZERS):
                 raise TypeError(
                     f"The n-grams in the columns of a {type(transformer).__name__} are unknown: {error} Expected a "
-                    "vectorizer of sklearn_hashnlp.text or of scikit-learn, a FeatureUnion or a Pipeline of them, and "
-                    "after it only steps that keep columns apart, such as TfidfTransformer."
+                    "vectorizer of sklearn_hashnlp.text, scikit-learn's HashingVectorizer, or a FeatureUnion of "
+                    "them. For other vectorizers use a tool such as eli5 or shap."
                 ) from error
             specs = []
         if specs and all(spec.scheme == "murmur3" for spec in specs):
@@ -169,42 +142,18 @@ def _of_specs(specs: Sequence[NgramSpec]) -> TextColumns:
     sources: list[Source] = []
     n_columns = 0
     for spec in specs:
-        moves = (n_columns,) if n_columns else ()
-        sources.append(Source(spec.name, spec, moves, scale=spec.weight))
+        sources.append(Source(spec.name, spec, n_columns, spec.weight))
         n_columns += spec.n_features + spec.padding
     return TextColumns(sources, n_columns, "", range(0))
 
 
 def _of_steps(steps: Sequence[Any]) -> TextColumns:
-    columns = TextColumns.of(steps[0])
-    for step in map(_unwrapped, steps[1:]):
-        if isinstance(step, SelectorMixin):
-            support = step.get_support(indices=True).tolist()
-            new_column = {old: new for new, old in enumerate(support)}
-            vector = [new_column[column] for column in columns.vector_columns if column in new_column]
-            columns = TextColumns(
-                [source.moved(new_column) for source in columns.sources],
-                len(support),
-                columns.vector if vector else "",
-                range(vector[0], vector[-1] + 1) if vector else range(0),
-            )
-        elif not isinstance(step, _KEEP_COLUMNS):
-            raise TypeError(
-                f"N-grams cannot be followed through a {type(step).__name__}, whose columns depend on many columns "
-                "before it. Steps between vectorizer and classifier may be a feature selector or one of "
-                f"{', '.join(cls.__name__ for cls in _KEEP_COLUMNS)}."
-            )
-        elif (scales := _scales_of(step)) is not None:
-            columns = columns._replace(sources=[source.moved(scales) for source in columns.sources])
-    return columns
-
-
-def _scales_of(step: Any) -> NDArray[np.float64] | None:
-    """Return the factor of each column; None if it is one, depends on the row, or is not fitted."""
-    if isinstance(step, TfidfTransformer):
-        return np.asarray(step.idf_, dtype=np.float64) if step.use_idf and hasattr(step, "idf_") else None
-    scale = getattr(step, "scale_", None) if isinstance(step, MaxAbsScaler | StandardScaler) else None
-    return None if scale is None else 1 / np.asarray(scale, dtype=np.float64)
+    if len(steps) > 1:
+        raise TypeError(
+            f"N-grams are not followed through a {type(steps[1]).__name__}: the vectorizer must be the only step "
+            "before the classifier. For pipelines with other steps use a tool such as eli5 or shap."
+        )
+    return TextColumns.of(steps[0])
 
 
 def _of_union(union: FeatureUnion) -> TextColumns:
@@ -214,7 +163,8 @@ def _of_union(union: FeatureUnion) -> TextColumns:
         part = TextColumns.of(transformer)
         for source in part.sources:
             scale = source.scale * (1.0 if weight is None else weight)
-            sources.append(source.moved(n_columns)._replace(kind=source.kind or name, scale=scale))
+            first = n_columns + source.first
+            sources.append(source._replace(kind=source.kind or name, first=first, scale=scale))
         if part.vector:
             vector = part.vector
             vector_columns = range(n_columns + part.vector_columns.start, n_columns + part.vector_columns.stop)

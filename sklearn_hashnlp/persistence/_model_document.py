@@ -19,8 +19,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import configuration, configure
-from sklearn_hashnlp.persistence import _sklearn_state as sklearn_state
-from sklearn_hashnlp.persistence._sklearn_state import SKLEARN_CLASSES, check_parameters
+from sklearn_hashnlp.persistence._scikit_learn_steps import (
+    LOADED_CLASSES,
+    SAVED_CLASSES,
+    check_parameters,
+    set_state,
+)
 from sklearn_hashnlp.persistence._tables import TABLE_VALUES, from_int8, to_float16, to_int8
 from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value, is_finite
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
@@ -29,8 +33,8 @@ from sklearn_hashnlp.text._specs_of import specs_of
 Arrays = dict[str, NDArray[Any]]
 
 # The only classes that a model folder can name, and the modules that they are imported from when a model is loaded:
-# this folder imports no estimators. Each class has no learned state, or _get_model_state and _set_model_state, or
-# attributes that _sklearn_state lists.
+# this folder imports no estimators. Each class has no learned state, or _get_model_state and
+# _set_model_state.
 ALLOWED_CLASSES: dict[str, str] = {
     "AutoNgramVectorizer": "sklearn_hashnlp.text",
     "CacheLanguageModel": "sklearn_hashnlp.language",
@@ -39,20 +43,16 @@ ALLOWED_CLASSES: dict[str, str] = {
     "EarlyStopping": "sklearn_hashnlp.training",
     "EmbeddingTables": "sklearn_hashnlp.classifiers",
     "FastTextVectorizer": "sklearn_hashnlp.text._fasttext_vectorizer",
-    "FeatureUnion": "sklearn.pipeline",
     "FrequentNgramVectorizer": "sklearn_hashnlp.text",
     "HashEmbeddingClassifier": "sklearn_hashnlp.classifiers",
     "HashingNgramVectorizer": "sklearn_hashnlp.text",
-    "HashingVectorizer": "sklearn.feature_extraction.text",
     "HsigmoidLanguageModel": "sklearn_hashnlp.language",
     "InterpolatedLanguageModel": "sklearn_hashnlp.language",
     "KneserNeyLanguageModel": "sklearn_hashnlp.language",
     "LanguageSchedule": "sklearn_hashnlp.language",
     "Network": "sklearn_hashnlp.sentences",
     "NgramVectorUnion": "sklearn_hashnlp.text._ngram_vector_union",
-    "Normalizer": "sklearn.preprocessing",
     "Objectives": "sklearn_hashnlp.sentences",
-    "Pipeline": "sklearn.pipeline",
     "QuantizedSGNNClassifier": "sklearn_hashnlp.classifiers",
     "Regularization": "sklearn_hashnlp.language",
     "SGNNProjector": "sklearn_hashnlp.text",
@@ -61,17 +61,14 @@ ALLOWED_CLASSES: dict[str, str] = {
     "Schedule": "sklearn_hashnlp.training",
     "SGNNSentenceEncoder": "sklearn_hashnlp.sentences",
     "TextClassifier": "sklearn_hashnlp.classifiers",
-} | SKLEARN_CLASSES
-
-# Default values of scikit-learn's deprecated parameters.
-_PLACEHOLDERS = ("deprecated", "warn")
+} | SAVED_CLASSES
 
 # Recursion needs several stack frames per level; a saved model must also load with fewer free frames.
 _MAX_DEPTH = 50
 # At the next fit, joblib reads pickles, which are code, from the folder set by this parameter.
 _CACHE_PARAMETER = "memory"
 # Parameters of meta-estimators that fit clones: they are saved fitted or not.
-_TEMPLATE_PARAMETERS = frozenset(["classifier", "estimator", "models", "remainder", "transformers", "vectorizer"])
+_TEMPLATE_PARAMETERS = frozenset(["classifier", "estimator", "models", "vectorizer"])
 
 # Keys of arrays in which NaN is allowed: the discounts of a model from an ARPA file are unknown.
 _MAY_BE_NAN = frozenset(["discounts"])
@@ -93,7 +90,8 @@ def encode_model(
         if name not in ALLOWED_CLASSES or _class_named(name) is not type(estimator):
             raise TypeError(
                 f"A model folder cannot hold {where}: it is a {type(estimator).__module__}.{name}, and only these "
-                f"classes are known: {', '.join(sorted(ALLOWED_CLASSES))}. Use joblib.dump(model, path) instead."
+                f"classes are known: {', '.join(sorted(ALLOWED_CLASSES))}. Use skops.io.dump(model, path) instead, "
+                "or joblib.dump(model, path)."
             )
         if getattr(estimator, _CACHE_PARAMETER, None) is not None:
             raise TypeError(
@@ -101,7 +99,7 @@ def encode_model(
                 f"from that cache, and pickles are code. Unset it first: set_params({_CACHE_PARAMETER}=None)."
             )
         parameters = {}
-        given = _without_placeholders(type(estimator), estimator.get_params(deep=False))
+        given = estimator.get_params(deep=False)
         if isinstance(given.get("callbacks"), list) and given["callbacks"]:
             given["callbacks"] = [each for each in given["callbacks"] if not _is_own_callback(each)] or None
         for parameter, value in sorted(given.items()):
@@ -113,10 +111,9 @@ def encode_model(
                 description["ngram_specs"] = [spec.to_dict() for spec in specs_of(estimator.steps[0][1])]
         if in_template and not _is_fitted(estimator):
             description["fitted"] = False
-        elif (own := _has_model_state(estimator)) or sklearn_state.has_state(estimator):
+        elif _has_model_state(estimator):
             check_is_fitted(estimator)
-            state = estimator._get_model_state() if own else sklearn_state.get_state(estimator)
-            description |= _describe_state(state, name, precision, arrays, encode_part)
+            description |= _describe_state(estimator._get_model_state(), name, precision, arrays, encode_part)
             training = estimator._get_training_state() if training_state and _has_training_state(estimator) else None
             if training is not None:
                 description["training"] = _describe_state(training, name, "float32", arrays, encode_part)
@@ -139,7 +136,7 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
         if not isinstance(part, dict) or not isinstance(part.get("parameters"), dict):
             raise ModelFormatError(f"Expected the description of an estimator for {where}, got {type(part).__name__}.")
         name = part.get("class")
-        if not isinstance(name, str) or name not in ALLOWED_CLASSES:
+        if not isinstance(name, str) or name not in ALLOWED_CLASSES | LOADED_CLASSES:
             raise ModelFormatError(
                 f"The model has the class {name!r}, which this version of sklearn-hashnlp does not know. "
                 f"Known classes: {', '.join(sorted(ALLOWED_CLASSES))}."
@@ -150,13 +147,13 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
             _ = [NgramSpec.from_dict(spec) for spec in part.get("ngram_specs", [])]
         except (AttributeError, TypeError, ValueError) as error:
             raise ModelFormatError(f"The configuration of {name} is damaged: {error!r}.") from error
-        own = _has_model_state(estimator)
-        expected = (own or sklearn_state.has_state(estimator)) and part.get("fitted") is not False
+        is_earlier = name in LOADED_CLASSES
+        expected = (is_earlier or _has_model_state(estimator)) and part.get("fitted") is not False
         if expected != ("state" in part):
             raise ModelFormatError(f"The model holds {'a' if 'state' in part else 'no'} learned state for {name}.")
         if "state" in part:
-            set_state = estimator._set_model_state if own else partial(sklearn_state.set_state, estimator)
-            _restore(set_state, part, arrays, f"learned state of {name}", decode)
+            restore = partial(set_state, estimator) if is_earlier else estimator._set_model_state
+            _restore(restore, part, arrays, f"learned state of {name}", decode)
         if "training" in part:
             if not _has_training_state(estimator):
                 raise ModelFormatError(f"The model holds a training state for {name}, which has none.")
@@ -227,19 +224,9 @@ def _add(name: str, array: NDArray[Any], arrays: Arrays) -> str:
     return name
 
 
-def _without_placeholders(cls: type, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Remove deprecated parameters of scikit-learn that are not set, since other versions do not have them."""
-    if not cls.__module__.startswith("sklearn."):
-        return parameters
-    return {
-        name: value for name, value in parameters.items() if not (isinstance(value, str) and value in _PLACEHOLDERS)
-    }
-
-
 def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str], Any]) -> Any:
     """Build an estimator with checked parameters; parameters that are not stored have their defaults."""
     cls = _class_named(name)
-    parameters = _without_placeholders(cls, parameters)
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:
         raise ModelFormatError(
@@ -321,4 +308,4 @@ def _has_training_state(estimator: Any) -> bool:
 
 
 def _class_named(name: str) -> Any:
-    return getattr(import_module(ALLOWED_CLASSES[name]), name)
+    return getattr(import_module((ALLOWED_CLASSES | LOADED_CLASSES)[name]), name)

@@ -48,8 +48,9 @@ def save_model(
     Parameters
     ----------
     model : estimator
-        A fitted :class:`~sklearn.pipeline.Pipeline` or :class:`~sklearn.pipeline.FeatureUnion`, nested or not,
-        of this package's estimators and scikit-learn's ``HashingVectorizer`` and ``Normalizer``, or one of them.
+        A fitted estimator of this package, or a :class:`~sklearn.pipeline.Pipeline` or
+        :class:`~sklearn.pipeline.FeatureUnion`, nested or not, of them and scikit-learn's
+        ``HashingVectorizer`` and ``Normalizer``.
     folder : str or path-like
         Folder to save the model in; created if it does not exist. A model in it is replaced; other files are kept.
     precision : {"float32", "float16", "int8"}, default="float32"

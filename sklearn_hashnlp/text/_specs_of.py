@@ -52,7 +52,7 @@ def refuse_columns(transformer: Any) -> None:
     if isinstance(transformer, ColumnTransformer):
         raise TypeError(
             "A ColumnTransformer takes a data frame, and only models of texts alone can be explained or exported. "
-            "Train a TextClassifier on the column of texts for that, or save the whole model with save_model."
+            "Train a TextClassifier on the column of texts for that."
         )
 
 

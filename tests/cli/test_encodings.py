@@ -83,8 +83,8 @@ def test_sentences_in_another_encoding(hashnlp: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [["sentences", "train"], ["lm", "train"]])
 def test_a_dump_of_wikipedia_is_an_error(hashnlp: Any, tmp_path: Path, command: list[str]) -> None:
-    (tmp_path / "dump.xml").write_text("<mediawiki>\n<page>\n", encoding="utf-8")
-    result = hashnlp(*command, tmp_path / "dump.xml", "-m", tmp_path / "m")
+    (tmp_path / "dump.txt").write_text("<mediawiki>\n<page>\n", encoding="utf-8")
+    result = hashnlp(*command, tmp_path / "dump.txt", "-m", tmp_path / "m")
     assert (result.code, result.err.count("\n")) == (1, 1)
     assert "stream_wikipedia" in result.err
 

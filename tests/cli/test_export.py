@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
-from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
+from sklearn_hashnlp import CharNgramFeaturizer, HashEmbeddingClassifier, SGNNClassifier, SGNNProjector
 from sklearn_hashnlp.classifiers import quantize_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 
@@ -65,12 +65,12 @@ def test_a_classifier_of_hash_embeddings(hashnlp: Any, model: Path, tmp_path: Pa
 
 
 def test_errors_leave_files_alone(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None:
-    other = make_pipeline(HashingVectorizer(n_features=64), LogisticRegression()).fit(["a", "b"], ["x", "y"])
-    save_model(other, tmp_path / "other")
+    other = make_pipeline(HashingVectorizer(n_features=64), Normalizer(), HashEmbeddingClassifier())
+    save_model(other.fit(["a", "b"], ["x", "y"]), tmp_path / "other")
     mails = tmp_path / "mails.csv"
     mails.write_text("kept")
     for arguments, message in (
-        ([tmp_path / "other", tmp_path / "small.py"], "got HashingVectorizer, LogisticRegression"),
+        ([tmp_path / "other", tmp_path / "small.py"], "got HashingVectorizer, Normalizer, HashEmbeddingClassifier"),
         ([folder, tmp_path / "small.py", "--compare", tmp_path / "nothing"], "nothing does not exist"),
         ([folder, tmp_path / "nowhere" / "small.py"], "nowhere"),
         ([model, mails], "mails.csv' is a file. Choose a name that ends with '.py'"),

@@ -7,16 +7,11 @@ import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sklearn_hashnlp import (
     CharNgramFeaturizer,
@@ -37,6 +32,7 @@ from sklearn_hashnlp.text import FrequentNgramVectorizer
 from tests.fuzz.mutation import mutate_json
 from tests.persistence.fasttext_models import DATA as FASTTEXT_FILES
 from tests.persistence.model_files import write
+from tests.persistence.saved_models import FOLDER
 
 _DTYPES = [np.float16, np.float64, np.int8, np.int64, np.uint8, np.bool_]
 Arrays = dict[str, Any]
@@ -70,18 +66,6 @@ def _sgnn(folder: Path, *, quantized: bool = False) -> None:
     save_model(quantize_classifier(model) if quantized else model, folder)
 
 
-def _linear(folder: Path) -> None:
-    calibrated = CalibratedClassifierCV(LogisticRegression(), cv=2)
-    model = make_pipeline(HashingVectorizer(n_features=16), TfidfTransformer(), TruncatedSVD(2), StandardScaler())
-    save_model(make_pipeline(*(step for _, step in model.steps), calibrated).fit(TEXTS, LABELS), folder)
-
-
-def _columns(folder: Path) -> None:
-    columns = ColumnTransformer([("text", HashingVectorizer(n_features=8), 0), ("other", "drop", [1])])
-    rows = np.array([[text, "x"] for text in TEXTS], dtype=object)
-    save_model(make_pipeline(columns, LogisticRegression()).fit(rows, LABELS), folder)
-
-
 def _hsigmoid(folder: Path) -> None:
     model = HsigmoidLanguageModel(order=3, embedding_dim=2, hidden_size=3, max_epochs=1, random_state=0)
     save_model(model.fit(SENTENCES), folder)
@@ -107,8 +91,7 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "HashEmbeddingClassifier": _hash_embeddings,
     "SGNNClassifier": _sgnn,
     "QuantizedSGNNClassifier": partial(_sgnn, quantized=True),
-    "LogisticRegression": _linear,
-    "ColumnTransformer": _columns,
+    "LogisticRegression": partial(copytree, FOLDER / "newest" / "linear"),
     "HsigmoidLanguageModel": _hsigmoid,
     "InterpolatedLanguageModel": _counts,
     "SGNNSentenceEncoder": _encoder,
@@ -129,17 +112,12 @@ def use(model: Any) -> None:
         model.score_samples(PROBES)
         model.predict_topk([["the", "cat"]], k=2)
         return
-    rows = np.array([[text, "x"] for text in PROBES], dtype=object) if _of_columns(model) else PROBES
     if hasattr(model, "predict"):
-        model.predict(rows)
+        model.predict(PROBES)
     if hasattr(model, "predict_proba"):
-        model.predict_proba(rows)
+        model.predict_proba(PROBES)
     elif hasattr(model, "transform"):
-        model.transform(rows)
-
-
-def _of_columns(model: Any) -> bool:
-    return hasattr(model, "steps") and isinstance(model[0], ColumnTransformer)
+        model.transform(PROBES)
 
 
 def change_model(draw: random.Random, model: Model) -> Model:

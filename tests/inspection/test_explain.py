@@ -10,19 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
-from sklearn.feature_selection import SelectKBest, chi2
-from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.svm import SVC, LinearSVC
+from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from sklearn_hashnlp import (
     CharNgramFeaturizer,
@@ -38,7 +32,6 @@ from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import NgramInverter, explain
 from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
 from sklearn_hashnlp.inspection._explanation import Explanation
-from tests.trainings import assert_near
 
 DOCSTRINGS = load_stdlib_docstrings()
 LABELS = np.asarray(DOCSTRINGS.target).tolist()
@@ -104,18 +97,18 @@ def test_integrated_gradients(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("vectorizer", "classifier"),
+    "vectorizer",
     [
-        (HashingNgramVectorizer(n_features=300, ngram_range=(1, 2)), SGDClassifier(random_state=0)),
-        (CharNgramFeaturizer(n_features=5000, norm="l2"), LogisticRegression()),
-        (FrequentNgramVectorizer(max_features=500), RidgeClassifier()),
-        (CountVectorizer(), HashEmbeddingClassifier(**ROWS, embedding=EmbeddingTables(hash_rows=False), max_epochs=2)),
-        (TfidfVectorizer(ngram_range=(1, 2)), OneVsRestClassifier(LinearSVC())),
+        HashingNgramVectorizer(n_features=300, ngram_range=(1, 2)),
+        HashingNgramVectorizer(tokenizer=str.split, token_pattern=None),
+        CharNgramFeaturizer(n_features=5000, norm="l2"),
+        FrequentNgramVectorizer(max_features=500),
+        HashingVectorizer(n_features=5000),
     ],
-    ids=lambda estimator: type(estimator).__name__,
+    ids=lambda vectorizer: type(vectorizer).__name__,
 )
-def test_other_vectorizers_and_classifiers(vectorizer: Any, classifier: Any) -> None:
-    check(make_pipeline(vectorizer, classifier).fit(X, Y))
+def test_vectorizers(vectorizer: Any) -> None:
+    check(make_pipeline(vectorizer, HashEmbeddingClassifier(**ROWS, max_epochs=2)).fit(X, Y))
 
 
 @pytest.mark.parametrize("y", [BINARY, Y, SEVERAL], ids=["two classes", "four classes", "several labels"])
@@ -128,37 +121,20 @@ def test_explaining_only_the_shown_labels_gives_the_same_view(y: Any) -> None:
         assert y is BINARY or len(shown.labels) < len(explanation.labels)
 
 
-def test_a_label_of_all_texts_has_no_contributions() -> None:
-    labels = [[True, label == "email"] for label in Y]
-    with pytest.warns(UserWarning, match="Label 0 is present in all"):
-        model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LinearSVC())).fit(X, labels)
-    explanation = check(model)
-    assert not explanation.contributions[:, 0].any()
-    assert explanation.contributions[:, 1].any()
-
-
-def test_steps_between_and_unions() -> None:
+def test_unions() -> None:
     counts = HashingNgramVectorizer(norm=None, alternate_sign=False, n_features=5000)
     union = FeatureUnion(
         [("words", counts), ("none", "drop"), ("characters", CharNgramFeaturizer(n_features=700))],
         transformer_weights={"characters": 0.3},
     )
-    model = make_pipeline(union, TfidfTransformer(), SelectKBest(chi2, k=400), "passthrough", LogisticRegression())
-    explanation = check(model.fit(X, Y))
+    explanation = check(make_pipeline(union, HashEmbeddingClassifier(**ROWS)).fit(X, Y))
     assert set(explanation.kinds) == {"words", "characters"}
 
 
-def test_merged_searched_frozen_and_calibrated_models() -> None:
+def test_merged_models() -> None:
     classifier = TextClassifier(features="words", max_epochs=1, **SMALL)
     halves = [TextClassifier(**classifier.get_params()).fit(X[half::2], Y[half::2]) for half in (0, 1)]
-    merged = merge_classifiers(halves)
-    check(merged)
-    check(GridSearchCV(classifier, {"max_epochs": [1]}, cv=2).fit(X, Y), TEXTS[:3])
-    check(FrozenEstimator(merged), TEXTS[:3])
-    calibrated = CalibratedClassifierCV(FrozenEstimator(merged)).fit(X, Y)
-    explanation = explain(calibrated, TEXTS[3])
-    assert_near(explanation.scores, merged.decision_function([TEXTS[3]])[0], rtol=1e-7)
-    np.testing.assert_allclose(explanation.probabilities, calibrated.predict_proba([TEXTS[3]])[0])
+    check(merge_classifiers(halves))
 
 
 def test_vectors_of_a_pretrained_model_are_one_entry() -> None:
@@ -182,8 +158,8 @@ def test_a_contribution_is_the_score_of_the_column_alone() -> None:
 
 
 def test_a_shared_column_is_divided_and_named() -> None:
-    model = make_pipeline(HashingNgramVectorizer(n_features=2, norm=None), LogisticRegression()).fit(X, Y)
-    explanation = check(model)
+    model = make_pipeline(HashingNgramVectorizer(n_features=2, norm=None), HashEmbeddingClassifier(**ROWS))
+    explanation = check(model.fit(X, Y))
     explanation = explain(model, "one two two three four five")
     for ngram, column, shared in zip(explanation.ngrams, explanation.columns, explanation.shared_with, strict=True):
         others = [
@@ -226,26 +202,29 @@ def test_ends_of_the_text_have_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "error", "words"),
+    ("model", "words"),
     [
-        (TextClassifier(), NotFittedError, "not fitted"),
-        (make_pipeline(HashingNgramVectorizer(), LogisticRegression()), NotFittedError, "not fitted"),
-        (LogisticRegression(), TypeError, "put it into a pipeline"),
-        (make_pipeline(HashingNgramVectorizer(), MultinomialNB()), TypeError, "got a MultinomialNB"),
-        (make_pipeline(TfidfVectorizer(), TruncatedSVD(2), LogisticRegression()), TypeError, "through a TruncatedSVD"),
-        (make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(max_epochs=1)), TypeError, "signs"),
-        (make_pipeline(CountVectorizer(), CalibratedClassifierCV(LinearSVC())), TypeError, "calibrated_classifiers_"),
-        (make_pipeline(CountVectorizer(), SVC(kernel="linear")), TypeError, "pairs of classes"),
+        (LogisticRegression(), "best_estimator_.*a pipeline with its vectorizer.*eli5 or shap"),
+        (make_pipeline(HashingNgramVectorizer(), LogisticRegression()), "got a LogisticRegression.*eli5 or shap"),
+        (
+            make_pipeline(HashingNgramVectorizer(), TfidfTransformer(), HashEmbeddingClassifier(**ROWS)),
+            "not followed through a TfidfTransformer.*eli5 or shap",
+        ),
+        (make_pipeline(TfidfVectorizer(), HashEmbeddingClassifier(**ROWS)), "columns of a TfidfVectorizer .*eli5"),
+        (make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(max_epochs=1)), "signs of sums"),
+        (GridSearchCV(TextClassifier(**SMALL), {"max_epochs": [1]}, cv=2), "got a GridSearchCV.*best_estimator_"),
     ],
 )
-def test_models_without_contributions_are_refused(model: Any, error: type[Exception], words: str) -> None:
-    if error is TypeError:
-        vectorizer = model.steps[0][1] if isinstance(model, Pipeline) else CountVectorizer()
-        if isinstance(vectorizer, HashingNgramVectorizer):
-            vectorizer.set_params(alternate_sign=False)
-        model.fit(X if isinstance(model, Pipeline) else CountVectorizer().fit_transform(X), Y)
-    with pytest.raises(error, match=words):
+def test_models_without_contributions_are_refused(model: Any, words: str) -> None:
+    model.fit(HashingNgramVectorizer().transform(X) if isinstance(model, LogisticRegression) else X, Y)
+    with pytest.raises(TypeError, match=words):
         explain(model, "event loop")
+
+
+def test_models_that_are_not_fitted_are_refused() -> None:
+    for model in (TextClassifier(), make_pipeline(HashingNgramVectorizer(), HashEmbeddingClassifier())):
+        with pytest.raises(NotFittedError, match="not fitted"):
+            explain(model, "event loop")
 
 
 def test_a_model_of_a_data_frame_is_told_what_to_do(tmp_path: Path) -> None:
@@ -284,11 +263,11 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 def test_scores_that_are_not_additive_are_refused() -> None:
-    class Squared(LogisticRegression):
+    class Squared(HashEmbeddingClassifier):
         def decision_function(self, X: Any) -> Any:
             return super().decision_function(X) ** 2
 
-    model = make_pipeline(CountVectorizer(), Squared()).fit(X, Y)
+    model = make_pipeline(HashingNgramVectorizer(), Squared(**ROWS)).fit(X, Y)
     with pytest.raises(ValueError, match="differ from the scores"):
         explain(model, "event loop")
 
@@ -297,12 +276,3 @@ def test_hidden_layers_with_two_classes_and_with_several_labels() -> None:
     model = TextClassifier(features="words", max_epochs=2, hidden_layer_sizes=(8,), **SMALL)
     check(model.fit(X, BINARY), TEXTS[:3])
     assert isinstance(check(model.fit(X, SEVERAL)).predicted, list)
-
-
-@pytest.mark.parametrize("y", [BINARY, Y], ids=["two classes", "four classes"])
-def test_weights_of_one_row_and_sparse_weights(y: Any) -> None:
-    """RidgeClassifier has a vector of weights for two classes; ``sparsify`` makes a sparse matrix of any."""
-    check(make_pipeline(CountVectorizer(), RidgeClassifier()).fit(X, y))
-    model = make_pipeline(CountVectorizer(), SGDClassifier(penalty="l1", random_state=0)).fit(X, y)
-    model[-1].sparsify()
-    check(model)

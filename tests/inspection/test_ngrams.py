@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection._aligned_text import AlignedText
@@ -27,7 +27,6 @@ VECTORIZERS: list[Any] = [
     HashingVectorizer(norm=None, tokenizer=str.split, token_pattern=None, preprocessor=str.upper),
     HashingVectorizer(norm=None, strip_accents=lambda text: text.replace("e", "")),
     HashingVectorizer(norm=None, analyzer=str.split),
-    CountVectorizer(ngram_range=(1, 2)).fit(DOCSTRINGS[:50]),
     CharNgramFeaturizer(ngram_range=(1, 4)),
     CharNgramFeaturizer(split="punctuation", lowercase=True, alternate_sign=True, n_features=500),
     CharNgramFeaturizer(analyzer="skipgram", ngram_range=(1, 3), max_skip=2),
@@ -68,7 +67,7 @@ def test_ngrams_equal_the_vectorizer(vectorizer: Any, text: str) -> None:
 @given(st.text(alphabet=st.sampled_from("aB é\u0301İΣς,'\t\n\x1f\u3000漢ﬁ_-"), max_size=20))
 @example("aΣ aΣ. İİ")
 def test_ngrams_of_any_text(text: str) -> None:
-    for vectorizer in VECTORIZERS[:4] + VECTORIZERS[9:12]:
+    for vectorizer in VECTORIZERS[:4] + VECTORIZERS[8:11]:
         assert counted(vectorizer, text) == transformed(vectorizer, text)
 
 

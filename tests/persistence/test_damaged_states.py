@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.dummy import DummyClassifier
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.linear_model import LogisticRegression
 
 from sklearn_hashnlp import HashEmbeddingClassifier, KneserNeyLanguageModel, SGNNClassifier, SGNNSentenceEncoder
 from sklearn_hashnlp.classifiers import EmbeddingTables, quantize_classifier
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
-from sklearn_hashnlp.persistence._sklearn_state import get_state, set_state
 from sklearn_hashnlp.sentences import Network
 from tests.persistence.model_files import replace_everywhere, write
 
@@ -106,19 +101,3 @@ def test_shifts_of_integer_layers(tmp_path: Path) -> None:
     changed = replace_everywhere(document["model"], "shifts", [0, 0])
     assert changed != document["model"]
     refused(tmp_path / "m", document | {"model": changed}, arrays, "shift from 1 to 63, got 0")
-
-
-@pytest.mark.parametrize(
-    ("other", "error", "message"),
-    [
-        (HashingVectorizer(), TypeError, "must be a classifier"),
-        (DummyClassifier().fit(BITS, [0, 1, 2] * 4), ValueError, "must have the 2 classes of the whole"),
-    ],
-)
-def test_what_was_calibrated(other: Any, error: type[Exception], message: str) -> None:
-    model = CalibratedClassifierCV(LogisticRegression(), cv=2).fit(BITS, LABELS)
-    values, arrays = get_state(model)
-    set_state(CalibratedClassifierCV(), values, arrays)
-    values["calibrated"][0]["estimator"] = other
-    with pytest.raises(error, match=message):
-        set_state(CalibratedClassifierCV(), values, arrays)
