@@ -102,9 +102,9 @@ sanitize: $(READY)
 test-gpu: $(READY)
 	@$(BIN)/python -m pytest -m gpu
 
-# On dask, Spark (which needs Java), Ray and accelerate, which are installed for it.
+# On dask and Ray, which are installed for it.
 test-cluster: $(READY)
-	$(call run,Installing dask$(COMMA) pyspark$(COMMA) ray and accelerate,$(PIP) "sklearn-hashnlp[test$(COMMA)scale]")
+	$(call run,Installing dask and ray,$(PIP) "sklearn-hashnlp[test$(COMMA)scale]")
 	@$(BIN)/python -m pytest -m slow tests/docs/test_cluster_examples.py
 
 test-processors: $(READY)

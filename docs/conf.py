@@ -77,7 +77,7 @@ html_theme_options = {
 sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "gallery",
-    # 07 needs dask, Spark, Ray or several GPUs: shown, not run.
+    # 07 needs dask or Ray: shown, not run.
     "filename_pattern": r"/(?!07_)\d\d_\w+/\d{4}_",
     "image_scrapers": ("matplotlib",),
     "capture_repr": ("_repr_html_",),  # of a last line that is no statement; text is printed

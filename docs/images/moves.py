@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drawing import BLUE, GREEN, ORANGE, Drawing
+from drawing import BLUE, GREEN, Drawing
 
 
 def _cluster(title: str, parts: str, work: str, end: str, color: str) -> Drawing:
@@ -25,19 +25,9 @@ def dask() -> Drawing:
     return _cluster("Dask", "partition", "fit", "merged classifier", BLUE)
 
 
-def spark() -> Drawing:
-    """Draw the card of the example with Spark."""
-    return _cluster("Spark", "rows", "executor", "merged classifier", ORANGE)
-
-
 def ray() -> Drawing:
     """Draw the card of the example with Ray."""
     return _cluster("Ray", "texts", "actor", "labels, n-grams", BLUE)
-
-
-def several_gpus() -> Drawing:
-    """Draw the card of the example with several GPUs."""
-    return _cluster("Several GPUs", "batch", "GPU", "mean of gradients", ORANGE)
 
 
 def _moves(name: str, title: str, other: str, rows: list[tuple[str, str]], note: str = "") -> Callable[[], Drawing]:
@@ -116,4 +106,4 @@ MOVES = (
     ),
 )
 
-DIAGRAMS: tuple[Callable[[], Drawing], ...] = (*MOVES, dask, spark, ray, several_gpus)
+DIAGRAMS: tuple[Callable[[], Drawing], ...] = (*MOVES, dask, ray)

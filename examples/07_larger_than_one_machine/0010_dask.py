@@ -2,9 +2,8 @@
 Texts on a dask cluster
 =======================
 
-Three things on the workers of a cluster: hashed n-grams of a bag of texts; a
-grid search, by joblib's dask backend; and classifiers of parts of the texts,
-which are merged into one.
+Two things on the workers of a cluster: hashed n-grams of a bag of texts, and
+classifiers of parts of the texts, which are merged into one.
 
 Run it with ``python examples/07_larger_than_one_machine/0010_dask.py`` after
 ``pip install "dask[distributed]"``: the cluster is two processes of this
@@ -18,10 +17,9 @@ fewer texts.
 # module.
 import os
 
-import joblib
 import numpy as np
 from scipy.sparse import vstack
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import train_test_split
 
 from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
@@ -84,23 +82,6 @@ def main():
         rows = vstack(parts)
         assert (rows != vectorize(X_train)[0]).nnz == 0
         print(f"{rows.shape[0]} rows with {rows.nnz} n-grams")
-
-        # %% A grid search: each fit runs on a worker.
-        search = GridSearchCV(
-            TextClassifier(
-                features="words", max_epochs=2, n_jobs=1, random_state=0
-            ),
-            {"learning_rate": [0.1, 0.2, 0.4]},
-            cv=3,
-        )
-        with joblib.parallel_config(
-            backend="dask", wait_for_workers_timeout=60
-        ):
-            search.fit(X_train, y_train)
-        print(
-            f"best: {search.best_params_}, "
-            f"test accuracy {search.score(X_test, y_test):.3f}"
-        )
 
         # %% A classifier of each part, merged in pairs on the workers: only one
         # model travels to this process.

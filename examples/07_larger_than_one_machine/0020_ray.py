@@ -5,7 +5,7 @@ Texts in a Ray data set
 Batches of texts are turned into labels by actors that load a saved model once,
 and into hashed n-grams by tasks.
 
-Run it with ``python examples/07_larger_than_one_machine/0030_ray.py`` after
+Run it with ``python examples/07_larger_than_one_machine/0020_ray.py`` after
 ``pip install "ray[data]"``: Ray runs on two cores of this machine, and it takes
 about a minute. ``HASHNLP_QUICK=1`` takes fewer texts.
 """
