@@ -46,7 +46,7 @@ CLASSIFIER_ROWS = [
     ("_hash_embedding_classifier", "_sgnn_classifier"),
     ("_make_text_classifier", "_quantized_sgnn_classifier", "fasttext"),
     ("_text_classifier",),
-    ("export", "merging", "tuning"),
+    ("export", "merging", "_tune_text_classifier"),
 ]
 
 

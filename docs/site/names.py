@@ -54,7 +54,6 @@ CHAPTERS_OF_NAMES = {
     "SGNNTransformer": "sentence_encoder",
     "SGNNWordProjector": "sgnn",
     "Schedule": "classifier",
-    "SizeAccuracyDisplay": "tuning",
     "SoftmaxTreeDisplay": "trees",
     "TrainingHistoryDisplay": "callbacks",
     "collision_report": "hashing",

@@ -3,13 +3,13 @@ from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifi
 from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize_classifier
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
+from sklearn_hashnlp.classifiers._tune_text_classifier import tune_text_classifier
 from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
 from sklearn_hashnlp.classifiers.fasttext._load_fasttext import load_fasttext
 from sklearn_hashnlp.classifiers.fasttext._make_fasttext_classifier import make_fasttext_classifier
 from sklearn_hashnlp.classifiers.fasttext._save_fasttext import save_fasttext
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.merging._merge import merge_classifiers
-from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import tune_text_classifier
 
 __all__ = [
     "EmbeddingTables",

@@ -6,7 +6,6 @@ import json
 import re
 import time
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,11 +15,13 @@ from rich.console import RenderableType
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder, OptionGroup, Seed
-from sklearn_hashnlp.cli._screen import Screen, bold, counted, plain_table
+from sklearn_hashnlp.cli._screen import Screen, bold, counted
 
 if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.trial import FrozenTrial
+
     from sklearn_hashnlp.classifiers import TextClassifier
-    from sklearn_hashnlp.classifiers.tuning._result import TunedModel, TuningResult
 
 HELP = """\
 Search for good parameters of a text classifier within a time and a size, and save the best model. Needs optuna.
@@ -29,22 +30,19 @@ Search for good parameters of a text classifier within a time and a size, and sa
   hashnlp tune mails.csv --model spam
   hashnlp tune mails.csv --model spam --time 600 --valid valid.csv
   hashnlp tune mails.csv --model small --max-size 1MB
-  hashnlp tune mails.csv --model spam --plot sizes.png
   hashnlp tune rare.csv --model m --metric macro-f1
 
 The first trial has the default parameters of hashnlp train, the next are drawn by optuna: n-grams of words or \
-characters and their lengths, lowercase, sizes of the tables, and with many texts learning rate and epochs. Up to \
-10,000 texts are scored by cross-validation in five folds, of more a fifth is held out, and with --valid the texts of \
-another file are scored. The best model is then trained on all texts of DATA. Each model is scored with tables of \
-float32 and int8, and saved with the precision that scores higher.
+characters and their lengths, lowercase, and sizes of the tables. Up to 10,000 texts are scored by cross-validation \
+in five folds, of more a fifth is held out, and with --valid the texts of another file are scored. The best model is \
+then trained on all texts of DATA. With --max-size, models are scored and saved with tables of int8.
 
 --time includes reading and the last training. Each trial is appended to a journal of optuna, DIR.trials.jsonl: after \
-an interruption the same command continues there, and a longer --time adds trials. With another --max-size it chooses \
-among the same trials. A trial that fails is recorded, and the search continues.
+an interruption the same command continues there, and a longer --time adds trials. A trial that fails is recorded, and \
+the search continues.
 """
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-_PLOT_SECONDS = 3.0  # importing matplotlib, and drawing
 _REPORT_BYTES = 4000  # of training.json and the model card, without labels
 
 
@@ -80,9 +78,6 @@ class TuneOptions(OptionGroup):
     metric: Annotated[Literal["accuracy", "balanced-accuracy", "macro-f1"], typer.Option(help="Score to maximize.")] = (
         "accuracy"
     )
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Save a plot of size and score, such as a.png.")] = (
-        None
-    )
     seed: Seed = 0
 
 
@@ -92,16 +87,11 @@ def tune(
 ) -> None:
     """Tune a text classifier; the parameters are the options of the command."""
     started = time.monotonic()
-    limit, seconds = _read_size(options.max_size), options.seconds
-    from sklearn_hashnlp.classifiers.tuning import check_optuna
-
+    limit = _read_size(options.max_size)
     try:
-        check_optuna("hashnlp tune")
-    except ImportError as error:
-        raise typer.BadParameter(str(error)) from None
-    if options.plot is not None:
-        seconds -= _PLOT_SECONDS
-        _check_plot(options.plot)
+        import optuna  # noqa: F401
+    except ImportError:
+        raise typer.BadParameter("hashnlp tune needs optuna. Install it with: pip install optuna") from None
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.cli.reading._labelled_texts import count_labels
     from sklearn_hashnlp.persistence._model_folder import check_replaceable, save_model
@@ -112,19 +102,27 @@ def tune(
     if limit is not None:
         limit = max(limit - _REPORT_BYTES - 2 * len(json.dumps(n_labels, indent=2)), 1)
     trials = model.resolve().with_name(f"{model.resolve().name}.trials.jsonl")
-    result, classifier, best, fit_seconds = _search(
+    search = [texts, labels, validation, options.metric, limit, options.seed]
+    study = _open_study(trials, search, options.seed)
+    classifier, best, fit_seconds = _search(
         screen,
+        trials,
         texts,
         labels,
         validation_data=validation,
-        max_time=max(started + seconds - time.monotonic(), 1e-3),
+        max_time=max(started + options.seconds - time.monotonic(), 1e-3),
         max_trials=options.max_trials,
         max_size=limit,
-        scoring=_SCORERS[options.metric],
-        trials_file=trials,
+        scoring=_precision_at_1 if multilabel else _SCORERS[options.metric],
+        study=study,
         random_state=options.seed,
     )
-    method, n_scored = _validation_method(len(texts), validation)
+    n_trials = len(_finished(study))
+    method, n_scored = "texts of another file", len(texts if validation is None else validation[0])
+    if validation is None:
+        is_whole = len(best.intermediate_values) > 1
+        method, n_scored = ("cross-validation", n_scored) if is_whole else ("a fifth", -(-n_scored // 5))
+    precision: Literal["float32", "int8"] = "float32" if limit is None else "int8"
     report = {
         "data": str(data),
         "n_texts": len(texts),
@@ -135,18 +133,16 @@ def tune(
         "validation": {
             "data": f"{method} of {data}" if options.valid is None else str(options.valid),
             "n_texts": n_scored,
-            "precision_at_1" if multilabel else options.metric.replace("-", "_"): best.score,
+            "precision_at_1" if multilabel else options.metric.replace("-", "_"): best.value,
         },
-        "tuning": {"n_trials": len(result.study.trials), "params": best.params, "precision": best.precision},
+        "tuning": {"n_trials": n_trials, "params": best.params, "precision": precision},
     }
     card = card_of(report)
-    method = f"{method}, the best of {counted(len(result.study.trials), 'trial')}"
+    method = f"{method}, the best of {counted(n_trials, 'trial')}"
     card["Validation"] = {"method": method} | card["Validation"]
-    save_model(classifier, model, precision=best.precision, card=card)
+    save_model(classifier, model, precision=precision, card=card)
     write_report(model, report)
-    _show_result(screen, result, best, model, trials)
-    if options.plot is not None:
-        _save_plot(result, options.plot, "precision at 1" if multilabel else options.metric)
+    _show_result(screen, study, best, model, trials, precision)
 
 
 def _read_files(
@@ -169,99 +165,94 @@ def _read_files(
     )
 
 
+def _open_study(path: Path, search: list[Any], seed: int) -> Study:
+    """Open the study of a search in its journal, or begin it; other searches have other studies there."""
+    import joblib
+    import optuna
+    from optuna.storages.journal import JournalFileBackend
+
+    if path.exists() and path.read_bytes()[:10] not in (b'{"op_code"', b""):
+        raise ValueError(f"{path} is not a journal of optuna. Move it, or choose another folder.")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(
+        storage=optuna.storages.JournalStorage(JournalFileBackend(str(path))),
+        study_name=joblib.hash(search),
+        direction="maximize",
+        load_if_exists=True,
+    )
+    study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))
+    return study
+
+
 def _search(
-    screen: Screen, texts: list[str], labels: Any, **options: Any
-) -> tuple[TuningResult, TextClassifier, TunedModel, float]:
-    """Search, showing each better trial, and train the best model; return the seconds of its training, too."""
+    screen: Screen, trials: Path, texts: list[str], labels: Any, **options: Any
+) -> tuple[TextClassifier, FrozenTrial, float]:
+    """Search, showing each better trial; return the best model, its trial and the seconds of its training."""
     # These load torch, which takes seconds, after errors in the files.
     from sklearn_hashnlp.classifiers import TextClassifier, tune_text_classifier
-    from sklearn_hashnlp.classifiers.tuning._result import describe
 
     estimator = TextClassifier(loss="ova" if isinstance(labels, list) else "auto")
+    ended = perf_counter()
     with screen.bar("Trial 1") as update:
 
-        def show(study: Any, trial: Any) -> None:
-            name = f"Trial {trial.number + 1}"
-            if "error" in trial.user_attrs:
-                screen.note(f"{name} failed ({describe(trial.params)}): {trial.user_attrs['error']}")
-            elif trial.number == study.best_trial.number:
-                screen.note(f"{name}: score {trial.value:.4f}, {describe(trial.params)}")
-            update(trial.number + 1, None, f"Trial {trial.number + 2}, best so far {study.best_value:.4f}")
+        def show(study: Study, trial: FrozenTrial) -> None:
+            nonlocal ended
+            ended = perf_counter()
+            if (best := study.best_trials) and best[0].number == trial.number:
+                screen.note(f"Trial {trial.number + 1}: score {trial.value:.4f}, {_describe(trial.params)}")
+            so_far = f", best so far {best[0].value:.4f}" if best else ""
+            update(trial.number + 1, None, f"Trial {trial.number + 2}{so_far}")
 
         try:
-            result = tune_text_classifier(texts, labels, estimator=estimator, callback=show, **options)
-            screen.note(f"Finished {counted(len(result.study.trials), 'trial')}; training the best model on all texts")
-            started = perf_counter()
-            classifier, best = result.fit_best(texts, labels)
+            classifier, best, study = tune_text_classifier(
+                texts, labels, estimator=estimator, callbacks=[show], **options
+            )
         except KeyboardInterrupt:
-            screen.note(f"The finished trials are in {options['trials_file']}: the same command continues there.")
+            screen.note(f"The finished trials are in {trials}: the same command continues there.")
             raise
-    return result, classifier, best, round(perf_counter() - started, 3)
+    screen.note(f"Finished {counted(len(_finished(study)), 'trial')}")
+    return classifier, best, round(perf_counter() - ended, 3)
 
 
-def _validation_method(n_texts: int, validation: Any) -> tuple[str, int]:
-    """Return how the models are scored, and on how many texts."""
-    from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import n_held_out
-
-    if validation is not None:
-        return "texts of another file", len(validation[0])
-    n_scored = n_held_out(n_texts)
-    return "cross-validation" if n_scored == n_texts else "a fifth", n_scored
+def _finished(study: Study) -> list[FrozenTrial]:
+    return [trial for trial in study.trials if trial.state.is_finished()]
 
 
-def _check_plot(path: Path) -> None:
-    """Raise an error before the search if matplotlib, its format or the folder is missing."""
-    if not path.resolve().parent.is_dir():
-        raise FileNotFoundError(f"--plot: there is no folder {str(path.parent)!r}.")
-    import sklearn_hashnlp.plotting  # noqa: F401 - the error has the install command
-
-    # isort: split
-    from matplotlib.figure import Figure
-
-    Figure().savefig(BytesIO(), format=path.suffix.removeprefix(".") or "png")
+def _describe(params: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in params.items()) or "default parameters"
 
 
-def _save_plot(result: TuningResult, path: Path, score_name: str) -> None:
-    from matplotlib.figure import Figure
-
-    from sklearn_hashnlp.plotting import SizeAccuracyDisplay
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")  # without pyplot, so that no display is needed
-    SizeAccuracyDisplay.from_tuning_result(result, score_name=score_name, ax=figure.subplots())
-    figure.savefig(path, dpi=150)
+def _precision_at_1(model: TextClassifier, texts: list[str], labels: list[list[str]]) -> float:
+    """Return the fraction of texts with a correct most probable label, among texts with labels."""
+    best = model.predict_topk(texts, k=1)
+    hits = [one[0][0] in known for one, known in zip(best, labels, strict=True) if known]
+    return sum(hits) / max(len(hits), 1)
 
 
-def _show_result(screen: Screen, result: TuningResult, best: TunedModel, model: Path, trials: Path) -> None:
-    """Print the best model and the Pareto front: as JSON, as the score alone, or as a table."""
-    from sklearn_hashnlp.classifiers.tuning._result import describe, folder_size
-
-    n_trials, size = len(result.study.trials), folder_size(model)
-    default = next((one.score for one in result.models if one.number == 0), None)
-    front = result.front()
+def _show_result(screen: Screen, study: Study, best: FrozenTrial, model: Path, trials: Path, precision: str) -> None:
+    """Print the best model: as JSON, as the score alone, or as lines."""
+    finished, size = _finished(study), sum(path.stat().st_size for path in model.iterdir() if path.is_file())
+    states = [trial.state.name for trial in finished]
+    first = finished[states.index("COMPLETE")]
+    default = None if first.params else first.value
     report = {
         "model": str(model),
         "params": best.params,
-        "precision": best.precision,
-        "score": best.score,
+        "precision": precision,
+        "score": best.value,
         "default_score": default,
         "bytes": size,
-        "n_trials": n_trials,
-        "n_failed": sum("error" in trial.user_attrs for trial in result.study.trials),
+        "n_trials": len(finished),
+        "n_failed": states.count("FAIL"),
         "trials": str(trials),
-        "front": [one._asdict() for one in front],
     }
-    table = plain_table("score", "bytes", "precision", "parameters")
-    for one in front:
-        table.add_row(f"{one.score:.4f}", f"{one.size:,}", one.precision, describe(one.params))
     of_default = "" if default is None else f", default parameters {default:.4f}"
     lines: list[RenderableType] = [
-        f"The best of {counted(len(result.models), 'model')} at each size:",
-        table,
-        bold(f"\nBest score {best.score:.4f}{of_default}"),
-        f"Saved in {model}: {size:,} bytes, {best.precision}, {describe(best.params)}",
+        bold(f"Best score {best.value:.4f}{of_default}"),
+        f"Saved in {model}: {size:,} bytes, {precision}, {_describe(best.params)}",
     ]
-    screen.result(report, lines, f"{best.score:.4f}")
-    if n_trials == 1:
+    screen.result(report, lines, f"{best.value:.4f}")
+    if len(finished) == 1:
         screen.note("Only the default parameters were tried: for a search set a longer --time or more --max-trials.")
     purpose = "test it on texts that the search has not seen"
     screen.next_step(purpose, "{hashnlp} test test.csv --model {path}", path=model)

@@ -12,7 +12,6 @@ from sklearn_hashnlp.plotting._collisions import CollisionDisplay
 from sklearn_hashnlp.plotting._path_length import PathLengthDisplay
 from sklearn_hashnlp.plotting._reliability import ReliabilityDisplay
 from sklearn_hashnlp.plotting._robustness import RobustnessDisplay
-from sklearn_hashnlp.plotting._size_accuracy import SizeAccuracyDisplay
 from sklearn_hashnlp.plotting._softmax_tree import SoftmaxTreeDisplay
 from sklearn_hashnlp.plotting._training_history import TrainingHistoryDisplay
 
@@ -21,7 +20,6 @@ __all__ = [
     "PathLengthDisplay",
     "ReliabilityDisplay",
     "RobustnessDisplay",
-    "SizeAccuracyDisplay",
     "SoftmaxTreeDisplay",
     "TrainingHistoryDisplay",
 ]

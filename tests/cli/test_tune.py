@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sklearn_hashnlp.classifiers.tuning import _search_space
+from sklearn_hashnlp.classifiers import tune_text_classifier
 from sklearn_hashnlp.cli import _tune
 from sklearn_hashnlp.persistence import load_model
 
@@ -16,20 +16,21 @@ from sklearn_hashnlp.persistence import load_model
 @pytest.fixture(autouse=True)
 def _small_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search among two models."""
-    monkeypatch.setattr(_search_space, "_FIRST", [])
-    monkeypatch.setattr(_search_space, "_SPACE", {"n_buckets": [10]})
+    module = sys.modules[tune_text_classifier.__module__]
+    draw = {"n_buckets": lambda trial: trial.suggest_categorical("n_buckets", [10])}
+    monkeypatch.setattr(module, "_FIRST", ())
+    monkeypatch.setattr(module, "_draw", lambda trial, **_: {name: of(trial) for name, of in draw.items()})
 
 
 def test_the_best_model_is_saved_with_a_report(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
-    folder, plot = tmp_path / "m", tmp_path / "sizes.png"
-    result = hashnlp("tune", data, "--model", folder, "--seed", 3, "--plot", plot, "--time", 1000)
+    folder, two = tmp_path / "m", ("--max-trials", 2)
+    result = hashnlp("tune", data, "--model", folder, "--seed", 3, "--time", 1000, *two)
     assert result.code == 0, result.err
     assert "Trial 1: score" in result.err
     assert "Finished 2 trials" in result.err
     assert "Only the default parameters were tried" not in result.err
     assert f"Saved in {folder}" in result.out
     assert "default parameters" in result.out
-    assert plot.read_bytes()[:4] == b"\x89PNG"
     model = load_model(folder)
     assert model.random_state == 3
     assert model.n_buckets in (10, 2**20)
@@ -41,15 +42,14 @@ def test_the_best_model_is_saved_with_a_report(hashnlp: Any, data: Path, rows: A
     assert (info["validation"]["n_texts"], info["n_texts"]) == (24, 24)
     assert info["tuning"]["params"] == ({} if model.n_buckets == 2**20 else {"n_buckets": 10})
 
-    again = hashnlp("tune", data, "--model", folder, "--seed", 3, "--json")  # continues where all is done
+    again = hashnlp("tune", data, "--model", folder, "--seed", 3, "--json", *two)  # continues where all is done
     assert again.code == 0, again.err
     report = again.json
     assert (report["n_trials"], report["n_failed"]) == (2, 0)
     assert report["score"] == info["validation"]["accuracy"]
     assert report["bytes"] == sum(path.stat().st_size for path in folder.iterdir())
-    assert report["front"][-1]["score"] == report["score"]
-    small = hashnlp("tune", data, "--model", folder, "--seed", 3, "--json", "--max-size", "1MB").json
-    assert (small["n_trials"], small["bytes"] <= 10**6) == (2, True)  # the same trials
+    small = hashnlp("tune", data, "--model", folder, "--seed", 3, "--json", "--max-size", "1MB", *two).json
+    assert (small["n_trials"], small["precision"], small["bytes"] <= 10**6) == (2, "int8", True)
 
 
 def test_limits_of_size_and_validation_texts(hashnlp: Any, data: Path, tmp_path: Path) -> None:
@@ -85,14 +85,7 @@ def test_without_optuna_the_install_command_is_printed(
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
-    [
-        (["--plot", "a.xyz"], 1, "Format 'xyz' is not supported"),
-        (["--plot", "no/a.png"], 1, "no folder"),
-        *(
-            (["--max-size", size], 2, "expected a size such as 1MB or 500kB")
-            for size in ("", "large", "1TB", "-1MB", "0")
-        ),
-    ],
+    [(["--max-size", size], 2, "expected a size such as 1MB or 500kB") for size in ("", "large", "1TB", "-1MB", "0")],
 )
 def test_arguments_are_checked_before_the_search(
     hashnlp: Any, data: Path, tmp_path: Path, arguments: list[str], code: int, message: str
@@ -121,7 +114,7 @@ def test_an_interruption_says_how_to_continue(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sklearn_hashnlp.classifiers.tuning._search.Search.run", interrupted)
+    monkeypatch.setattr("optuna.Study.optimize", interrupted)
     result = hashnlp("tune", data, "-m", tmp_path / "m")
     assert result.code == 130
     assert "the same command continues there" in result.err
@@ -130,3 +123,11 @@ def test_an_interruption_says_how_to_continue(
 
 def test_sizes_in_decimal_units() -> None:
     assert [_tune._read_size(text) for text in ("300", "1.5MB", "500 kB", "2g")] == [300, 1_500_000, 500_000, 2 * 10**9]
+
+
+def test_a_file_that_is_no_journal_is_refused(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    trials = tmp_path / "m.trials.jsonl"
+    trials.write_text("notes\n", encoding="utf-8")
+    result = hashnlp("tune", data, "-m", tmp_path / "m")
+    assert (result.code, f"{trials} is not a journal of optuna" in result.err) == (1, True)
+    assert trials.read_text(encoding="utf-8") == "notes\n"
