@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from benchmarks.runner.recipe import Result
 from benchmarks.runner.settings import group_by_settings
@@ -124,29 +126,37 @@ def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
 
 
 def _draw_pairs(ax: Axes, name: str, rows: Sequence[_Row]) -> None:
-    from sklearn_hashnlp.plotting import CollisionDisplay
-
-    CollisionDisplay(
-        [row.n_words for row in rows],
-        [row.expected for row in rows],
-        [row.pairs.value for row in rows],
-        [row.pairs.interval for row in rows],
-        name=name,
-    ).plot(ax=ax)
+    _draw(ax, name, "colliding pairs", rows, [row.expected for row in rows], [row.pairs for row in rows])
 
 
 def _draw_shares(ax: Axes, variant: str, tables: str, rows: Sequence[_Row]) -> None:
-    from sklearn_hashnlp.plotting import CollisionDisplay
+    expected = [sharing_probability(row.n_words, row.chance) for row in rows]
+    name, quantity = f"{variant}, {_name(tables)}", "share of colliding words"
+    _draw(ax, name, quantity, rows, expected, [row.share for row in rows])
+    bounds = [reference_bound(variant, row.n_words, parse_sizes(tables)) for row in rows]
+    ax.plot([row.n_words for row in rows], bounds, color=ax.lines[-1].get_color(), linestyle="--")
+    ax.set_ylabel(f"{quantity}\n(line: expected, points: counted, dashed: upper bound)")
 
-    CollisionDisplay(
-        [row.n_words for row in rows],
-        [sharing_probability(row.n_words, row.chance) for row in rows],
-        [row.share.value for row in rows],
-        [row.share.interval for row in rows],
-        [reference_bound(variant, row.n_words, parse_sizes(tables)) for row in rows],
-        name=f"{variant}, {_name(tables)}",
-        quantity="share of colliding words",
-    ).plot(ax=ax)
+
+def _draw(
+    ax: Axes,
+    name: str,
+    quantity: str,
+    rows: Sequence[_Row],
+    expected: Sequence[float],
+    counted: Sequence[_Mean],
+) -> None:
+    n_words, means = [row.n_words for row in rows], np.array([mean.value for mean in counted])
+    errors = np.abs(np.array([mean.interval for mean in counted]).T - means)
+    ax.set_xscale("log")
+    ax.set_yscale("log", nonpositive="clip")
+    (line,) = ax.plot(n_words, expected, label=name)
+    style: dict[str, Any] = {"fmt": "o", "markersize": 4, "capsize": 2, "color": line.get_color()}
+    ax.errorbar(n_words, means, yerr=errors, **style)
+    ax.set_xlabel("number of distinct words")
+    ax.set_ylabel(f"{quantity}\n(line: expected, points: counted)")
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False, fontsize="small")
 
 
 def _by_tables(rows: Sequence[_Row], variant: str) -> dict[str, list[_Row]]:

@@ -32,7 +32,6 @@ CHAPTERS = {
 CHAPTERS_OF_NAMES = {
     "CacheLanguageModel": "mixtures",
     "CharNgramFeaturizer": "character_ngrams",
-    "CollisionDisplay": "hashing",
     "EarlyStopping": "classifier",
     "EmbeddingTables": "hash_embeddings",
     "HashEmbedding": "hash_embeddings",
@@ -44,7 +43,6 @@ CHAPTERS_OF_NAMES = {
     "LSHEmbedding": "sgnn",
     "NPLM": "language_model",
     "NgramHashEmbedding": "ngram_memory",
-    "PathLengthDisplay": "trees",
     "QuantizedSGNNClassifier": "on_device",
     "ReliabilityDisplay": "probabilities",
     "RobustnessDisplay": "robustness",
@@ -54,7 +52,6 @@ CHAPTERS_OF_NAMES = {
     "SGNNTransformer": "sentence_encoder",
     "SGNNWordProjector": "sgnn",
     "Schedule": "classifier",
-    "SoftmaxTreeDisplay": "trees",
     "TrainingHistoryDisplay": "callbacks",
     "collision_report": "hashing",
     "distort_texts": "robustness",

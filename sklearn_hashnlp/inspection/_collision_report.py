@@ -63,10 +63,6 @@ class CollisionReport:
         A named tuple for each kind of collision: ``kind``, ``expected_pairs`` and ``counted_pairs`` of colliding
         n-grams, ``expected_share`` and ``counted_share`` of the n-grams that collide with another. The kinds are
         ``"column"``, and with hash embeddings ``"importance weights"``, ``"components"`` and ``"embedding"``.
-
-    See Also
-    --------
-    sklearn_hashnlp.plotting.CollisionDisplay.from_report : A plot of the collisions against the number of n-grams.
     """
 
     def __init__(self, n_texts: int, ids: dict[str, NDArray[np.int64]], model: _CollisionModel) -> None:

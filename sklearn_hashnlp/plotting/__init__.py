@@ -8,18 +8,12 @@ from importlib.util import find_spec
 if find_spec("matplotlib") is None:
     raise ImportError("sklearn_hashnlp.plotting needs matplotlib. Install it with: pip install matplotlib")
 
-from sklearn_hashnlp.plotting._collisions import CollisionDisplay
-from sklearn_hashnlp.plotting._path_length import PathLengthDisplay
 from sklearn_hashnlp.plotting._reliability import ReliabilityDisplay
 from sklearn_hashnlp.plotting._robustness import RobustnessDisplay
-from sklearn_hashnlp.plotting._softmax_tree import SoftmaxTreeDisplay
 from sklearn_hashnlp.plotting._training_history import TrainingHistoryDisplay
 
 __all__ = [
-    "CollisionDisplay",
-    "PathLengthDisplay",
     "ReliabilityDisplay",
     "RobustnessDisplay",
-    "SoftmaxTreeDisplay",
     "TrainingHistoryDisplay",
 ]
