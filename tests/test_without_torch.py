@@ -45,7 +45,7 @@ from pathlib import Path
 import numpy as np
 from sklearn_hashnlp import load_model, save_model
 from sklearn_hashnlp.classifiers import export_predictor
-from sklearn_hashnlp.inspection import NgramInverter, collision_report, explain
+from sklearn_hashnlp.inspection import NgramInverter, explain
 
 TEXTS = ["a fine and dull film", "long", "", "nothing known 123"]
 first, second, *folders = sys.argv[1:]
@@ -60,7 +60,7 @@ for folder in map(Path, folders):
     explanation = explain(model, TEXTS[0])
     label = model.classes_[0]
     NgramInverter(model).fit(TEXTS).top_ngrams(model, label) if model.loss_ != "ova" else None
-    collision_report(TEXTS, model), export_predictor(model, folder / "model.py")
+    export_predictor(model, folder / "model.py")
     try:
         model.net_
     except ModuleNotFoundError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.recipes.accuracy_distribution import ACCURACY_DISTRIBUTION
 from benchmarks.recipes.brown import BROWN
-from benchmarks.recipes.collisions import COLLISIONS
+from benchmarks.recipes.collisions.recipe import COLLISIONS
 from benchmarks.recipes.compare_embeddings import COMPARE_EMBEDDINGS
 from benchmarks.recipes.fewer_parameters import FEWER_PARAMETERS
 from benchmarks.recipes.hash_embeddings import HASH_EMBEDDING_RECIPES

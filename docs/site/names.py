@@ -53,7 +53,6 @@ CHAPTERS_OF_NAMES = {
     "SGNNWordProjector": "sgnn",
     "Schedule": "classifier",
     "TrainingHistoryDisplay": "callbacks",
-    "collision_report": "hashing",
     "distort_texts": "robustness",
     "export_predictor": "serving",
     "load_fasttext": "coming_from_fasttext",
@@ -64,7 +63,6 @@ CHAPTERS_OF_NAMES = {
     "quantize_classifier": "on_device",
     "save_fasttext": "coming_from_fasttext",
     "save_word_vectors": "coming_from_gensim",
-    "suggest_buckets": "hashing",
     "tune_text_classifier": "tuning",
 }
 """Public name -> its chapter, where it is not that of the folder."""

@@ -27,7 +27,6 @@ FOLDERS = {
 """Public folder -> heading, in the order of the reference."""
 
 RESULTS = {
-    "inspection.collision_report": "inspection._collision_report.CollisionReport",
     "inspection.explain": "inspection._explanation.Explanation",
     "classifiers.load_fasttext": "text._fasttext_vectorizer.FastTextVectorizer",
     "text.project_words": "text._word_projections.WordProjections",

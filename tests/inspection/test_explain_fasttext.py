@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.classifiers import load_fasttext
-from sklearn_hashnlp.inspection import NgramInverter, collision_report, explain
+from sklearn_hashnlp.inspection import NgramInverter, explain
 from sklearn_hashnlp.inspection._text_columns import TextColumns
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from tests.persistence.fasttext_models import DATA, TEXTS, kept_buckets, random_model, save
@@ -90,8 +90,3 @@ def test_ngrams_of_columns_and_of_labels() -> None:
     column = int(inverter.columns_of("bread")[0])
     assert inverter.get_feature_names_out([column]) == ["bread"]
     assert len(inverter.top_ngrams(model, "baking", n=3)) == 3
-
-
-def test_collisions_of_words_in_a_dictionary_are_refused() -> None:
-    with pytest.raises(TypeError, match="FastTextVectorizer has a vocabulary"):
-        collision_report(["a crêpe"], VECTORIZER)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.recipes import collisions
-from benchmarks.recipes.collision_report import parse_sizes, reference_bound
-from benchmarks.recipes.collisions import COLLISIONS, CollisionsSettings
+from benchmarks.recipes.collisions import recipe
+from benchmarks.recipes.collisions.recipe import COLLISIONS, CollisionsSettings
+from benchmarks.recipes.collisions.report import parse_sizes, reference_bound
 from benchmarks.runner import run_recipe
 
 SMALL = replace(
@@ -77,12 +77,12 @@ def test_counts_are_consistent_with_the_formula(whole: list[dict[str, Any]]) -> 
 
 
 def test_counts_that_contradict_the_formula_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    probability = collisions.pair_probability
+    probability = recipe.pair_probability
 
     def wrong(variant: str, requested: str, sizes: Any) -> float:
         return probability(variant, requested, sizes) * (1.2 if requested == "embedding" else 1.0)
 
-    monkeypatch.setattr(collisions, "pair_probability", wrong)
+    monkeypatch.setattr(recipe, "pair_probability", wrong)
     tables = COLLISIONS.report(run(replace(SMALL, pairs=2000, column_words=())))
     table = next(table for table in tables if "same embedding" in table.title)
     column = list(table.header).index("consistent")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.recipes.collisions.counts import TableSizes, expected_pairs, sharing_probability
 from benchmarks.runner.recipe import Result
 from benchmarks.runner.settings import group_by_settings
 from benchmarks.runner.table import Table, tables_by_settings
-from sklearn_hashnlp.inspection._collision_counts import TableSizes, expected_pairs, sharing_probability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

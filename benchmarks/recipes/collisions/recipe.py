@@ -10,10 +10,7 @@ from time import perf_counter
 
 import numpy as np
 
-from benchmarks.recipes.collision_report import parse_sizes, plot_collisions, reference_bound, report_collisions
-from benchmarks.runner.recipe import Recipe, Result, Run
-from benchmarks.runner.settings import setting
-from sklearn_hashnlp.inspection._collision_counts import (
+from benchmarks.recipes.collisions.counts import (
     N_COLUMNS,
     count_collisions,
     expected_pairs,
@@ -22,6 +19,9 @@ from sklearn_hashnlp.inspection._collision_counts import (
     seeded_constants,
     sharing_probability,
 )
+from benchmarks.recipes.collisions.report import parse_sizes, plot_collisions, reference_bound, report_collisions
+from benchmarks.runner.recipe import Recipe, Result, Run
+from benchmarks.runner.settings import setting
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 _VARIANTS = ("improved", "paper")

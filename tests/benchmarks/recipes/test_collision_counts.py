@@ -13,8 +13,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.inspection import _collision_counts
-from sklearn_hashnlp.inspection._collision_counts import (
+from benchmarks.recipes.collisions import counts
+from benchmarks.recipes.collisions.counts import (
     N_COLUMNS,
     TableSizes,
     count_collisions,
@@ -66,8 +66,8 @@ def test_ids_beyond_int64_are_compressed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(set(ids_by_constants("improved", sizes, ids, seeded_constants(sizes, 0))["embedding"].tolist())) == 2000
     columns, combined = [np.array([5, 5, 6, 5]), np.array([1, 1, 1, 2]), np.array([3, 3, 3, 3])], [0, 0, 2, 3]
     for limit in (2**63, 1):
-        monkeypatch.setattr(_collision_counts, "_LIMIT", limit)
-        assert _same(_collision_counts._combine(columns, [7, 7, 7]).tolist()) == combined
+        monkeypatch.setattr(counts, "_LIMIT", limit)
+        assert _same(counts._combine(columns, [7, 7, 7]).tolist()) == combined
 
 
 KINDS = [(variant, kind) for variant in ("improved", "paper") for kind in ("embedding", "components")]

@@ -1,0 +1,1 @@
+"""Colliding words of hash embeddings, counted and by formula."""
