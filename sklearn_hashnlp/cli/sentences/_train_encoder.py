@@ -124,11 +124,10 @@ def _read_paragraphs(
     screen: Screen, data: Path, reading: LineOptions, kind: Paragraph
 ) -> tuple[list[list[str]], None, dict[str, int]]:
     """Return the sentences of each paragraph, and their numbers."""
-    from sklearn_hashnlp._text_files import name_inside
     from sklearn_hashnlp.datasets import stream_paragraphs, stream_wikipedia
     from sklearn_hashnlp.text import split_sentences
 
-    is_dump = Path(name_inside(data)).suffix == ".xml"
+    is_dump = data.name.endswith((".xml", ".xml.bz2", ".xml.gz", ".xml.xz", ".xml.zip"))
     with screen.bar(f"Reading {data.name}"), screen.warnings_as_notes():
         paragraphs = stream_wikipedia(data) if is_dump else stream_paragraphs(data, paragraph=kind, **vars(reading))
         texts = [split_sentences(text) for text in paragraphs]
