@@ -149,7 +149,7 @@ def test_both_numbers_are_the_best_of_plain_formulas(name, multilabel, options):
 @pytest.mark.parametrize("name", ["softmax", "hinge", "ova"])
 @pytest.mark.parametrize(("a", "h"), [(0.3, 0.3), (1.0, 0.8), (2.0, 0.2)])
 def test_numbers_that_drew_the_labels_are_found(name, a, h):
-    example = Example.drawn(name, a, h, n_rows=20_000)
+    example = Example.drawn(name, a, h, n_rows=10_000)
     assert fitted(example.loss, example.scored, example.counts) == pytest.approx((a, h), rel=0.15)
 
 
@@ -206,14 +206,14 @@ def test_probabilities_of_zero_and_one_are_labels():
 @pytest.mark.parametrize("multilabel", [False, True])
 def test_fitting_row_by_row_converges_to_the_fit_of_all_rows(multilabel):
     rng = np.random.default_rng(0)
-    scores = rng.normal(0, 1, (1000, 3))
+    scores = rng.normal(0, 1, (500, 3))
     if multilabel:
-        targets = (rng.random((1000, 3)) < expit(3 * scores)).astype(np.int64)
+        targets = (rng.random((500, 3)) < expit(3 * scores)).astype(np.int64)
     else:
-        targets = (softmax(3 * scores, axis=1).cumsum(axis=1) < rng.random((1000, 1))).sum(axis=1)
+        targets = (softmax(3 * scores, axis=1).cumsum(axis=1) < rng.random((500, 1))).sum(axis=1)
     rows, loss = whole_rows(scores, targets), make_loss("ova" if multilabel else "softmax", multilabel=multilabel)
     found = fitted(loss, rows.select(slice(50)))
-    for row in range(50, 1000):
+    for row in range(50, 500):
         found = fitted(loss, rows.select(slice(row, row + 1)), earlier=found, n_earlier=row)
     whole = fitted(make_loss(loss.name, multilabel=multilabel), rows)
     assert found.inverse_temperature == pytest.approx(whole.inverse_temperature, rel=0.1)
@@ -238,14 +238,14 @@ def test_a_row_moves_the_numbers_of_many_a_little():
 
 
 def test_a_temperature_that_is_kept():
-    example = Example.drawn("softmax", 3.0, 0.4, n_rows=4000)
+    example = Example.drawn("softmax", 3.0, 0.4, n_rows=1000)
     example.loss.inverse_temperature = 0.5
     a, h = fitted(example.loss, example.scored, example.counts, keeps_temperature=True)
     assert a == pytest.approx(0.5)
     assert h > 0
-    grid = np.median(example.scored.lengths[:2000]) * np.exp(np.linspace(-3, 3, 601))
+    grid = np.median(example.scored.lengths[:500]) * np.exp(np.linspace(-3, 3, 601))
     assert_near(np.log(h), np.log(min(grid, key=lambda one: objective(Numbers(0.5, one), example))), atol=0.03)
-    rows = example.scored.select(slice(2000))
+    rows = example.scored.select(slice(500))
     assert fitted(example.loss, rows, example.counts, keeps_temperature=True) == (a, 0)  # without crops there is no h
 
 

@@ -20,14 +20,14 @@ MARGIN = 3.0  # points: of 600 test texts one seed's differences have a standard
 
 @cache
 def parts():
-    """Return 600 texts to fit, 600 more, and about 600 to test."""
+    """Return 400 texts to fit, 400 more, and about 600 to test."""
     texts, labels = load_stdlib_docstrings(return_X_y=True)
     counts = {label: labels.tolist().count(label) for label in set(labels.tolist())}
     frequent = sorted(counts, key=lambda label: (-counts[label], label))[:10]
     chosen = np.flatnonzero(np.isin(labels, frequent))
-    order = np.random.default_rng(0).permutation(chosen)[:1800]
+    order = np.random.default_rng(0).permutation(chosen)[:1400]
     texts = np.array(texts, dtype=object)
-    edges = [0, 600, 1200, len(order)]
+    edges = [0, 400, 800, len(order)]
     return [(texts[rows], labels[rows]) for rows in map(order.__getitem__, map(slice, edges, edges[1:]))]
 
 
@@ -54,7 +54,7 @@ def test_a_few_more_texts_cost_nothing_and_many_help(options, tmp_path):
     _, more, test = parts()
     models = [trained(1, seed, **options) for seed in SEEDS]
     before = [accuracy(model, test) for model in models]
-    for n_texts in (1, 600):
+    for n_texts in (1, 400):
         after = []
         for seed, model in enumerate(models):
             save_model(model, tmp_path / f"{seed} {n_texts}")
@@ -80,9 +80,9 @@ def test_warm_start_after_a_dual_fit_continues_by_gradients():
     assert_as_good(many, before, margin=0)
 
 
-def test_nights_of_150_texts():
+def test_nights_of_100_texts():
     _, more, test = parts()
-    nights = [(more[0][start : start + 150], more[1][start : start + 150]) for start in range(0, 600, 150)]
+    nights = [(more[0][start : start + 100], more[1][start : start + 100]) for start in range(0, 400, 100)]
     measured, losses = np.empty((len(nights) + 1, 2, len(SEEDS))), []
     for seed in SEEDS:
         model = copy.deepcopy(trained(1, seed))

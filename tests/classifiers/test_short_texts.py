@@ -178,7 +178,8 @@ def test_what_all_texts_have_says_nothing(calibrate):
     for count in range(1, 10):
         rows = csr_array(np.hstack([np.full((40, 2), count), rng.integers(0, 2, (40, 8))]).astype(np.float32))
         labels = np.arange(40) % 5 == 0
-        model = HashEmbeddingClassifier(calibrate=calibrate, random_state=0).fit(rows, labels)
+        small = {"n_buckets": 2**12, "n_embeddings": 2**12}
+        model = HashEmbeddingClassifier(**small, calibrate=calibrate, random_state=0).fit(rows, labels)
         common = csr_array(np.array([[count, count, *[0] * 8], [1, 0, *[0] * 8], [0] * 10], dtype=np.float32))
         np.testing.assert_allclose(model.predict_proba(common)[:, 1], 0.2, atol=0.01)
 

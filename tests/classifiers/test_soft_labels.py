@@ -35,7 +35,9 @@ def model() -> TextClassifier:
     return classifier().fit(TEXTS, SOFT, classes=CLASSES)
 
 
-def test_the_probabilities_are_learned(model: TextClassifier) -> None:
+@pytest.mark.usefixtures("all_epochs")
+def test_the_probabilities_are_learned() -> None:
+    model = classifier().fit(TEXTS, SOFT, classes=CLASSES)
     assert model.classes_.tolist() == CLASSES  # in the order of the columns
     np.testing.assert_allclose(model.predict_proba(TEXTS[:5]), SOFT[:5], atol=0.03)
     assert model.predict(TEXTS[:4]).tolist() == ["good", "bad", "good", "bad"]

@@ -69,7 +69,7 @@ def _sgnn(X: Any = BITS, y: Any = LABELS, **options: Any) -> Case:
 
 def _language_model(**options: Any) -> Case:
     asked = ["a b c", "h g", "never seen", ""]
-    make = _maker(small_models.make, options)
+    make = _maker(small_models.make, {"batch_size": 32, "max_epochs": 2} | options)
     return Case(make, small_models.SENTENCES, None, asked, ("score_samples", "predict_proba", "perplexity"))
 
 
@@ -170,7 +170,7 @@ CASES: dict[str, Case] = {
         hidden_layer="residual", far_context=4, regularization__word_dropout=0.2
     ),
     "HsigmoidLanguageModel, characters": _language_model(embedding=("sgnn", 20, 14), tree="random"),
-    "HsigmoidLanguageModel, n-grams": _language_model(embedding=("ngrams", 1000), direct_connections="hashed"),
+    "HsigmoidLanguageModel, n-grams": _language_model(embedding=("ngrams", 1000), direct_connections=("hashed", 1000)),
     "SGNNSentenceEncoder": _encoder(),
     "SGNNSentenceEncoder, three losses": _encoder(objectives__masked_weight=0.5, objectives__word_weight=0.5),
     "DistilledSentenceEncoder": _texts(DistilledSentenceEncoder, n_features=200, n_components=5)._replace(y=VECTORS),

@@ -39,5 +39,5 @@ PIPELINES: dict[str, Callable[[int], Any]] = {
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_few_texts_are_learned_from_every_seed(name: str) -> None:
-    accuracies = [PIPELINES[name](seed).fit(TEXTS, LABELS).score(TEXTS, LABELS) for seed in range(10)]
+    accuracies = [PIPELINES[name](seed).fit(TEXTS, LABELS).score(TEXTS, LABELS) for seed in range(5)]
     assert np.min(accuracies) >= 0.95

@@ -57,7 +57,7 @@ def hash_embeddings(seed: int, **options: Any) -> Any:
 
 
 def network(seed: int) -> SGNNClassifier:
-    return SGNNClassifier(hidden_layer_sizes=(64,), learning_rate=0.003, max_epochs=30, random_state=seed)
+    return SGNNClassifier(hidden_layer_sizes=(64,), learning_rate=0.003, max_epochs=20, random_state=seed)
 
 
 def accuracies(make: Callable[[int], Any]) -> list[float]:

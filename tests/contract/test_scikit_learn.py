@@ -23,7 +23,7 @@ _FEW_STEPS = {
 _SMALL_TABLES = partial(HashEmbeddingClassifier, n_buckets=10_000, n_embeddings=100_000)
 _FEW_EPOCHS = {"max_epochs": 6, "learning_rate": 0.01}
 CASES = {
-    "HashEmbeddingClassifier": (HashEmbeddingClassifier(max_epochs=10), _DENSE | _SPARSE),
+    "HashEmbeddingClassifier": (_SMALL_TABLES(max_epochs=10), _DENSE | _SPARSE),
     "HashEmbeddingClassifier, defaults": (HashEmbeddingClassifier(), _DENSE | _SPARSE),
     "HashEmbeddingClassifier, ova": (_SMALL_TABLES(loss="ova"), _DENSE | _SPARSE | _FEW_STEPS),
     "HashEmbeddingClassifier, hinge": (_SMALL_TABLES(loss="hinge"), _DENSE | _SPARSE),

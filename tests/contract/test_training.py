@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +21,10 @@ from tests.contract.estimators import (
     STREAMS,
     TRAINED,
     answers,
+    as_bytes,
     fit,
     fitted,
+    kind,
     part_fit,
     refit,
 )
@@ -47,27 +50,22 @@ def weights(model):
     return [value.cpu().numpy().tobytes() for value in model.net_.module_.state_dict().values()]
 
 
-@pytest.mark.parametrize("name", TRAINED)
-def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(name):
-    expected = fitted(name)
-    with torch_setting("num_threads", 2):
-        torch.manual_seed(7)  # the user's generators have no say
-        np.random.seed(7)  # noqa: NPY002 (a user's)
-        model = fit(name)
-        assert_same_bits(answers(name, model), answers(name, expected))
-    if name in NETS:
-        assert_same_bits(weights(model), weights(expected))
-
-
 @pytest.mark.parametrize("name", STREAMS)
-def test_the_same_stream_gives_the_same_bytes_at_any_number_of_threads(name):
+def test_a_stream_gives_the_same_bytes_on_one_thread(name):
     found = []
-    for number in (1, 2):
-        with torch_setting("num_threads", number):
-            model = CASES[name].make()
-            for part in (slice(0, 25), slice(25, 40)):
-                part_fit(name, model, part)
-            found.append(weights(model))
+    numbers = set()  # of threads: several wait for each other while other programs use the cores
+    hook = register_module_forward_pre_hook(lambda *_: numbers.add(torch.get_num_threads()))
+    try:
+        for number in (1, 2):
+            with torch_setting("num_threads", number):
+                model = CASES[name].make()
+                for part in (slice(0, 25), slice(25, 40)):
+                    part_fit(name, model, part)
+                answers(name, model)
+                found.append(weights(model))
+    finally:
+        hook.remove()
+    assert numbers == {1}
     assert_same_bits(found[0], found[1])
 
 
@@ -94,22 +92,29 @@ def test_fitted_again_it_is_as_if_fitted_once(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_fit_leaves_output_threads_and_global_random_state_alone(name, capfd):
-    numbers = set()  # of threads: several wait for each other while other programs use the cores
-    hook = register_module_forward_pre_hook(lambda *_: numbers.add(torch.get_num_threads()))
+def test_fit_gives_the_same_bytes_and_leaves_everything_else_alone(name, capfd):
+    """Its parameters and data, and the output, threads and random state of the process."""
+    model, data = CASES[name].make(), copy.deepcopy(CASES[name][1:4])
+    before, given = repr(model), model.get_params()
+    fitted(name)
     torch.manual_seed(5)
     np.random.seed(5)  # noqa: NPY002 (a user's)
     expected = torch.rand(1).item(), np.random.rand()  # noqa: NPY002
     torch.manual_seed(5)
     np.random.seed(5)  # noqa: NPY002
-    try:
-        with torch_setting("num_threads", 2):
-            answers(name, fit(name))
-    finally:
-        hook.remove()
-    assert numbers <= {1}
+    with torch_setting("num_threads", 2):
+        assert refit(name, model) is model
+        assert_same_bits(answers(name, model), answers(name, fitted(name)))
     assert (torch.rand(1).item(), np.random.rand()) == expected  # noqa: NPY002
     assert capfd.readouterr() == ("", "")
+    assert repr(model) == before
+    if kind(name) in ONE_OF_A_KIND:
+        assert all(model.get_params()[parameter] is value for parameter, value in given.items())
+    X, y, asked = data
+    assert [as_bytes(part) for part in (CASES[name].X, CASES[name].asked)] == [as_bytes(X), as_bytes(asked)]
+    assert np.array_equal(CASES[name].y, y)
+    if name in NETS:
+        assert_same_bits(weights(model), weights(fitted(name)))
 
 
 @contextmanager
@@ -134,10 +139,10 @@ def test_the_users_modes_of_torch_change_nothing(name, mode):
     expected = fitted(name)
     with MODES[mode]():
         model = fit(name)
-        inside, copy = answers(name, model), pickle.loads(pickle.dumps(model))
-    assert_same_bits(inside, answers(name, model), answers(name, copy), answers(name, expected))
-    assert_same_bits(weights(model), weights(copy), weights(expected))
-    for one in (model, copy):
+        inside, other = answers(name, model), pickle.loads(pickle.dumps(model))
+    assert_same_bits(inside, answers(name, model), answers(name, other), answers(name, expected))
+    assert_same_bits(weights(model), weights(other), weights(expected))
+    for one in (model, other):
         assert not any(parameter.is_inference() for parameter in one.net_.module_.parameters())
         assert all(parameter.dtype == torch.float32 for parameter in one.net_.module_.parameters())
 

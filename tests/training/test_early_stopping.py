@@ -137,6 +137,7 @@ def test_training_ends_when_the_loss_has_vanished():
     assert end_of(repeat(0.0)) == (2, 20)  # of a model that predicts all rows with certainty
 
 
+@pytest.mark.usefixtures("all_epochs")
 def test_the_last_quarter_of_a_training_until_convergence_is_averaged():
     class Groups(Callback):
         def on_train_end(self, net, **kwargs):

@@ -124,6 +124,7 @@ def test_the_scores_of_epochs_are_those_of_shorter_trainings(name: str) -> None:
     def scores_of(n_epochs: int) -> list[float]:
         constant = {"max_epochs": n_epochs, "schedule": Schedule(), "calibrate": False, "random_state": 0}
         rows = (SGNNClassifier if name == "dense rows" else HashEmbeddingClassifier)(loss="softmax", **constant)
+        rows.set_params(**{} if name == "dense rows" else {"n_buckets": 20, "n_embeddings": 100})
         monitor = callback.ScoringMonitor(scoring="neg_log_loss")
         model = TextClassifier(classifier=rows) if name == "texts" else rows
         model.set_callbacks(monitor).fit(*data)

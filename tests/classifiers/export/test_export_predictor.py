@@ -115,7 +115,7 @@ def _both(tmp_path_factory) -> list[tuple[Pipeline, Any]]:
 
 
 @given(texts=st.lists(st.text(max_size=60), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_texts(both, texts):
     for pipeline, exported in both:
         assert np.array_equal(exported.predict(texts), pipeline.predict(texts))

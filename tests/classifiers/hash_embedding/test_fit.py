@@ -206,6 +206,7 @@ def test_few_rows_start_at_class_shares_with_damped_newton_steps(n_hashes):
     assert first.bias.abs().max() == 0
 
 
+@pytest.mark.usefixtures("all_epochs")
 def test_validation_and_a_planned_decay_decide_the_number_of_epochs():
     stopping = EarlyStopping("valid_loss", patience=None, validation_fraction=0.2)
     y = np.arange(X.shape[0]) % 2

@@ -30,7 +30,7 @@ from tests.training.nets import ARCHITECTURE, fresh_net
 EPS = float(np.finfo(np.float32).eps)
 N_ROWS, N_COLUMNS, N_CLASSES = 29, 40, 3
 COLLISIONS = {"num_buckets": 20, "num_embeddings": 30}
-NO_COLLISIONS = {"num_buckets": 2**22, "num_embeddings": 2**22}
+NO_COLLISIONS = {"num_buckets": 2**19, "num_embeddings": 2**19}
 FORMS = [(aggregation, norm, k) for aggregation in ("sum", "concat") for norm in ("l1", "l2") for k in (1, 2, 3)]
 
 
