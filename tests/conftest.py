@@ -15,7 +15,7 @@ from tests.native import use_kernels
 use_kernels()  # before the files conftest.py of folders import them
 
 # On a busy machine a single example may take long, so none has a deadline.
-settings.register_profile("quick", deadline=None, max_examples=20)
+settings.register_profile("quick", deadline=None, max_examples=12)
 settings.register_profile("ci", parent=settings.get_profile("quick"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "quick")
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp import CacheLanguageModel, load_model, save_model
-from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
-from sklearn_hashnlp.persistence._values import ModelFormatError
+from sklearn_hashnlp.persistence import ModelFormatError
 from tests.oracles.mixtures import cache_prob
+from tests.persistence.damaged_models import reread
 
 RNG = np.random.default_rng(0)
 TRAIN = [RNG.choice(list("aaabbcdef"), size=RNG.integers(7)).tolist() for _ in range(40)]
@@ -139,15 +139,16 @@ def test_a_fitted_model_predicts_by_the_parameters_of_fit(options, tmp_path):
 
 @pytest.mark.parametrize(("name", "value"), [("reset", "bogus"), ("cache_size", 0), ("decay", "much")])
 def test_a_model_with_damaged_parameters_is_refused(name, value):
-    description, arrays = encode_model(make())
-    description["state"][name] = value
     with pytest.raises(ModelFormatError, match=name):
-        decode_model(description, arrays)
+        reread(make(), lambda state, _: state.update({name: value}))
 
 
 def test_a_damaged_model_is_refused():
     for word_probs in (np.full(3, 1 / 3), np.zeros(9, dtype=np.float32), np.full(8, np.nan), np.full(8, 0.5)):
-        description, arrays = encode_model(make())
-        assert arrays["word_probs"].shape == (8,)
+
+        def replace(_, arrays, new=word_probs):
+            assert arrays["word_probs"].shape == (8,)
+            arrays["word_probs"] = new
+
         with pytest.raises(ModelFormatError, match=r"frequencies|'word_probs' has infinite values or NaN"):
-            decode_model(description, arrays | {"word_probs": word_probs})
+            reread(make(), replace)

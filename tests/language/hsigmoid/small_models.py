@@ -14,7 +14,7 @@ RNG = np.random.default_rng(1)
 SENTENCES = [" ".join(RNG.choice(list("abcdefgh"), size=RNG.integers(1, 7)).tolist()) for _ in range(40)]
 VALID = [" ".join(RNG.choice(list("abcdefghi"), size=4).tolist()) for _ in range(12)]
 
-SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 3, "random_state": 0} | {
+SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 32, "max_epochs": 3, "random_state": 0} | {
     "learning_rate": 0.5
 }
 # Every kind of network and optimizer
@@ -42,7 +42,7 @@ def make(**options):
 
 def fitted(X=GRAMMAR, **options):
     """Fit long enough to learn the grammar."""
-    return make(**{"max_epochs": 6, **options}).fit(X)
+    return make(**{"max_epochs": 6, "batch_size": 16, **options}).fit(X)
 
 
 def bytes_of(model):

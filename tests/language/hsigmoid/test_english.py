@@ -53,7 +53,12 @@ def add_one_perplexity(model, train, test):
     return np.exp(-np.mean([np.log((counts[word] + 1) / total) for word in tokens(test)]))
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
+_SLOW = ["tree, direct", "softmax, direct", "adaptive"]
+
+
+@pytest.mark.parametrize(
+    "output", [pytest.param(name, marks=pytest.mark.slow) if name in _SLOW else name for name in OUTPUTS]
+)
 def test_a_default_training_is_better_than_smoothed_frequencies_of_words(texts, output):
     train, test = (part[:100] for part in texts)
     model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, random_state=0)

@@ -92,7 +92,7 @@ def cosine_of(model, a, b):
 
 
 def test_similar_words():
-    model = fitted(max_epochs=20)
+    model = fitted(max_epochs=12)
     assert model.embeddings_.shape == (10, 6)
     [(word, similarity)] = model.most_similar("sees", n=1)
     assert word == "hears"

@@ -87,7 +87,7 @@ STOPPING = {"early_stopping": EarlyStopping("valid_loss", patience=3), "learning
     ids=str,
 )
 def test_a_training_that_was_killed_is_resumed(tmp_path, options, epoch):
-    options = {**options, "max_epochs": 6 if "early_stopping" in options else epoch + 1}
+    options = {**options, "max_epochs": 6 if "early_stopping" in options else epoch}
     whole = make(**options).fit(SENTENCES, X_valid=VALID)
     kept = {**options, "checkpoint_dir": tmp_path, "resume": True}
     with pytest.raises(KilledError):

@@ -79,7 +79,7 @@ def test_every_epoch_has_an_order_and_dropout_of_its_own():
 
 
 def test_the_step_log(capsys):
-    model = make(callbacks=[StepLog(5)], verbose=2).fit(SENTENCES, X_valid=VALID)
+    model = make(batch_size=16, callbacks=[StepLog(5)], verbose=2).fit(SENTENCES, X_valid=VALID)
     n_batches = -(-sum(len(sentence.split()) + 1 for sentence in SENTENCES) // 16)
     assert [entry["step"] for entry in model.log_] == list(range(5, n_batches + 1, 5)) * 3
     assert {entry["epoch"] for entry in model.log_} == {1, 2, 3}
@@ -99,11 +99,11 @@ def test_the_step_log(capsys):
 def test_the_losses_of_the_step_log():
     n_words = sum(len(sentence.split()) + 1 for sentence in SENTENCES)
     n_batches = -(-n_words // 16)
-    model = make(callbacks=[StepLog(n_batches)]).fit(SENTENCES, X_valid=VALID)
+    model = make(batch_size=16, callbacks=[StepLog(n_batches)]).fit(SENTENCES, X_valid=VALID)
     for name in ("train_loss", "valid_loss"):
         assert [entry[name] for entry in model.log_] == pytest.approx(losses(model, name), rel=1e-6)
-    every_step = make(callbacks=[StepLog(1)]).fit(SENTENCES, X_valid=VALID).log_[:n_batches]
-    every_five = make(callbacks=[StepLog(5)]).fit(SENTENCES, X_valid=VALID).log_[: n_batches // 5]
+    every_step = make(batch_size=16, callbacks=[StepLog(1)]).fit(SENTENCES, X_valid=VALID).log_[:n_batches]
+    every_five = make(batch_size=16, callbacks=[StepLog(5)]).fit(SENTENCES, X_valid=VALID).log_[: n_batches // 5]
     for entry in every_five:
         since = every_step[entry["step"] - 5 : entry["step"]]
         assert_near(entry["train_loss"], np.mean([step["train_loss"] for step in since]), rtol=1e-6)

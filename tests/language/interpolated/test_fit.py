@@ -14,9 +14,9 @@ from sklearn_hashnlp import (
     KneserNeyLanguageModel,
     save_model,
 )
-from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
-from sklearn_hashnlp.persistence._values import ModelFormatError
+from sklearn_hashnlp.persistence import ModelFormatError
 from tests.language.interpolated.models import TRAIN, UNSEEN, VALID, fitted_members, mixture, network
+from tests.persistence.damaged_models import reread
 from tests.trainings import assert_near, assert_same_bits
 
 
@@ -174,7 +174,7 @@ def nested():
 
 
 def test_a_copy_of_mixtures_in_mixtures_answers_alike(nested):
-    copy = decode_model(*encode_model(nested))
+    copy = reread(nested)
     assert copy.score_samples(UNSEEN).tobytes() == nested.score_samples(UNSEEN).tobytes()
     assert copy.sample(3, 0) == nested.sample(3, 0)
 
@@ -194,14 +194,13 @@ def test_a_copy_of_mixtures_in_mixtures_answers_alike(nested):
     ],
 )
 def test_damaged_models_are_refused(nested, name, change):
-    description, arrays = encode_model(nested)
     with pytest.raises(ModelFormatError):
-        decode_model(description, arrays | {name: change(arrays[name])})
+        reread(nested, lambda _, arrays: arrays.update({name: change(arrays[name])}))
 
 
 def test_models_with_other_words_are_refused_when_they_are_loaded():
-    description, arrays = encode_model(counts().fit(TRAIN))
-    [first, _] = description["state"]["models"]
-    first["estimator"]["state"]["words"][2] = "strange"
+    def rename(state, _):
+        state["models"][0]["estimator"]["state"]["words"][2] = "strange"
+
     with pytest.raises(ModelFormatError, match="strange"):
-        decode_model(description, arrays)
+        reread(counts().fit(TRAIN), rename)

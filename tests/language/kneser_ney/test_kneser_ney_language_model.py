@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_hashnlp import KneserNeyLanguageModel, load_model, save_model
-from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
-from sklearn_hashnlp.persistence._values import ModelFormatError
+from sklearn_hashnlp.persistence import ModelFormatError
 from tests.oracles import kneser_ney as oracle
+from tests.persistence.damaged_models import reread
 
 SENTENCES = ["a b c", "a b d", "b c a", "c", "a b c d"]
 
@@ -103,18 +103,15 @@ def _set(index, value):
     ],
 )
 def test_damaged_arrays_are_refused(name, change, message):
-    description, arrays = encode_model(KneserNeyLanguageModel(order=3).fit(SENTENCES))
-    arrays[name] = change(arrays[name].copy())
+    model = KneserNeyLanguageModel(order=3).fit(SENTENCES)
     with pytest.raises(ModelFormatError, match=message):
-        decode_model(description, arrays)
+        reread(model, lambda _, arrays: arrays.update({name: change(arrays[name].copy())}))
 
 
 @pytest.mark.parametrize(("key", "value"), [("order", 2), ("order", 4), ("words", ["</s>", "<unk>"])])
 def test_damaged_values_are_refused(key, value):
-    description, arrays = encode_model(KneserNeyLanguageModel(order=3).fit(SENTENCES))
-    description["state"][key] = value
     with pytest.raises(ModelFormatError):
-        decode_model(description, arrays)
+        reread(KneserNeyLanguageModel(order=3).fit(SENTENCES), lambda state, _: state.update({key: value}))
 
 
 LETTERS = st.lists(st.sampled_from("abcd"), max_size=6)

@@ -74,7 +74,7 @@ def test_second_derivatives_need_dense_gradients():
 
 @pytest.mark.parametrize("name", ["importance and signs", "concat, hashes", "xor"])
 def test_gradcheck(name):
-    layer = make(**OPTIONS[name], sparse=False)
+    layer = make(5, **OPTIONS[name], sparse=False)
     ids, starts = sequences(2, 6)
     tables = [table for table in (layer.weight, layer.importance) if table is not None]
     assert torch.autograd.gradcheck(lambda *_: layer(ids, starts), tables)
@@ -197,7 +197,13 @@ def test_any_ids_have_the_same_rows_in_kernels_torch_and_plain_integers(ids, sta
     torch.testing.assert_close(layer._embed_by_torch(*tensors, 0)[0], expected)
 
 
-@pytest.mark.parametrize("name", ["importance and signs", "concat, hashes", "xor", "polynomial"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "importance and signs",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("concat, hashes", "xor", "polynomial")),
+    ],
+)
 def test_compiled_by_torch(name):
     layer = make(**OPTIONS[name], sparse=False)
     ids, starts = sequences()

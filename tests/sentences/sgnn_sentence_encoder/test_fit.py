@@ -80,7 +80,10 @@ def test_the_weights_of_heads_are_annealed(first, last):
     assert_other_bits(annealed, bytes_of(fit(**options | {f"objectives__{first}_weight": (0.0, 1.0)})))
 
 
-@pytest.mark.parametrize(("loss", "gain"), [("infonce", 0.05), ("vmf", 0.1), ("proximity", 0.1)])
+@pytest.mark.parametrize(
+    ("loss", "gain"),
+    [("infonce", 0.05), *(pytest.param(loss, 0.1, marks=pytest.mark.slow) for loss in ("vmf", "proximity"))],
+)
 def test_sentences_of_a_topic_become_similar(loss, gain):
     options = {"context_weight": 1.0, "n_tables": 0, "word_steps": 0}
     texts = [" ".join(topic[:3]) for topic in TOPICS] + [" ".join(topic[4:7]) for topic in TOPICS]
