@@ -81,8 +81,9 @@ READY := $(VENV)/native $(VENV)/packages
 demo: $(VENV)/native
 	@$(BIN)/hashnlp demo
 
-# Tests of benchmarks, pages and examples, which are not installed.
-BENCHMARKS := tests/benchmarks tests/docs benchmarks/runner docs README.md
+# Tests of benchmarks, pages and examples, which are not installed, and of the source files as such.
+HOUSE := $(addprefix tests/,processors test_files_that_run.py test_places.py test_sizes.py)
+BENCHMARKS := tests/benchmarks tests/docs benchmarks/runner docs README.md $(HOUSE)
 
 test: $(READY)
 	@$(BIN)/python -m pytest $(PARALLEL) $(BENCHMARKS:%=--ignore=%)
