@@ -43,6 +43,12 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         """The divisor of the logits, fitted on rows that were not trained on; 1 if none was fitted."""
         return 1 / self._loss.inverse_temperature
 
+    @property
+    def multilabel_(self) -> bool:
+        """Whether a sample may have any number of labels."""
+        check_fitted(self, self._fitted_attribute)
+        return self._loss.multilabel
+
     @abstractmethod
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Check rows and compute their scores, shape (n_samples, n_classes)."""

@@ -79,9 +79,8 @@ def _to_folder(file: Path, model: Path, screen: Screen, precision: SavedPrecisio
     from sklearn_hashnlp.classifiers.fasttext._load_fasttext import fasttext_pipeline
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._fasttext_file import read_fasttext
-    from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-    check_replaceable(model)
+    save_model(None, model, dry_run=True)
     content = read_fasttext(file)
     labels, n_words = sorted(content.labels.tolist()), content.dictionary.n_words
     card = {"Converted from fastText": {"file": file.name} | content.arguments}

@@ -65,9 +65,8 @@ def demo(
     from sklearn_hashnlp.cli._pipelines import predict_proba, train_model
     from sklearn_hashnlp.datasets import load_stdlib_docstrings
     from sklearn_hashnlp.persistence import load_model, save_model
-    from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-    check_replaceable(folder)
+    save_model(None, folder, dry_run=True)
     texts, labels = load_stdlib_docstrings(return_X_y=True)
     train_texts, test_texts, train_labels, test_labels = _split(texts, labels, 0)
     n_train, n_test = len(train_texts), len(test_texts)

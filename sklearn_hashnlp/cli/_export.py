@@ -51,16 +51,14 @@ def export(
     precision: SavedPrecision = "float32",
 ) -> None:
     """Export a model; the parameters are the options of the command."""
-    from sklearn_hashnlp.persistence._folder_files import check_model_folder
-
     check_text_file(compare)  # before torch is loaded
-    check_model_folder(model)
-    screen.note(f"Exporting {model} to {file}")  # it takes seconds
-    from sklearn_hashnlp._sklearn import final_estimator
-    from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_predictor, quantize_classifier
     from sklearn_hashnlp.cli._pipelines import load_classifier
 
     pipeline = load_classifier(model)
+    screen.note(f"Exporting {model} to {file}")  # it takes seconds
+    from sklearn_hashnlp._sklearn import final_estimator
+    from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_predictor, quantize_classifier
+
     try:
         size = export_predictor(pipeline, file, precision=precision)
     except TypeError as error:

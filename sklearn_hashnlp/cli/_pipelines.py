@@ -135,14 +135,14 @@ def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.fl
 
 def load_classifier(folder: Path) -> Any:
     """Load a text classifier; raise an error for another model, or one that reads files."""
-    from sklearn_hashnlp.persistence._folder_files import check_model_folder
-
-    check_model_folder(folder)  # before torch is loaded
-    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
-    model = load_model(folder)
-    if isinstance(model, BaseLanguageModel):
+    return check_classifier(load_model(folder), folder)
+
+
+def check_classifier(model: Any, folder: Path) -> Any:
+    """Return a model that was loaded; raise an error if it is no text classifier, or reads files."""
+    if hasattr(model, "perplexity"):
         raise ValueError(f"{folder} is a language model, not a text classifier; use hashnlp lm.")
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"{folder} is a {type(model).__name__}, not a text classifier.")
@@ -155,12 +155,9 @@ def load_classifier(folder: Path) -> Any:
     return model
 
 
-def is_multilabel(model: Any) -> bool:
-    """Return whether a model predicts multiple labels for a text."""
-    from sklearn_hashnlp._sklearn import final_estimator
-
-    labels = getattr(final_estimator(model), "_labels", None)
-    return labels is not None and bool(labels.multilabel)
+def last_step(model: Any) -> Any:
+    """Return the classifier of a pipeline, or else the model itself."""
+    return model[-1] if hasattr(model, "steps") else model
 
 
 def _estimators_in(value: Any) -> Iterator[Any]:

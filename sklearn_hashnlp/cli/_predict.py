@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ import typer
 from sklearn_hashnlp._text_files import OPENERS
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
+from sklearn_hashnlp.cli._pipelines import check_classifier, last_step
 from sklearn_hashnlp.cli._screen import Screen, one_field
 from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, batches
 from sklearn_hashnlp.cli.reading._text_formats import TABLES, TableTexts, Text, TextSource, format_by_name
@@ -117,39 +117,31 @@ class Predictor:
     """A saved classifier of texts: with numpy alone for few texts of a linear model, else the whole model."""
 
     def __init__(self, folder: Path) -> None:
-        from sklearn_hashnlp.classifiers.export._linear_predictor import model_of_document
-        from sklearn_hashnlp.classifiers.export._standalone_linear import DAMAGE, LinearTextPredictor
-        from sklearn_hashnlp.persistence._folder_files import read_folder
+        from sklearn_hashnlp.persistence import load_model
 
         self._folder = folder
         self._n_texts = 0
-        document, arrays = read_folder(folder)
-        try:
-            self._model: Any = LinearTextPredictor(*model_of_document(document["model"], arrays))
-            self._is_light, self.multilabel = True, bool(self._model.multilabel)
-        except (*DAMAGE, ValueError, re.error):  # another kind of model, or a damaged one, which load_model describes
-            self._load()
+        self._model: Any = load_model(folder, predict_only=True)
+        self._is_whole = hasattr(self._model, "get_params")
+        if self._is_whole:
+            self._use_whole(self._model)
+        self.multilabel = last_step(self._model).multilabel_
         self.n_labels = len(self._model.classes_)
 
-    def _load(self) -> None:
-        from sklearn_hashnlp.cli._pipelines import is_multilabel, load_classifier
-
-        self._model = load_classifier(self._folder)
-        self._is_light, self.multilabel = False, is_multilabel(self._model)
+    def _use_whole(self, model: Any) -> None:
+        self._model, self._is_whole = check_classifier(model, self._folder), True
 
     def predict_topk(self, texts: list[str], k: int, threshold: float) -> list[Prediction]:
         """Return the most probable labels of each text with their probabilities, of at least a threshold."""
-        if self._is_light and self._n_texts + len(texts) > _MANY_TEXTS:
-            self._load()
         self._n_texts += len(texts)
-        model = self._model
-        if not self._is_light and hasattr(model, "steps") and hasattr(model[-1], "predict_topk"):
-            model, texts = model[-1], model[:-1].transform(texts)
-        if hasattr(model, "predict_topk"):
-            return model.predict_topk(texts, k, threshold)  # type: ignore[no-any-return]  # of any model
-        from sklearn_hashnlp.classifiers._losses import label_pairs, largest
+        if not self._is_whole and self._n_texts > _MANY_TEXTS:
+            from sklearn_hashnlp.persistence import load_model
 
-        return label_pairs(model.classes_.tolist(), *largest(model.predict_proba(texts), k), threshold)
+            self._use_whole(load_model(self._folder))
+        model: Any = self._model
+        if hasattr(model, "steps"):
+            model, texts = model[-1], model[:-1].transform(texts)
+        return model.predict_topk(texts, k, threshold)  # type: ignore[no-any-return]  # of any model
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def evaluate(
     """Test a classifier; the parameters are the options of the command."""
     if wrong is not None and wrong.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         raise typer.BadParameter(f"--wrong: expected a name in .csv, .tsv or .jsonl, got {str(wrong)!r}.")
-    from sklearn_hashnlp.cli._pipelines import is_multilabel, load_classifier, predict_proba
+    from sklearn_hashnlp.cli._pipelines import last_step, load_classifier, predict_proba
 
     classifier = load_classifier(model)
     from sklearn_hashnlp.cli._validation import scores_at
@@ -87,7 +87,7 @@ def evaluate(
     true = label_lists(data_read.labels)
     note_unknown_labels(screen, str(data), true, set(classes.tolist()), separable=table and label_separator is None)
     probabilities = predict_proba(screen, classifier, data_read.texts)
-    multilabel = is_multilabel(classifier) or isinstance(data_read.labels, list)
+    multilabel = last_step(classifier).multilabel_ or isinstance(data_read.labels, list)
     if multilabel:
         predicted = [classes[row].tolist() for row in probabilities >= _THRESHOLD]
     else:

@@ -160,9 +160,8 @@ def train(
     from sklearn_hashnlp.cli._streaming import is_streamed, refuse_with_stream, train_streamed
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.persistence import save_model
-    from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-    check_replaceable(model)
+    save_model(None, model, dry_run=True)
     classifier = _new_model(options, training)
     if is_streamed(data, options.stream):
         refused = {"holdout": options.holdout, "early-stopping": options.early_stopping}

@@ -94,9 +94,9 @@ def tune(
         raise typer.BadParameter("hashnlp tune needs optuna. Install it with: pip install optuna") from None
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.cli.reading._labelled_texts import count_labels
-    from sklearn_hashnlp.persistence._model_folder import check_replaceable, save_model
+    from sklearn_hashnlp.persistence import save_model
 
-    check_replaceable(model)
+    save_model(None, model, dry_run=True)
     texts, labels, validation = _read_files(screen, data, options, reading)
     n_labels, multilabel = count_labels(labels), isinstance(labels, list)
     if limit is not None:

@@ -1,4 +1,5 @@
-from sklearn_hashnlp.persistence._model_folder import load_model, save_model
+from sklearn_hashnlp.persistence._load_model import load_model
+from sklearn_hashnlp.persistence._model_folder import save_model
 from sklearn_hashnlp.persistence._values import ModelFormatError
 from sklearn_hashnlp.persistence._word_vectors import load_word_vectors, save_word_vectors
 

@@ -30,7 +30,7 @@ METADATA_KEY = "sklearn-hashnlp"  # a single key, since safetensors writes keys 
 def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Read and check the document and the arrays of a model folder."""
     folder = Path(folder)
-    check_model_folder(folder)
+    _check_model_folder(folder)
     document, arrays = _read_weights(folder / WEIGHTS_FILE)
     with explained(folder):
         _check_document(document, arrays)
@@ -38,13 +38,18 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]
     return document, arrays
 
 
-def check_model_folder(folder: Path) -> None:
+def _check_model_folder(folder: Path) -> None:
     """Check that a folder has a model, without reading it."""
     if not folder.is_dir():
         reason = "it is a file, not a folder" if folder.exists() else "the folder does not exist"
         raise FileNotFoundError(f"No model in {str(folder)!r}: {reason}.")
     if not (folder / WEIGHTS_FILE).exists():
         if not (folder / PARAMETERS_FILE).exists():
+            epochs = sorted(folder.glob("epoch-*"))
+            if epochs:
+                raise FileNotFoundError(
+                    f"{folder} is a checkpoint folder; use one of its epochs, such as {epochs[-1]}."
+                )
             raise FileNotFoundError(
                 f"No model in {str(folder)!r}: expected {PARAMETERS_FILE} and {WEIGHTS_FILE} there."
             )

@@ -1,4 +1,4 @@
-"""Save and load a model as a folder of two files and a model card."""
+"""Save a model as a folder of two files and a model card."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from sklearn_hashnlp.persistence._folder_files import (
     WEIGHTS_FILE,
     Arrays,
     digest,
-    explained,
-    read_folder,
     write_arrays,
 )
 from sklearn_hashnlp.persistence._model_card import CARD_FILE, check_sections, is_own_card, model_card
-from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
+from sklearn_hashnlp.persistence._model_document import encode_model
 from sklearn_hashnlp.persistence._tables import Precision
 
 
@@ -37,6 +35,7 @@ def save_model(
     precision: Precision = "float32",
     training_state: bool = False,
     card: Mapping[str, Mapping[str, Any]] | None = None,
+    dry_run: bool = False,
 ) -> None:
     """Save a model as a folder that can be loaded without running code from it.
 
@@ -63,6 +62,9 @@ def save_model(
     card : dict of str to dict or None, default=None
         Additional sections of the model card, such as the data and the accuracy: tables of names and values by their
         titles. A ``README.md`` that was not written by this function is kept.
+    dry_run : bool, default=False
+        Whether to check only that a model can be saved in the folder, and to write nothing: before a long training,
+        when ``model`` is not fitted yet.
 
     Raises
     ------
@@ -71,6 +73,8 @@ def save_model(
         ``callbacks``, a ``RandomState``), or a folder of pickles (``memory``). The message names it.
     FileExistsError
         If the folder holds other files but no model, or is a file.
+    OSError
+        If the folder cannot be written.
 
     Examples
     --------
@@ -92,6 +96,9 @@ def save_model(
         )
     check_sections(card)
     folder = Path(folder)
+    if dry_run:
+        _check_replaceable(folder)
+        return
     try:
         description, arrays = encode_model(model, precision=precision, training_state=training_state)
     except RecursionError as error:
@@ -110,44 +117,6 @@ def save_model(
         raise OSError(error.errno, f"the model cannot be saved there ({error.strerror})", str(folder)) from error
 
 
-def load_model(folder: str | os.PathLike[str]) -> Any:
-    """Load a model from :func:`save_model` without running code from the folder.
-
-    Only classes of a fixed list are loaded, the classes check their parameters, and the weights are plain arrays. A
-    SHA-256 digest over everything detects damage; it does not authenticate the author of the model.
-
-    Parameters
-    ----------
-    folder : str or path-like
-        Folder of the model.
-
-    Returns
-    -------
-    estimator
-        The model. Its predictions are bitwise equal to the saved model's if it was saved with
-        ``precision="float32"``, and close to them otherwise.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the folder does not exist or holds no model.
-    ModelFormatError
-        If the model is incomplete or damaged, if ``parameters.json`` was edited, which would have no effect, or if the
-        model was saved in a newer format or with another specification of the hash functions.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.persistence import load_model
-    >>> load_model("no-such-folder")
-    Traceback (most recent call last):
-        ...
-    FileNotFoundError: No model in 'no-such-folder': the folder does not exist.
-    """
-    document, arrays = read_folder(folder)
-    with explained(folder):
-        return decode_model(document["model"], arrays)
-
-
 def _write_files(folder: Path, document: dict[str, Any], arrays: Arrays, card: str) -> None:
     """Write the files under temporary names, and rename them."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -163,8 +132,8 @@ def _write_files(folder: Path, document: dict[str, Any], arrays: Arrays, card: s
         weights.chmod(parameters.stat().st_mode)  # safetensors writes files that are only readable by their owner
 
 
-def check_replaceable(folder: Path) -> None:
-    """Check that a model can be saved in a folder, before it is trained."""
+def _check_replaceable(folder: Path) -> None:
+    """Check that a model can be saved in a folder."""
     _check_contents(folder)
     created = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
     try:

@@ -146,6 +146,6 @@ def test_ctrl_c_that_breaks_an_import_is_an_interrupt(hashnlp: Any, monkeypatch:
         except KeyboardInterrupt:
             raise ImportError("half a module") from None
 
-    monkeypatch.setattr("sklearn_hashnlp.persistence._folder_files.read_folder", load)
+    monkeypatch.setattr("sklearn_hashnlp.persistence._load_model.read_folder", load)
     result = hashnlp("predict", "-m", "m", stdin="a")
     assert (result.code, result.err) == (130, "\nhashnlp: interrupted.\n")

@@ -89,8 +89,8 @@ def test_many_texts_are_predicted_by_the_whole_model(
     before = hashnlp("predict", "--model", folder, "--json", stdin=lines).out
     monkeypatch.setattr(_predict, "_MANY_TEXTS", 3000)
     loaded = []
-    load = _predict.Predictor._load
-    monkeypatch.setattr(_predict.Predictor, "_load", lambda self: loaded.append(self._folder) or load(self))
+    check = _predict.check_classifier
+    monkeypatch.setattr(_predict, "check_classifier", lambda *whole: loaded.append(whole[1]) or check(*whole))
     assert hashnlp("predict", "--model", folder, "--json", stdin=lines).out == before
     assert loaded == [folder]
 

@@ -24,9 +24,8 @@ from sklearn_hashnlp import (
     TextClassifier,
 )
 from sklearn_hashnlp.classifiers import load_fasttext, quantize_classifier
-from sklearn_hashnlp.cli._predict import Predictor
 from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
-from sklearn_hashnlp.persistence import save_model
+from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.text import FrequentNgramVectorizer
 from tests.fuzz.mutation import mutate_json
@@ -141,7 +140,7 @@ def read_lightly(seed: int, model: Model, folder: Path) -> bool:
         return False
     try:
         with warnings.catch_warnings(action="ignore"):
-            Predictor(folder).predict_topk(PROBES, 1, 0.0)
+            load_model(folder, predict_only=True).predict_topk(PROBES, 1)
     except ValueError:
         return False
     return True

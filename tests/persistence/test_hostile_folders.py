@@ -19,7 +19,6 @@ import pytest
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier
 from sklearn_hashnlp.classifiers import EmbeddingTables
-from sklearn_hashnlp.cli._predict import Predictor
 from sklearn_hashnlp.kernels.embeddings import _tables
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import FORMAT_VERSION, read_folder
@@ -58,7 +57,7 @@ def refused(folder: Path, message: str | None = None) -> None:
         load_model(folder)
     assert folder.name in str(caught.value)
     with pytest.raises(ModelFormatError, match=message):
-        Predictor(folder)
+        load_model(folder, predict_only=True)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +201,7 @@ def test_numbers_that_memory_cannot_hold_take_none(
     with pytest.raises(ModelFormatError, match="model"):
         load_model(tmp_path / "model")
     with suppress(ModelFormatError):  # numbers that it does not need
-        Predictor(tmp_path / "model").predict_topk(TEXTS, 1, 0.0)
+        load_model(tmp_path / "model", predict_only=True).predict_topk(TEXTS, 1)
 
 
 DAMAGED = "learned state of HashEmbeddingClassifier does not fit"

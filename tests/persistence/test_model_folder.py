@@ -21,6 +21,7 @@ from safetensors.numpy import save_file
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 
+from sklearn_hashnlp import TextClassifier
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
 from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, _model_folder, load_model, save_model
 from sklearn_hashnlp.persistence._tables import Precision
@@ -58,6 +59,30 @@ def test_a_new_folder_in_new_folders(model: Any, tmp_path: Path) -> None:
     versions = document["format_version"], document["hash_specification"]
     assert versions == (_folder_files.FORMAT_VERSION, HASH_SPECIFICATION)
     assert document["model"]["class"] == "Pipeline"
+
+
+@pytest.mark.parametrize("labels", [LABELS, [["+", "day"], ["-"], [], ["-", "night"]]])
+def test_predictions_alone_are_those_of_the_whole_model(tmp_path: Path, labels: Any) -> None:
+    model = TextClassifier(features="words", random_state=0).fit(TEXTS, labels)
+    save_model(model, tmp_path)
+    light = load_model(tmp_path, predict_only=True)
+    assert not hasattr(light, "get_params")
+    assert light.multilabel_ is model.multilabel_ is (labels is not LABELS)
+    assert light.predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
+    np.testing.assert_allclose(light.predict_proba(TEXTS), model.predict_proba(TEXTS), atol=1e-5)
+    best = [[label for label, _ in row] for row in light.predict_topk(TEXTS, 2, 0.1)]
+    assert best == [[label for label, _ in row] for row in model.predict_topk(TEXTS, 2, 0.1)]
+
+
+def test_other_models_are_whole_where_predictions_alone_are_wanted(saved: Path) -> None:
+    assert isinstance(load_model(saved, predict_only=True), Pipeline)
+
+
+def test_a_checkpoint_folder_is_named(tmp_path: Path) -> None:
+    for epoch in ("epoch-00001", "epoch-00002"):
+        (tmp_path / epoch).mkdir()
+    with pytest.raises(FileNotFoundError, match=r"use one of its epochs, such as .*epoch-00002\.$"):
+        load_model(tmp_path)
 
 
 def test_precision_and_training_state_reach_the_folder(centroids: Any, tmp_path: Path) -> None:
@@ -133,7 +158,7 @@ def test_a_folder_that_is_not_writable_is_an_error_before_any_work(
             patch.setattr(Path if function == "mkdir" else tempfile, function, refuse)
             for folder in (saved, saved.parent / "new" / "model"):
                 with pytest.raises(OSError, match=r"no model can be saved there \(Read-only file system\)") as caught:
-                    _model_folder.check_replaceable(folder)
+                    save_model(None, folder, dry_run=True)
                 assert caught.value.filename == str(folder)
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
 
@@ -141,7 +166,7 @@ def test_a_folder_that_is_not_writable_is_an_error_before_any_work(
 def test_checking_that_a_model_can_be_saved_leaves_no_files(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(saved.parent)
     for folder in (saved, Path("a/b"), Path("c")):
-        _model_folder.check_replaceable(folder)
+        save_model(None, folder, dry_run=True)
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
     assert sorted(path.name for path in saved.iterdir()) == sorted(FILES)
 

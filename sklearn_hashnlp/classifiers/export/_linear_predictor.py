@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import hash_constants
-from sklearn_hashnlp.classifiers._losses import loss_from_values
+from sklearn_hashnlp.classifiers._losses import label_pairs, largest, loss_from_values
+from sklearn_hashnlp.classifiers.export._standalone_linear import DAMAGE, LinearTextPredictor
 from sklearn_hashnlp.persistence._tables import stored_rows
 from sklearn_hashnlp.persistence._values import decode_value, is_finite
 
@@ -107,3 +109,25 @@ def _fetch(key: str, stored: Any, arrays: Arrays) -> Arrays:
         case {"float16": str(name)}:
             return {key: arrays[name]}
     return {key: arrays[stored]}
+
+
+class FolderPredictor(LinearTextPredictor):
+    """A linear classifier of texts in a model folder."""
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether a text may have any number of labels."""
+        return self.multilabel
+
+    def predict_topk(self, texts: Iterable[str], k: int = 5, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
+        """Return the most probable labels of each text with their probabilities."""
+        best = largest(self.predict_proba(texts), k)
+        return label_pairs(self.classes_.tolist(), *best, threshold)
+
+
+def folder_predictor(description: Any, arrays: Arrays) -> FolderPredictor | None:
+    """Return the predictor of a model folder's document; None for other models, and for damaged ones."""
+    try:
+        return FolderPredictor(*model_of_document(description, arrays))
+    except (*DAMAGE, ValueError, re.error):
+        return None

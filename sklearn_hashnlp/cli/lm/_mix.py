@@ -68,12 +68,11 @@ def mix(
         sentence_reader,
     )
     from sklearn_hashnlp.persistence import save_model
-    from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
     for path in (valid, train):
         if path is not None:
             check_sentences(path, reading)
-    check_replaceable(model)
+    save_model(None, model, dry_run=True)
     from sklearn_hashnlp import CacheLanguageModel, InterpolatedLanguageModel
 
     members: list[BaseLanguageModel] = [load_language_model(folder) for folder in models]

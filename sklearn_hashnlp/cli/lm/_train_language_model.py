@@ -134,7 +134,7 @@ def train(
     if options.arpa is not None and not counts:
         raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
     from sklearn_hashnlp.cli.lm._load_language_model import check_sentences
-    from sklearn_hashnlp.persistence._model_folder import check_replaceable
+    from sklearn_hashnlp.persistence import save_model
 
     language_model: Any
     if counts:
@@ -152,7 +152,7 @@ def train(
     check_sentences(data, reading)
     if options.valid is not None:
         check_sentences(options.valid, reading)
-    check_replaceable(model)
+    save_model(None, model, dry_run=True)
     if counts:
         _train_counts(screen, language_model, data, reading, model, options)
     else:

@@ -80,10 +80,9 @@ def train(
     """Train a sentence encoder; the parameters are the options of the command."""
     check_text_file(data)
     from sklearn_hashnlp.persistence import save_model
-    from sklearn_hashnlp.persistence._model_folder import check_replaceable
     from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
 
-    check_replaceable(model)
+    save_model(None, model, dry_run=True)
     encoder: Any
     if vectors is None:
         encoder = SGNNSentenceEncoder()
