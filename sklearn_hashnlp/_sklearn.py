@@ -87,6 +87,36 @@ class TextInputMixin:
         return tags
 
 
+class ParameterChecks:
+    """An estimator with parameters that can be checked before there are data."""
+
+    _validate_params: Callable[[], None]  # of scikit-learn
+
+    def check_parameters(self) -> None:
+        """Check the parameters, as ``fit`` does before it reads data.
+
+        Raises
+        ------
+        ValueError
+            If the value of a parameter is not as described, or does not go with that of another.
+        TypeError
+            If a parameter has no value of the types that are described.
+
+        Examples
+        --------
+        >>> from sklearn_hashnlp import TextClassifier
+        >>> TextClassifier(n_buckets=0).check_parameters()
+        Traceback (most recent call last):
+            ...
+        sklearn.utils._param_validation.InvalidParameterError: The 'n_buckets' parameter of TextClassifier ...
+        """
+        self._validate_params()
+        self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        """Check what the declared constraints cannot express."""
+
+
 MAX_INTEGER = 2**31 - 1
 """Maximal value of integer parameters: more than can be computed, and within the range of all libraries."""
 MAX_REAL = 1e30

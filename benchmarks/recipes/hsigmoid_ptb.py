@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from benchmarks.recipes.texts import read_sentences, treebank_folder
-from benchmarks.runner.recipe import Recipe, Result, Run
+from benchmarks.runner.recipe import Recipe, Result, Run, report_epochs
 from benchmarks.runner.run import PlannedRun
 from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table, tables_by_settings
@@ -140,7 +140,6 @@ def _n_results(settings: HsigmoidPtbSettings) -> int:
 def _train(
     settings: HsigmoidPtbSettings, run: Run, checkpoints: Path, train: list[str], valid: list[str]
 ) -> HsigmoidLanguageModel:
-    from sklearn_hashnlp.cli._progress import Progress
     from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
     from sklearn_hashnlp.training import StepLog
 
@@ -162,7 +161,7 @@ def _train(
         resume=True,
         callbacks=[
             StepLog(settings.log_every),
-            Progress(run.log, lambda done, total, _text: run.progress(done, total), perplexity=True),
+            report_epochs(run),
         ],
         random_state=run.seed,
     )

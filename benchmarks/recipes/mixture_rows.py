@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from benchmarks.runner.recipe import Result, Run
+from benchmarks.runner.recipe import Result, Run, report_epochs
 from benchmarks.runner.settings import same_settings, setting
 from benchmarks.runner.table import Table, without_column
 
@@ -50,7 +50,6 @@ def train_network(
     vocabulary: dict[str, int],
 ) -> HsigmoidLanguageModel:
     """Train a network with hashed direct connections; a small network may learn its tree first."""
-    from sklearn_hashnlp.cli._progress import Progress
     from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
     from sklearn_hashnlp.training import EarlyStopping
 
@@ -87,7 +86,7 @@ def train_network(
         early_stopping=EarlyStopping("valid_loss", patience=None),
         checkpoint_dir=run.folder / "checkpoints",
         resume=True,
-        callbacks=[Progress(run.log, lambda done, total, _text: run.progress(done, total), perplexity=True)],
+        callbacks=[report_epochs(run)],
         random_state=run.seed,
     )
     return model.fit(texts.train, X_valid=texts.valid)

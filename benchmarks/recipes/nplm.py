@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.recipes.texts import read_sentences, treebank_folder
-from benchmarks.runner.recipe import Recipe, Result, Run
+from benchmarks.runner.recipe import Recipe, Result, Run, report_epochs
 from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table, tables_by_settings
 
@@ -104,7 +104,6 @@ def _run(settings: NplmSettings, run: Run) -> Iterator[Result]:
 
 def _model(settings: NplmSettings, run: Run, options: dict[str, Any]) -> HsigmoidLanguageModel:
     """Return the model of one network; all other settings are the same for all networks."""
-    from sklearn_hashnlp.cli._progress import Progress
     from sklearn_hashnlp.language import HsigmoidLanguageModel
     from sklearn_hashnlp.training import StepLog
 
@@ -121,7 +120,7 @@ def _model(settings: NplmSettings, run: Run, options: dict[str, Any]) -> Hsigmoi
         batch_size=settings.batch_size,
         callbacks=[
             StepLog(settings.log_every),
-            Progress(run.log, lambda done, total, _text: run.progress(done, total), perplexity=True),
+            report_epochs(run),
         ],
         random_state=run.seed,
         **options,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,23 @@ def fit_progress(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callabl
         run.progress(round(1000 * (done + (started - 1 + share) / n_fits)), 1000 * total)
 
     return update
+
+
+def report_epochs(run: Run) -> Callable[[float, int, Sequence[Mapping[str, Any]]], None]:
+    """Return a callback of a language model that reports the progress of its training as that of the run."""
+
+    def report(done: float, n_epochs: int, history: Sequence[Mapping[str, Any]]) -> None:
+        epoch = history[-1]
+        run.progress(round(1000 * done), 1000 * n_epochs)
+        if "dur" in epoch:
+            figures = "".join(
+                f"   {name.replace('_', ' ')} {epoch[name]:.4f}"
+                for name in ("train_loss", "valid_loss")
+                if name in epoch
+            )
+            run.log(f"Epoch {epoch['epoch']}/{n_epochs}{figures}   {epoch['dur']:.1f} s")
+
+    return report
 
 
 def one_result(_settings: Settings) -> int:

@@ -130,9 +130,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
           number of classes, hidden layers, an ``embedding`` with ``importance_init="zeros"`` or a frozen table;
           ``device="cuda"``, ``warm_start``, ``early_stopping``, ``ngram_dropout``; a ``schedule``, ``optimizer``,
           ``learning_rate``, ``max_epochs`` or ``batch_size`` other than the default; or callbacks other than skorch's
-          ``PrintLog`` and ``ProgressBar``, which the dual solver ignores with a warning, and those with an attribute
-          ``shows_progress`` that is true, which it ignores without one. In a search over one of them
-          set ``"sgd"`` for all points. ``partial_fit`` uses ``"sgd"``.
+          ``PrintLog`` and ``ProgressBar``, which the dual solver ignores with a warning, and functions, which it
+          ignores without one. In a search over one of them set ``"sgd"`` for all points. ``partial_fit`` uses
+          ``"sgd"``.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
@@ -178,10 +178,12 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
-    callbacks : list of skorch callbacks or None, default=None
+    callbacks : list of skorch callbacks and functions, or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. They see the indices of the labels in
         ``classes_``. Gradients are sparse: they cannot be clipped, and callbacks that read them make training slower.
-        Callbacks that read ``valid_loss`` or ``valid_acc`` need ``early_stopping``.
+        Callbacks that read ``valid_loss`` or ``valid_acc`` need ``early_stopping`` or ``validation_data``. A function
+        ``report(done, n_epochs, history)`` shows the progress: it is called before each batch and after each epoch with
+        the number of epochs done, such as 1.25, the number of epochs, and a dict for each epoch that has begun.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.
@@ -345,7 +347,14 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     @fit_context(prefer_skip_nested_validation=True)
     @reported_to_callbacks
     @atomic_fit
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        validation_data: tuple[Any, Any] | None = None,
+    ) -> Self:
         """Train the classifier on rows and their labels.
 
         Parameters
@@ -363,6 +372,10 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         classes : array-like of shape (n_classes,), default=None
             The labels of the columns of ``y``, with ``loss="soft_softmax"``. None: the column names of a data frame,
             else 0 to n_classes - 1.
+        validation_data : (X, y), default=None
+            Rows and labels that are not trained on, with labels of ``y``: their loss and accuracy after each epoch are
+            in ``history_``. With ``early_stopping`` they are the validation set, and no rows of ``X`` are held out;
+            without, they do not change the model. The dual solver, which has no epochs, ignores them.
 
         Returns
         -------
@@ -373,7 +386,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
                 f"{type(self).__name__}.fit takes classes with loss='soft_softmax' only, for other losses y has the "
                 "labels. For labels that are not in y yet, pass classes to the first partial_fit of a new model."
             )
-        return self._learn(X, y, sample_weight, classes=classes)
+        return self._learn(X, y, sample_weight, classes=classes, validation_data=validation_data)
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit

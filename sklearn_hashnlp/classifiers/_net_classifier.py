@@ -147,6 +147,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         *,
         classes: ArrayLike | None = None,
         partial: bool = False,  # whether it is a call of ``partial_fit``
+        validation_data: tuple[Any, Any] | None = None,
     ) -> Self:
         """Train on rows, from the start or on."""
         caller = type(self).__name__
@@ -183,10 +184,18 @@ class NetClassifier(ScoringClassifier, FittedNet):
             settings = self._settings(1, seed).single_epoch()
         else:
             stopping = self._stopping()
-            fraction = 0.0 if stopping is None else stopping.validation_fraction
-            rows, valid_rows = validation_split(rows, fraction, seed=seeds.split)
-            settings = self._settings(len(rows), seed)
+            if validation_data is not None:
+                valid_rows = self._validation_rows(*validation_data, labels)
+            elif stopping is not None:
+                rows, valid_rows = validation_split(rows, stopping.validation_fraction, seed=seeds.split)
+            settings = replace(self._settings(len(rows), seed), only_scores=stopping is None)
         return self._train(net, labels, rows, valid_rows, loss, replace(settings, continues=continues))
+
+    def _validation_rows(self, X: Any, y: Any, labels: Labels) -> Any:
+        """Return a user's validation rows as a dataset."""
+        y, _ = read_targets(y, known=labels, soft=labels.soft, caller=type(self).__name__)
+        X, y = self._validate_rows(X, y, reset=False)
+        return self._dataset(X, labels.encode(y), None)
 
     def _labels_of(
         self, y: Any, named: Labels | None, known: Labels | None, classes: ArrayLike | None, *, partial: bool
@@ -231,7 +240,8 @@ class NetClassifier(ScoringClassifier, FittedNet):
         elif settings.partial:
             net.rows_per_step = min(settings.batch_size, len(rows))
         calibrate, unseen = self.calibrate if LOSSES[loss].has_temperature else False, None
-        if calibrate and valid_rows is None:
+        held_out = None if settings.only_scores else valid_rows
+        if calibrate and held_out is None:
             kind = ProgressiveScores if continues else OutOfBatchScores
             unseen = kind(rows, settings, calibration, calibrate=calibrate)
         criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
@@ -257,7 +267,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
                 )
             net.rows_per_step = net.rows_per_step or settings.batch_size
             net.check_scores(rows)
-            calibrate_net(net, calibration, rows, valid_rows, unseen, calibrate=calibrate, earlier=earlier)
+            calibrate_net(net, calibration, rows, held_out, unseen, calibrate=calibrate, earlier=earlier)
         return keep(self)
 
     def _stopping(self) -> EarlyStopping | None:

@@ -81,9 +81,9 @@ class SGNNClassifier(NetClassifier):
         hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
-    callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch. They see the indices of the labels in ``classes_``. Those that read ``valid_loss`` or
-        ``valid_acc`` need ``early_stopping``. Use an ``LRScheduler`` with ``schedule=None``: the rates are multiplied.
+    callbacks : list of skorch callbacks and functions, or None, default=None
+        As those of :class:`HashEmbeddingClassifier`. Use an ``LRScheduler`` with ``schedule=None``: the rates are
+        multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU the same int gives
         the same model bit for bit, for any number of threads.
@@ -227,7 +227,13 @@ class SGNNClassifier(NetClassifier):
     @fit_context(prefer_skip_nested_validation=True)
     @reported_to_callbacks
     @atomic_fit
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        validation_data: tuple[Any, Any] | None = None,
+    ) -> Self:
         """Train the classifier on rows and their labels.
 
         Parameters
@@ -241,12 +247,14 @@ class SGNNClassifier(NetClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
             weight 0 are ignored.
+        validation_data : (X, y), default=None
+            As in :meth:`HashEmbeddingClassifier.fit`.
 
         Returns
         -------
         self : SGNNClassifier
         """
-        return self._learn(X, y, sample_weight)
+        return self._learn(X, y, sample_weight, validation_data=validation_data)
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit

@@ -246,7 +246,15 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     @fit_context(prefer_skip_nested_validation=True)
     @reported_to_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        validation_data: tuple[Any, Any] | None = None,
+        callbacks: list[Any] | None = None,
+    ) -> Self:
         """Train the classifier on texts and their labels.
 
         Parameters
@@ -264,6 +272,10 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         classes : array-like of shape (n_classes,), default=None
             The labels of the columns of ``y``, with ``loss="soft_softmax"``. None: the column names of a data frame,
             else 0 to n_classes - 1.
+        validation_data : (X, y), default=None
+            Texts and labels that are not trained on, as in :meth:`HashEmbeddingClassifier.fit`.
+        callbacks : list of skorch callbacks and functions, or None, default=None
+            As ``callbacks`` of :class:`HashEmbeddingClassifier`, in addition to those of ``classifier``.
 
         Returns
         -------
@@ -289,10 +301,15 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             return model
 
         let_report(pipeline[-1], self, whole)
+        if validation_data is not None:
+            validation_data = self._rows(validation_data[0], pipeline), validation_data[1]
+        own = pipeline[-1].callbacks
         try:
             with self._named_in_errors():
-                pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes)
+                pipeline[-1].set_params(callbacks=[*(own or []), *(callbacks or [])] or None)
+                pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes, validation_data=validation_data)
         finally:
+            pipeline[-1].set_params(callbacks=own)
             self._keep(pipeline)
         return self
 
@@ -450,12 +467,12 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     def _new_pipeline(self) -> Pipeline:
         check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        pipeline = build_pipeline(self.get_params(deep=False), caller=type(self).__name__)
-        self._prepare(pipeline)
-        return pipeline
+        return build_pipeline(self.get_params(deep=False), caller=type(self).__name__)
 
-    def _prepare(self, pipeline: Pipeline) -> None:
-        """Change a new pipeline before it is trained; the command line overrides this."""
+    def _check_parameters(self) -> None:
+        """Check the parameters of the classifier inside, and its combinations with others."""
+        with self._named_in_errors():
+            self._new_pipeline()[-1].check_parameters()
 
     def _updated_pipeline(self) -> Pipeline:
         """Return the fitted pipeline with the current training parameters, to continue training."""

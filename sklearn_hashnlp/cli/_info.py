@@ -77,8 +77,6 @@ def describe_model(model: Any, folder: Path) -> dict[str, Any]:
     if n_words and vectorizer is not model:
         parameters |= vectorizer.get_params(deep=False)
     parameters = {name: value for name, value in parameters.items() if isinstance(value, str | int | float)}
-    # With --valid, a callback of hashnlp train stops, not the estimator.
-    parameters |= {name: report.pop(name) for name in ("early_stopping",) if name in report}
     labels: dict[str, int | None] = dict.fromkeys(map(str, getattr(estimator, "classes_", [])))
     counts = report.pop("labels", {})
     if set(counts) == set(labels):
@@ -122,7 +120,7 @@ def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(
             ("Validation", f"{', '.join(figures)} on {counted(validation['n_texts'], 'text')} ({validation['data']})")
         )
-    if "best_epoch" in description:
+    if description.get("best_epoch") is not None:
         rows.append(("Early stopping", f"best epoch {description['best_epoch']}"))
     parameters = description["parameters"]
     rows += [(name, str(parameters[name])) for name in _PARAMETERS if name in parameters]

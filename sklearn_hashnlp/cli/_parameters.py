@@ -106,8 +106,7 @@ def check_parameters(*estimators: Any) -> None:
     """Raise an error of usage for parameters that ``fit`` refuses, before any data is read."""
     for estimator in estimators:
         try:
-            estimator._validate_params()
-            getattr(estimator, "_check_parameters", lambda: None)()  # what the declared constraints cannot express
+            getattr(estimator, "check_parameters", lambda: None)()  # vectorizers and counts are checked by ``fit``
         except (TypeError, ValueError) as error:
             raise typer.BadParameter(str(error)) from error
 

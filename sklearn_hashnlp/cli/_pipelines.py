@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sklearn_hashnlp.cli._validation import ValidationTexts
-
 _PREDICTION_BATCH_SIZE = 2000
 
 
@@ -50,63 +48,24 @@ def make_model(
     return Pipeline(steps)
 
 
-def train_model(
-    screen: Screen,
-    model: Any,
-    texts: list[str],
-    labels: Any,
-    validation: ValidationTexts | None = None,
-    stopping: Any = None,
-) -> None:
-    """Fit a model with a progress bar, and print the figures of each epoch; ``stopping`` is a callback."""
-    from sklearn_hashnlp._sklearn import final_estimator
+def train_model(screen: Screen, model: Any, texts: list[str], labels: Any, validation: Any = None) -> None:
+    """Fit a model with a progress bar, and print the figures of each epoch."""
+    from sklearn_hashnlp.cli._progress import Progress
 
     with screen.warnings_as_notes(), screen.bar("Training") as update:
-        schedules: list[Any] = []
-
-        def prepare(pipeline: Any) -> None:
-            if stopping is None and not _has_epochs(pipeline[-1], labels):
-                return
-            from sklearn_hashnlp.cli._progress import Progress  # loads torch
-
-            figures = None if validation is None else validation.with_features(pipeline[:-1]).figures
-            progress = Progress(screen.note, update, figures)
-            pipeline[-1].set_params(callbacks=[progress, *([] if stopping is None else [stopping])])
-            if stopping is not None and pipeline is not model:  # the weights of the best epoch, not their average
-                schedules.append(pipeline[-1].schedule)
-                pipeline[-1].set_params(schedule=None)
-
-        if hasattr(model, "steps"):
-            prepare(model)
-            model.fit(texts, labels)
-        else:
-            model._prepare = prepare
-            try:
-                model.fit(texts, labels)
-            finally:
-                del model._prepare
-    final_estimator(model).set_params(callbacks=None)  # which are not saved with the model
-    if schedules:
-        final_estimator(model).set_params(schedule=schedules[0])
-
-
-def _has_epochs(classifier: Any, labels: Any) -> bool:
-    """Return whether a classifier may be trained by epochs, with a progress to show."""
-    from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-    from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
-        choose_solver,
-        has_few_rows,
-        loss_of_few_rows,
-    )
-
-    multilabel, n_rows = isinstance(labels, list), len(labels)
-    if not isinstance(classifier, HashEmbeddingClassifier) or not has_few_rows(n_rows):
-        return True
-    n_classes = 0 if multilabel else len(set(labels))
-    loss = loss_of_few_rows(n_classes, multilabel=multilabel) if classifier.loss == "auto" else classifier.loss
-    parameters = classifier.get_params(deep=False)
-    solver = choose_solver(parameters, loss, n_rows, n_classes, classifier.device, caller=type(classifier).__name__)
-    return solver == "sgd"
+        callbacks = [Progress(screen.note, update)]
+        if not hasattr(model, "steps"):
+            model.fit(texts, labels, validation_data=validation, callbacks=callbacks)
+            return
+        features, classifier = model[:-1], model[-1]
+        rows = features.fit_transform(texts, labels)
+        if validation is not None:
+            validation = features.transform(validation[0]), validation[1]
+        classifier.set_params(callbacks=callbacks)
+        try:
+            classifier.fit(rows, labels, validation_data=validation)
+        finally:
+            classifier.set_params(callbacks=None)  # which are not saved with the model
 
 
 def with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:

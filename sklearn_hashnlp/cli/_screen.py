@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import shlex
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # rich is imported where something is printed with it: predic
     from rich.text import Text
 
 _MAX_WIDTH = 10_000  # of tables in files and pipes
+_MAX_PLAIN = 10**8  # larger perplexities are printed in scientific notation
 
 
 class Screen(OptionGroup):
@@ -182,6 +184,12 @@ def bold(text: str) -> Text:
 def counted(number: int, noun: str) -> str:
     """Format a number of things: ``1 text``, ``2,000 texts``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def format_perplexity(loss: float, n_digits: int = 2) -> str:
+    """Format the perplexity of a mean loss per word."""
+    perplexity = math.exp(min(loss, 700.0))  # within the range of float64
+    return f"{perplexity:.{n_digits}f}" if perplexity < _MAX_PLAIN else f"{perplexity:.1e}"
 
 
 def one_field(value: object) -> str:

@@ -207,11 +207,6 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
     given["pretrained"] = None if options.pretrained is None else load_pretrained(options.pretrained)
     training.configure(model, _bundles(), **given)
     check_parameters(model)
-    try:
-        pipeline = model._new_pipeline()  # checks combinations
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    check_parameters(pipeline[-1])
     return model
 
 
@@ -219,8 +214,7 @@ def _train_in_memory(
     screen: Screen, model: Any, data: Path, options: TrainOptions, reading: LabelledOptions, seed: int
 ) -> dict[str, Any]:
     """Train a model on the texts of a file; return the report of the training."""
-    from sklearn_hashnlp._sklearn import final_estimator
-    from sklearn_hashnlp.cli._pipelines import predict_proba, train_model, with_typos
+    from sklearn_hashnlp.cli._pipelines import last_step, predict_proba, train_model, with_typos
     from sklearn_hashnlp.cli.reading._labelled_texts import (
         check_labels,
         count_labels,
@@ -248,17 +242,19 @@ def _train_in_memory(
             model[-1].set_params(solver="sgd", learning_rate=SGD_LEARNING_RATE)
         model[-1].set_params(loss="ova")
 
-    from sklearn_hashnlp.cli._validation import ValidationTexts, held_out_figures
+    from sklearn_hashnlp.cli._validation import held_out_figures, known_texts
 
-    scored = stopping = None
+    trained = model[-1] if hasattr(model, "steps") else model.classifier or model
+    if options.early_stopping and multilabel:  # the precision of the first label is high long before the others
+        trained.set_params(early_stopping="valid_loss")
+    scored = None
     if validation is not None:
         true = label_lists(validation[1])
         note_unknown_labels(screen, str(options.valid or data), true, set(n_labels), separable=False)
-        scored = ValidationTexts(validation[0], true, [*n_labels], multilabel=multilabel)
-        stopping = _stopping_by(scored, model, len(texts))
+        scored = known_texts(validation[0], true, n_labels, multilabel=multilabel)
     started = perf_counter()
-    train_model(screen, model, *with_typos(texts, labels, options.distortion, seed), scored, stopping)
-    history = final_estimator(model).history_
+    train_model(screen, model, *with_typos(texts, labels, options.distortion, seed), scored)
+    history = last_step(model).history_
     report = {
         "data": str(data),
         "n_texts": len(texts),
@@ -267,40 +263,23 @@ def _train_in_memory(
         "seconds": round(perf_counter() - started, 3),
         "history": history,
     }
-    accuracies = [epoch["valid_acc"] for epoch in history if "valid_acc" in epoch]  # on texts that fit has held out
-    best_epoch = accuracies.index(max(accuracies)) + 1 if accuracies else None
-    best_epoch = best_epoch if stopping is None else stopping.best_epoch_
-    if best_epoch is not None and (stopping is not None or final_estimator(model).early_stopping):
-        report |= {"early_stopping": True, "best_epoch": best_epoch}
-    if scored is not None:
-        probabilities = predict_proba(screen, model, scored.texts)
+    stopping = trained.early_stopping
+    if stopping:
+        report["best_epoch"] = _best_epoch(history, getattr(stopping, "monitor", stopping))
+    if validation is not None:
+        probabilities = predict_proba(screen, model, validation[0])
         source = f"{options.holdout:g} of {data}" if options.valid is None else str(options.valid)
-        figures = held_out_figures(true, probabilities, model.classes_, multilabel=scored.multilabel)
-        report["validation"] = {"data": source, "n_texts": len(scored.texts)} | figures
+        several = multilabel or any(len(row) != 1 for row in true)
+        figures = held_out_figures(true, probabilities, model.classes_, multilabel=several)
+        report["validation"] = {"data": source, "n_texts": len(true)} | figures
     return report
 
 
-def _stopping_by(validation: Any, model: Any, n_texts: int) -> Any:
-    """Return a callback that stops on a user's validation texts, not held-out ones; None without early stopping."""
-    from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import resolve_epochs
-    from sklearn_hashnlp.training import EarlyStopping as EarlyStoppingBundle
-    from sklearn_hashnlp.training._settings import as_early_stopping
-
-    trained = model[-1] if hasattr(model, "steps") else model
-    trained = getattr(trained, "classifier", None) or trained
-    stopping = as_early_stopping(trained.early_stopping, EarlyStoppingBundle())
-    if stopping is None:
-        return None
-    if stopping.monitor == "valid_loss" != validation.monitor:
-        raise ValueError(
-            "early_stopping='valid_loss' needs texts that the training holds out. With --valid or --holdout use "
-            "valid_acc; with multiple labels per text the loss is used anyway."
-        )
-    from sklearn_hashnlp.training._early_stopping import EarlyStopping  # loads torch
-
-    epochs = resolve_epochs(trained.max_epochs, n_texts, early_stopping=True)
-    trained.set_params(early_stopping=False, max_epochs=epochs)
-    return EarlyStopping(stopping.patience, validation.monitor, restore=stopping.restore_best)
+def _best_epoch(history: list[dict[str, Any]], monitor: str) -> int | None:
+    """Return the epoch with the best metric, of which early stopping has kept the weights."""
+    scores = [entry[monitor] for entry in history if monitor in entry]
+    best = min if monitor == "valid_loss" else max
+    return scores.index(best(scores)) + 1 if scores else None
 
 
 def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
@@ -324,7 +303,7 @@ def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
         figure = f"{validation[name]:.4f}"
         n_texts = counted(validation["n_texts"], "text")
         lines.append(bold(f"Validation {name.replace('_', ' ')} {figure} on {n_texts}"))
-    if "best_epoch" in report:
+    if report.get("best_epoch") is not None:
         lines.append(f"Stopped after {counted(len(report['history']), 'epoch')}: best epoch {report['best_epoch']}")
     screen.result(result, [*lines, f"Saved in {model}"], figure)
     purpose = "predict the labels of new texts, one per line"

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._constraints import is_integer
-from sklearn_hashnlp._sklearn import BaseEstimator, TextInputMixin
+from sklearn_hashnlp._sklearn import BaseEstimator, ParameterChecks, TextInputMixin
 from sklearn_hashnlp.language._corpus import EncodedWindows, Sentences, read_corpus
 from sklearn_hashnlp.language._tokenizer import Tokenizer
 
@@ -21,7 +21,7 @@ BATCH_SIZE = 1024  # contexts whose probabilities of all words lie in memory at 
 _MAX_PROBABILITIES = 2**22
 
 
-class BaseLanguageModel(TextInputMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclass=ABCMeta):
     """Language model; a subclass implements ``fit``, which calls :meth:`_set_tokenizer`, and the probabilities."""
 
     vocabulary_: dict[str, int]

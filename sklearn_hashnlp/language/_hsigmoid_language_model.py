@@ -187,10 +187,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Whether ``fit`` continues training from the weights and the vocabulary of the previous call.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
-    callbacks : list of skorch callbacks or None, default=None
+    callbacks : list of skorch callbacks and functions, or None, default=None
         Passed to skorch, such as :class:`~sklearn_hashnlp.training.TimeLimit` and
         :class:`~sklearn_hashnlp.training.StepLog`. Set ``Regularization(max_grad_norm=...)`` instead of
-        ``GradientNormClipping``, and ``schedule=None`` with an ``LRScheduler``, since the rates are multiplied.
+        ``GradientNormClipping``, and ``schedule=None`` with an ``LRScheduler``, since the rates are multiplied. A
+        function reports the progress, as that of a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
         int gives the same model bit for bit, for any number of threads.

@@ -149,7 +149,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         -------
         self : InterpolatedLanguageModel
         """
-        self._check_parameters(X, X_valid)
+        self._check_models(X, X_valid)
         train, valid = self._read(X, X_valid)
         models = list(self.models) if self.prefit else self._fit_models(train, valid)
         members = Members.of(models, caller=type(self).__name__)
@@ -187,7 +187,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         )
         return name_estimators(self.models) if are_models else []
 
-    def _check_parameters(self, X: Any, X_valid: Any) -> None:
+    def _check_models(self, X: Any, X_valid: Any) -> None:
         """Check conditions that the declared constraints cannot express."""
         name = type(self).__name__
         for index, model in enumerate(self.models):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from sklearn_hashnlp._sklearn import ArrayTransformerMixin, TextInputMixin
+from sklearn_hashnlp._sklearn import ArrayTransformerMixin, ParameterChecks, TextInputMixin
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences._paragraph_batches import take_rows
 from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, truncate_words, warn_of_truncation
@@ -25,7 +25,7 @@ RowEncoder: TypeAlias = Callable[[list[str], Ragged], NDArray[np.float32]]
 """Encodes sentences, given as distinct words and rows of word ids."""
 
 
-class SentenceVectors(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  # type: ignore[misc]  # scikit-learn has no types
+class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  # type: ignore[misc]  # scikit-learn has no types
     """A transformer of texts to unit vectors, compared by cosine similarity."""
 
     n_jobs: int | None

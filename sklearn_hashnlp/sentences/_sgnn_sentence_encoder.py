@@ -137,9 +137,10 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         Number of threads of ``fit`` and ``transform``.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
-    callbacks : list of skorch callbacks or None, default=None
+    callbacks : list of skorch callbacks and functions, or None, default=None
         Passed to skorch. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of the second stage, and
-        :class:`~sklearn_hashnlp.training.StepLog` adds entries to ``log_`` within epochs.
+        :class:`~sklearn_hashnlp.training.StepLog` adds entries to ``log_`` within epochs. A function reports the
+        progress, as that of a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seeds the random projections, the initial weights and the order of paragraphs. On a CPU the same int gives the
         same encoder bit for bit, for any number of threads.

@@ -17,6 +17,7 @@ from sklearn_hashnlp._sklearn import (
     ArrayTransformerMixin,
     BaseEstimator,
     Interval,
+    ParameterChecks,
     StrOptions,
     fit_context,
 )
@@ -45,7 +46,7 @@ _FORMS = {
 }
 
 
-class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class SGNNProjector(ParameterChecks, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     r"""Project rows of any width to a few bits that preserve their angles, without fitting and without a matrix.
 
     These are sign random projections, also known as SimHash or random hyperplane LSH [3]_. Bit (t, i) of a row x, for

@@ -10,7 +10,7 @@ from typing import Any
 from sklearn.base import TransformerMixin
 from sklearn.pipeline import FeatureUnion
 
-from sklearn_hashnlp._sklearn import BaseEstimator, TextInputMixin, validate_parameter_constraints
+from sklearn_hashnlp._sklearn import BaseEstimator, ParameterChecks, TextInputMixin, validate_parameter_constraints
 from sklearn_hashnlp.text._count_ngrams import count_ngrams
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
@@ -21,7 +21,7 @@ def _parameter_names(cls: Any) -> tuple[str, ...]:
     return tuple(cls._get_param_names())
 
 
-class TextVectorizer(TextInputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
+class TextVectorizer(TextInputMixin, ParameterChecks, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
     """A transformer that counts n-grams by the specifications from its method ``_specs``."""
 
     n_jobs: int | None

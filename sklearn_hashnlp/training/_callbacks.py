@@ -14,7 +14,7 @@ import numpy as np
 from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
 from sklearn_hashnlp._constraints import is_integer
-from sklearn_hashnlp.training._fit_task import StopTraining, tasks_of
+from sklearn_hashnlp.training._fit_task import StopTraining, is_report, tasks_of
 
 _MAX_PRINTED_LOSS = 20.0  # perplexity of 10**8; larger ones are printed in scientific notation
 _LOGGED_WINDOWS = 2**13  # two digits of the loss in a tenth of a second
@@ -38,9 +38,12 @@ def _unnamed(callback: Any) -> Any:
 
 
 def only_show(callbacks: Iterable[Any], *, printers: bool = True) -> bool:
-    """Return whether callbacks only show progress: those with ``shows_progress``, and skorch's that print."""
-    classes = [each if isinstance(each, type) else type(each) for each in map(_unnamed, callbacks)]
-    return all(getattr(one, "shows_progress", False) or (printers and issubclass(one, _PRINTERS)) for one in classes)
+    """Return whether callbacks only show progress: functions that report it, and skorch's that print."""
+    return all(is_report(each) or (printers and _prints(_unnamed(each))) for each in callbacks)
+
+
+def _prints(callback: Any) -> bool:
+    return issubclass(callback if isinstance(callback, type) else type(callback), _PRINTERS)
 
 
 def check_callbacks(callbacks: Iterable[Any]) -> None:
@@ -206,6 +209,40 @@ class EpochBar(ProgressBar):  # type: ignore[misc]  # skorch has no types
         """Remove the bar of an interrupted epoch."""
         if hasattr(self, "pbar_"):
             self.pbar_.close()
+
+
+class ProgressReports(Callback):  # type: ignore[misc]  # skorch has no types
+    """Call a function before each batch and after each epoch."""
+
+    def __init__(self, report: Callable[[float, int, list[dict[str, Any]]], object]) -> None:
+        self.report = report
+
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Set the number of epochs, with those before an interruption."""
+        self._n_epochs_ = len(net.history) + net.max_epochs
+
+    def on_epoch_begin(self, _net: Any, dataset_train: Any = None, **_: Any) -> None:
+        """Start to count."""
+        self._n_rows_, self._n_seen_ = len(dataset_train), 0
+
+    def on_batch_begin(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
+        """Report before a batch: to read its loss at its end would synchronize with a GPU."""
+        if training:
+            self._report(net)
+            self._n_seen_ += len(batch[1])
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Report the epoch."""
+        self._report(net)
+
+    def _report(self, net: Any) -> None:
+        n_finished = len(net.history) - 1
+        self.report(n_finished + self._n_seen_ / self._n_rows_, self._n_epochs_, net.history)
+
+
+def as_callbacks(given: Iterable[Any]) -> list[Any]:
+    """Return a user's callbacks as callbacks of skorch."""
+    return [ProgressReports(each) if is_report(each) else each for each in given]
 
 
 class EpochReports(Callback):  # type: ignore[misc]  # skorch has no types

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sklearn_hashnlp._sklearn import level_of_user
-from sklearn_hashnlp.training._callbacks import EpochBar, EpochReports
+from sklearn_hashnlp.training._callbacks import EpochBar, EpochReports, as_callbacks
 from sklearn_hashnlp.training._early_stopping import Convergence, EarlyStopping, score_of
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
@@ -61,19 +61,20 @@ def fit_net(
     with _configured(net, valid, settings, optimizer, loss, options):
         n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - resumed.first_epoch
         n_steps = settings.max_epochs * n_batches
-        averages = settings.schedule.average and valid is None
-        if settings.to_convergence and valid is None:
+        held_out = None if settings.only_scores else valid
+        averages = settings.schedule.average and held_out is None
+        if settings.to_convergence and held_out is None:
             last_callbacks = [Convergence(averages=averages), *last_callbacks]
         elif averages:
             for group in optimizer.param_groups:
                 group["average_after"] = n_steps - max(1, n_steps // 4)
-        callbacks = [*first_callbacks, *settings.callbacks]
+        callbacks = [*first_callbacks, *as_callbacks(settings.callbacks)]
         schedule, stopping = settings.schedule, settings.early_stopping
-        plateau = None if valid is None else schedule.plateau
+        plateau = None if held_out is None else schedule.plateau
         if schedule.warmup_steps or schedule.decay == "linear" or plateau:
             plan = replace(resumed, best_weights=None)  # callbacks live as long as the model
             callbacks.append(LearningRateSchedule(settings, plan, n_batches, n_done=n_done, plateau=plateau))
-        if valid is not None and stopping is not None:
+        if held_out is not None and stopping is not None:
             early_stopping = EarlyStopping(
                 stopping.patience,
                 stopping.monitor,

@@ -23,6 +23,11 @@ class StopTraining(Exception):  # noqa: N818 - as StopIteration
     """Raised by a callback to end the training after the current epoch."""
 
 
+def is_report(callback: Any) -> bool:
+    """Return whether a callback is a function that reports the progress; without importing skorch."""
+    return callable(callback) and not isinstance(callback, type) and not hasattr(callback, "on_train_begin")
+
+
 class Interrupt:
     """The SIGINT during one call of ``fit``, if any."""
 

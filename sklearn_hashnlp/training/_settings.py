@@ -11,7 +11,16 @@ from sklearn.utils import check_random_state
 
 from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp._device import Device
-from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, BaseEstimator, Interval, StrOptions, literal_options
+from sklearn_hashnlp._sklearn import (
+    MAX_INTEGER,
+    MAX_REAL,
+    BaseEstimator,
+    Interval,
+    ParameterChecks,
+    StrOptions,
+    literal_options,
+)
+from sklearn_hashnlp.training._fit_task import is_report
 
 Decay = Literal["constant", "linear"]
 
@@ -125,7 +134,7 @@ class Schedule(Bundle):
             )
 
 
-class HasBundles(BaseEstimator):
+class HasBundles(ParameterChecks, BaseEstimator):
     """An estimator with parameters that may be estimators, with settable fields."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
@@ -210,12 +219,13 @@ def check_training_parameters(estimator: Any) -> None:
             value._validate_params()
             value._check()
     for index, item in enumerate(estimator.callbacks or []):
-        if not _is_callback(item):
+        if not is_report(item) and not _is_callback(item):
             raise ValueError(
-                f"The 'callbacks' parameter of {type(estimator).__name__} must hold skorch callbacks, or pairs of a "
-                f"name and a callback. Got {item!r} at position {index} instead."
+                f"The 'callbacks' parameter of {type(estimator).__name__} must hold skorch callbacks, "
+                "pairs of a name and a callback, or functions that report the progress. Got "
+                f"{item!r} at position {index} instead."
             )
-    if estimator.callbacks:
+    if not all(map(is_report, estimator.callbacks or [])):
         from sklearn_hashnlp.training._callbacks import check_callbacks
 
         check_callbacks(estimator.callbacks)
@@ -250,7 +260,8 @@ class TrainingSettings:
     verbose: int = 0  # 0: silent, 1: a line per epoch, 2: progress within an epoch, 3: also the configuration
     continues: bool = False  # from the weights of an earlier call
     partial: bool = False  # one epoch of ``partial_fit``, without its batches in the history
-    callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, or pairs of a name and one of these
+    only_scores: bool = False  # whether validation rows are scored after each epoch and change nothing
+    callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, pairs of a name and either, functions
 
     @classmethod
     def of(cls, estimator: Any, **given: Any) -> Self:

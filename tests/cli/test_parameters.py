@@ -149,8 +149,10 @@ def test_options_reach_a_classifier_with_settings(hashnlp: Any, data: Path, tmp_
     assert result.code == 0, result.err
     assert len(result.json["history"]) == 11  # no epoch is better than the first, by the texts of the user
     assert load_model(tmp_path / "m").classifier.n_buckets == 1000
-    monitored = ["--set", "early_stopping=valid_loss", "--set", "solver=sgd", "--valid", data]
-    assert "With --valid or --holdout use valid_acc" in hashnlp("train", data, "-m", tmp_path / "m", *monitored).err
+    monitored = ["--set", "early_stopping=valid_loss", "--set", "early_stopping__patience=2", "--holdout", 0.25]
+    result = hashnlp("train", data, "-m", tmp_path / "m", *monitored, "--json")
+    losses = [entry["valid_loss"] for entry in result.json["history"]]
+    assert result.json["best_epoch"] == losses.index(min(losses)) + 1
 
 
 @pytest.mark.parametrize(("command", "estimator"), COMMANDS.items())

@@ -29,7 +29,7 @@ def test_the_default_model_is_that_of_the_class() -> None:
 def test_training_of_a_small_network_is_that_of_fit(screen: Screen, rows: Any, tmp_path: Path) -> None:
     texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
     model, expected = (_pipelines.make_model(sgnn=True, max_epochs=2) for _ in range(2))
-    _pipelines.train_model(screen, model, texts, labels)
+    _pipelines.train_model(screen, model, texts, labels, (texts, labels))
     expected.fit(texts, labels)
     probabilities = expected.predict_proba(texts)
     np.testing.assert_array_equal(model.predict_proba(texts), probabilities)

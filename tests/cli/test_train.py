@@ -221,7 +221,7 @@ def test_a_file_of_fasttext_with_several_labels(hashnlp: Any, tmp_path: Path) ->
     assert "Validation precision at 1 1.0" in result.out
     assert f"Labels of {valid} that the model was not trained on and never predicts: c" in result.err
     report = hashnlp(*arguments, "--valid", valid, "--json").json
-    assert all({"train_loss", "valid_loss", "valid_precision_at_1"} <= set(entry) for entry in report["history"])
+    assert all({"train_loss", "valid_loss", "valid_acc"} <= set(entry) for entry in report["history"])
 
 
 @pytest.mark.parametrize("stream", [[], ["--stream"]])
@@ -312,7 +312,7 @@ def test_ctrl_c_keeps_the_old_model(
     def interrupt(*_: Any, **__: Any) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(Progress, "on_epoch_end", interrupt)
+    monkeypatch.setattr(Progress, "__call__", interrupt)
     result = hashnlp("train", data, "--model", tmp_path / "m")
     assert result.code == 130
     assert "interrupted" in result.err

@@ -88,7 +88,7 @@ def test_a_plan_says_what_the_parameters_say():
         "learning_rate": 0.5, "max_epochs": 7, "batch_size": 9, "seed": 5,
         "schedule": model.schedule, "early_stopping": model.early_stopping,
         "progress_bar": False, "verbose": 1, "callbacks": (),
-        "continues": False, "partial": False, "max_grad_norm": None, "to_convergence": False,
+        "continues": False, "partial": False, "max_grad_norm": None, "to_convergence": False, "only_scores": False,
     }  # fmt: skip
     found = vars(model._settings(100, 5))
     assert found == expected

@@ -13,6 +13,7 @@ from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.classifiers._losses import LossName, SquaredHingeLoss
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
+from sklearn_hashnlp.training._fit_task import is_report
 from sklearn_hashnlp.training._settings import Decay
 
 SolverName: TypeAlias = Literal["dual", "sgd"]
@@ -134,7 +135,8 @@ def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, de
 
 
 def _only_show(callbacks: list[Any] | None, *, printers: bool = True) -> bool:
-    if not callbacks:
+    callbacks = callbacks or []
+    if all(map(is_report, callbacks)):
         return True
     from sklearn_hashnlp.training._callbacks import only_show  # imports torch, as the callbacks did
 

@@ -13,7 +13,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
-from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._screen import Screen, format_perplexity
 from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder
 from sklearn_hashnlp.cli.lm._load_language_model import Lowercase, no_sentences, opened
 
@@ -76,8 +76,6 @@ def score(
         sentences = [lowercase(line) for lines in batches for line in lines if line.strip()]
     if not sentences:
         raise ValueError(no_sentences(file))
-    from sklearn_hashnlp.training._callbacks import format_perplexity
-
     mean = language_model.score(sentences)
     if screen.as_json:
         screen.show_json({"perplexity": math.exp(min(-mean, 700.0)), "mean_log_probability": mean})

@@ -13,7 +13,7 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions, ModelFolder, OptionGroup
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
-from sklearn_hashnlp.cli._screen import Screen, bold, counted
+from sklearn_hashnlp.cli._screen import Screen, bold, counted, format_perplexity
 from sklearn_hashnlp.cli.lm._lm_options import SentenceFile
 
 if TYPE_CHECKING:
@@ -180,8 +180,10 @@ def _train_network(
     started = perf_counter()
     try:
         with screen.bar("Reading") as update:
-            progress = Progress(screen.note, update, perplexity=True)
-            network.set_params(callbacks=[*(network.callbacks or []), progress])
+            callbacks: list[Any] = network.callbacks or []
+            logs = [callback for callback in callbacks if hasattr(callback, "log_")]
+            progress = Progress(screen.note, update, log=lambda: logs[0].log_ if logs else [], perplexity=True)
+            network.set_params(callbacks=[*callbacks, progress])
             X_valid = None if valid is None else sentence_reader(valid, reading, lowercase=lowercase)
             network.fit(sentence_reader(data, reading, lowercase=lowercase), X_valid=X_valid)
     except KeyboardInterrupt:
@@ -196,8 +198,6 @@ def _train_network(
 
 
 def _show_network(screen: Screen, network: HsigmoidLanguageModel, model: Path, seconds: float) -> None:
-    from sklearn_hashnlp.training._callbacks import format_perplexity
-
     history, stopping = network.history_, network._stopping()
     restores = stopping is not None and stopping.restore_best
     epoch = history[-1] if history else {}

@@ -171,7 +171,7 @@ def test_validation_splits_as_scikit_learn_does(monkeypatch):
     monkeypatch.setattr(_net_classifier, "validation_split", split)
     _, recorder = train(early_stopping=EarlyStopping(validation_fraction=0.3))
     train()
-    assert [fraction for fraction, _ in seen] == [0.3, 0.0]
+    assert [fraction for fraction, _ in seen] == [0.3]
     _, valid = train_test_split(np.arange(300), test_size=90, stratify=Y, random_state=seen[0][1])
     assert recorder.valid.targets.tolist() == Y[np.sort(valid)].tolist()
 

@@ -125,13 +125,11 @@ def test_checkpoints_are_saved_and_training_is_resumed(
 def test_an_interrupt_leaves_finished_epochs_and_no_model(
     hashnlp: Any, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(self: Any, net: Any, **_: Any) -> None:
-        if len(net.history) == 2:
+    def interrupt(_self: Any, _done: float, _n_epochs: int, history: Any) -> None:
+        if len(history) == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(Progress, "on_epoch_begin", interrupt)
-    monkeypatch.setattr(Progress, "_move", lambda *_: None)
-    monkeypatch.setattr(Progress, "on_batch_begin", lambda *_, **__: None)
+    monkeypatch.setattr(Progress, "__call__", interrupt)
     arguments = ["lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--epochs", 9]
     result = hashnlp(*arguments, "--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')")
     assert result.code == 130
