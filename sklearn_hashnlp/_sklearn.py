@@ -105,10 +105,11 @@ class ParameterChecks:
         Examples
         --------
         >>> from sklearn_hashnlp import TextClassifier
-        >>> TextClassifier(n_buckets=0).check_parameters()
-        Traceback (most recent call last):
-            ...
-        sklearn.utils._param_validation.InvalidParameterError: The 'n_buckets' parameter of TextClassifier ...
+        >>> try:
+        ...     TextClassifier(n_buckets=0).check_parameters()
+        ... except ValueError as error:
+        ...     print(str(error)[:45])
+        The 'n_buckets' parameter of TextClassifier m
         """
         self._validate_params()
         self._check_parameters()

@@ -11,9 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sklearn_hashnlp._device import Device
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ComputeDevice, Jobs, Seed
+from sklearn_hashnlp.cli._options import ComputeDevice, Device, Jobs, Seed
 from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 HELP = """\

@@ -12,9 +12,9 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
-from sklearn_hashnlp.cli._predict import open_output
+from sklearn_hashnlp.cli._predict import note_read, open_output
 from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli.reading._text_formats import TextSource
+from sklearn_hashnlp.cli.reading._texts import find_format, open_texts
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.inspection._explanation import Explanation
@@ -63,7 +63,7 @@ def explain(
     ] = None,
 ) -> None:
     """Explain predictions; the parameters are the options of the command."""
-    source = TextSource(file, reading)
+    find_format(file, reading)
     from sklearn_hashnlp.cli._pipelines import load_classifier
 
     classifier = load_classifier(model)
@@ -78,14 +78,13 @@ def explain(
     n_texts = 0
     with (
         _open_page(screen, html, file) as page,
-        source.open(screen, action="Explaining", bar=html is not None) as opened,
+        open_texts(screen, file, reading, action="Explaining", bar=html is not None) as texts,
     ):
-        for text in opened.texts:
+        for text in texts:
             explanation = explain_by_steps(classifier, *parts, text.text, labels=explained, only_shown=True)
             _show(screen, explanation, chosen, top, page)
             n_texts += 1
-        if opened.table is not None:
-            opened.table.report(n_texts)
+    note_read(screen, file, texts, n_texts)
     if html is not None:
         screen.note(f"Explained {counted(n_texts, 'text')} in {html}")
 

@@ -11,7 +11,7 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions, ModelFolder, SavedPrecision
 from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
+from sklearn_hashnlp.cli.reading._texts import check_text_file, line_batches
 
 HELP = """\
 Export a classifier as a Python file, or a folder, that needs only numpy and starts in a fraction of a second.
@@ -79,7 +79,7 @@ def export(
         lines += [f"{part.part:{width}} {part.before:>10,} {part.after:>10,}" for part in parts]
     if compare is not None:
         same = total = 0
-        with line_batches(screen, compare, reading.decoding, action="Comparing", unit="text") as batches:
+        with line_batches(screen, compare, reading, action="Comparing") as batches:
             for batch in batches:
                 pairs = zip(pipeline.predict(batch).tolist(), predict(batch).tolist(), strict=True)
                 same += sum(before == after for before, after in pairs)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import json
+import lzma
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Annotated, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
-from sklearn_hashnlp._text_files import OPENERS
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
 from sklearn_hashnlp.cli._pipelines import check_classifier, last_step
-from sklearn_hashnlp.cli._screen import Screen, one_field
-from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, batches
-from sklearn_hashnlp.cli.reading._text_formats import TABLES, TableTexts, Text, TextSource, format_by_name
+from sklearn_hashnlp.cli._screen import Screen, counted, one_field
+from sklearn_hashnlp.cli.reading._texts import BATCH_SIZE, TABLES, find_format, is_stdin, open_texts
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.datasets import TextReader
 
 HELP = """\
 Predict the labels of new texts: lines, or a column of a table.
@@ -55,6 +59,7 @@ PROBABILITY_COLUMN: Final = "probability"
 SEPARATOR: Final = "|"  # between labels in one field
 
 _DELIMITED: Final = ("csv", "tsv")
+_OPENERS: Final[dict[str, Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 Prediction = list[tuple[Any, float]]
 """Labels and their probabilities, the most probable first."""
@@ -86,31 +91,36 @@ def predict(
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each label.")] = False,
 ) -> None:
     """Predict labels; the parameters are the options of the command."""
-    source = TextSource(file, reading)
-    written = output_format(output, source.kind, as_json=screen.as_json)
+    read = find_format(file, reading)
+    written = output_format(output, read, as_json=screen.as_json)
     predictor = Predictor(model)
     if threshold is None and top is None and predictor.multilabel:
         threshold = _MULTILABEL_THRESHOLD
     lists = top is not None or threshold is not None
     k = top or (1 if threshold is None else predictor.n_labels)
+    shows_bar = True if output is not None else None
     with (
-        source.open(screen, action="Predicting", bar=True if output is not None else None) as (texts, table, ready),
+        open_texts(screen, file, reading, action="Predicting", bar=shows_bar) as texts,
         open_output(screen, output, file) as stream,
     ):
-        writer = PredictionWriter(
-            stream, written, source.kind, reading, as_json=screen.as_json, lists=lists, proba=proba
-        )
+        writer = PredictionWriter(stream, written, read, reading, as_json=screen.as_json, lists=lists, proba=proba)
         n_texts = 0
-        for batch in batches(texts, BATCH_SIZE, ready):
+        for batch in texts.batches(BATCH_SIZE):
             predictions = predictor.predict_topk([text.text for text in batch], k, threshold or 0.0)
             if not n_texts:
-                writer.begin(table)
+                writer.begin(texts)
             writer.write(batch, predictions)
             n_texts += len(batch)
-        if table is not None:
-            if not n_texts and table.header:
-                writer.begin(table)
-            table.report(n_texts)
+        if not n_texts and texts.header:
+            writer.begin(texts)
+    note_read(screen, file, texts, n_texts)
+
+
+def note_read(screen: Screen, file: Path | None, texts: TextReader, n_texts: int) -> None:
+    """Note the number of texts of a table, and their column."""
+    if texts.file_format in TABLES:
+        column = "" if texts.text_column is None else f"column {texts.text_column} of "  # None: there was no row
+        screen.note(f"Read {counted(n_texts, 'text')} from {column}{'stdin' if is_stdin(file) else file}")
 
 
 class Predictor:
@@ -159,7 +169,7 @@ def open_output(screen: Screen, path: Path | None, source: Path | None) -> Itera
     if source is not None and path.exists() and source.exists() and path.samefile(source):
         raise ValueError(f"{path} is the file of the texts; choose another --output.")
     part = path.with_name(f"{path.name}.part")
-    opener = OPENERS.get(path.suffix.lower(), open)
+    opener = _OPENERS.get(path.suffix.lower(), open)
     try:
         with opener(part, "wt", encoding="utf-8", newline="") as stream:
             yield cast(IO[str], stream)
@@ -174,7 +184,8 @@ def output_format(path: Path | None, input_format: str, *, as_json: bool) -> str
     """Return the format of the output, by the name of the file or else as the input."""
     kind = "lines" if input_format == "fasttext" else input_format
     if path is not None:
-        named = format_by_name(path.stem if path.suffix.lower() in OPENERS else path.name)
+        name = Path(path.stem if path.suffix.lower() in _OPENERS else path.name)
+        named = {"tab": "tsv", "ndjson": "jsonl", "json": "jsonl"}.get(name.suffix[1:], name.suffix[1:])
         kind = named if named in TABLES else kind
     if as_json and kind != "lines":
         kind = "jsonl"
@@ -197,11 +208,11 @@ class PredictionWriter:
         self._quoted = self._encloses or self._escapechar is not None  # or else fields are written as they were read
         self._names: list[str] | None = None
 
-    def begin(self, table: TableTexts | None) -> None:
-        """Write the header of a table; ``table`` is the one that was read, None for lines."""
-        self._names = None if table is None else table.header
+    def begin(self, texts: TextReader) -> None:
+        """Write the header of a table; the texts that are read may be of another."""
+        self._names = texts.header if texts.file_format in TABLES else None
         if self._format in _DELIMITED:
-            read = table.delimiter if table is not None and self._as_read else None
+            read = texts.delimiter if self._as_read else None
             self._delimiter = read or ("\t" if self._format == "tsv" else ",")
             self._csv = csv.writer(
                 _Echo(),
@@ -215,12 +226,12 @@ class PredictionWriter:
             _check_free(names, "The table")
             self._stream.write(self._row([*names, LABEL_COLUMN, PROBABILITY_COLUMN]))
 
-    def write(self, texts: list[Text], predictions: list[Prediction]) -> None:
+    def write(self, texts: list[Any], predictions: list[Prediction]) -> None:
         """Write a batch, and flush it: a reader of a pipe waits for it."""
         self._stream.writelines(map(self._line, texts, predictions))
         self._stream.flush()
 
-    def _line(self, text: Text, prediction: Prediction) -> str:
+    def _line(self, text: Any, prediction: Prediction) -> str:
         if self._format == "lines":
             fields = [
                 f"{one_field(label)}\t{share:.4f}" if self._proba else one_field(label) for label, share in prediction

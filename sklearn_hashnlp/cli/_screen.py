@@ -34,6 +34,7 @@ class Screen(OptionGroup):
     def __init__(self, *, as_json: Json = False, quiet: Quiet = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
+        self._warned: set[str] = set()
 
     @cached_property
     def _notes(self) -> Console:
@@ -61,9 +62,16 @@ class Screen(OptionGroup):
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
         """Print warnings, as notes of one line, each once."""
+
+        def show(message: object, *_others: object, **_options: object) -> None:
+            what = str(message).rpartition(": ")[2]  # the file and the estimator may both say it
+            if what not in self._warned:
+                self._warned.add(what)
+                self.note(f"Warning: {message}")
+
         with warnings.catch_warnings():
-            warnings.simplefilter("once", UserWarning)
-            warnings.showwarning = lambda message, *_others, **_options: self.note(f"Warning: {message}")
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = show
             yield
 
     def show(self, *parts: RenderableType, style: str | None = None) -> None:

@@ -10,92 +10,64 @@ from typing import Any
 
 import typer
 
-from sklearn_hashnlp._posix import available_memory
 from sklearn_hashnlp.cli._options import LabelledOptions
 from sklearn_hashnlp.cli._pipelines import predict_proba, with_typos
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._labelled_texts import (
+    check_labels,
+    counted_texts,
+    in_order,
     label_lists,
     note_unknown_labels,
-    open_labelled,
     read_labelled,
-    report_skipped,
 )
-from sklearn_hashnlp.cli.reading._text_formats import SkippedRows
 
 BATCH_SIZE = 10_000  # texts in memory
 
-# Training on words took 4.3 bytes of memory for each byte of a file on AG News and 4.0 on IMDB; characters take more.
-_MEMORY_PER_BYTE = 8
-_COMPRESSED = {".gz": 4, ".bz2": 5, ".xz": 6, ".zip": 4}  # times as large when decompressed, as usual for text
 
-
-def is_streamed(data: Path, wanted: bool | None) -> bool:
-    """Return whether a file is read in batches: on request, or if it does not fit into memory."""
-    if wanted and not data.is_file() and data.exists():
+def refuse_with_stream(data: Path, options: dict[str, Any]) -> None:
+    """Raise an error for a pipe, and for options that need all texts at once."""
+    if data.exists() and not data.is_file():
         raise typer.BadParameter(f"--stream reads DATA more than once, and {data} is no file.")
-    if wanted is not None or not data.is_file():
-        return bool(wanted)
-    memory = available_memory()
-    size = data.stat().st_size * _COMPRESSED.get(data.suffix.lower(), 1)
-    return memory is not None and size * _MEMORY_PER_BYTE > memory
+    given = [f"--{name}" for name, value in options.items() if value]
+    if given:
+        raise typer.BadParameter(f"{given[0]} needs all texts at once: leave it out.")
 
 
 class StreamedTexts:
     """The rows of a labeled file, in batches; ``labels`` has the number of texts of each, the most frequent first."""
 
     def __init__(self, screen: Screen, path: Path, options: LabelledOptions) -> None:
-        self.path = path
-        self._options = options
-        from sklearn_hashnlp.datasets._labelled import check_rows
-
+        self.path, self._options, self.multilabel = path, options, True
         counts: Counter[str] = Counter()
-        self.n_texts = n_empty = n_unlabeled = 0
-        self.multilabel = False
-        skipped = SkippedRows(screen)
+        self.n_texts = n_empty = 0
+        all_have_one = True
         with screen.bar(f"Reading {path.name}") as update:
-            rows = open_labelled(path, options, update, skipped)
-            for row in rows:
-                counts.update(row.labels)
-                self.n_texts += 1
-                n_empty += not row.text.strip()
-                n_unlabeled += not row.labels
-                self.multilabel |= len(row.labels) != 1
-        with screen.warnings_as_notes():
-            check_rows(path, rows, self.n_texts, counts, counts.total())
-        if len(counts) < 2 and not n_unlabeled:
-            raise ValueError(f"{path}: expected at least two different labels, got only {next(iter(counts))!r}.")
-        self.labels = {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
-        empty = f" ({n_empty:,} empty)" if n_empty else ""
+            for texts, labels in self.batches(update):
+                counts.update(label for row in labels for label in row)
+                self.n_texts += len(texts)
+                n_empty += sum(not text.strip() for text in texts)
+                all_have_one &= all(len(row) == 1 for row in labels)
+        self.multilabel, self.labels = not all_have_one, in_order(counts)
+        check_labels(self.labels, path, all_have_one=all_have_one)
         screen.note(
-            f"Found {counted(self.n_texts, 'text')}{empty} with {counted(len(counts), 'label')} in {path}, which is "
+            f"Found {counted_texts(self.n_texts, n_empty)} with {counted(len(counts), 'label')} in {path}, which is "
             f"read in batches of {BATCH_SIZE:,} texts"
         )
-        report_skipped(screen, path, skipped, rows)
 
     def batches(self, progress: Callable[[int, int], None]) -> Iterator[tuple[list[str], Any]]:
         """Yield texts and labels of the whole file, from the start in each call."""
-        from sklearn_hashnlp.datasets._labelled import batches_of_rows
+        from sklearn_hashnlp.datasets import stream_labelled
 
-        rows = open_labelled(self.path, self._options, progress, lambda _: None)
-        return batches_of_rows(rows, BATCH_SIZE, str(self.path), multilabel=self.multilabel)
-
-
-def refuse_with_stream(data: Path, wanted: bool | None, options: dict[str, Any]) -> None:
-    """Raise an error for options that need all texts at once."""
-    given = [f"--{name}" for name, value in options.items() if value]
-    if given:
-        memory = available_memory()
-        why = "" if wanted or memory is None else f"{data} does not fit into {memory / 2**30:.1f} GiB of memory, and "
-        also = "" if wanted else ", or add --no-stream to read all of it"
-        raise typer.BadParameter(f"{why}{given[0]} needs all texts at once: leave it out{also}.")
+        how: dict[str, Any] = {"batch_size": BATCH_SIZE, "multilabel": self.multilabel, "progress": progress}
+        return stream_labelled(self.path, **vars(self._options), **how)
 
 
 def train_streamed(
     screen: Screen, model: Any, path: Path, valid: Path | None, reading: LabelledOptions, distortion: float, seed: int
 ) -> dict[str, Any]:
     """Train a TextClassifier by ``partial_fit`` on the batches of a file; return the report of the training."""
-    from sklearn_hashnlp.cli._progress import epoch_line  # loads torch
+    from sklearn_hashnlp.cli._progress import epoch_line
 
     data = StreamedTexts(screen, path, reading)
     if model.class_weight == "balanced":  # by the labels of all batches
@@ -103,14 +75,14 @@ def train_streamed(
         model.set_params(class_weight=weights)
     texts, true = [], []
     if valid is not None:
-        read = read_labelled(screen, valid, few_rows=True, **vars(reading))
-        texts, true = read.texts, label_lists(read.labels)
-        note_unknown_labels(screen, str(valid), true, set(data.labels), separable=False)
+        read = read_labelled(screen, valid, reading, classes=data.labels)
+        texts, true = read.data, label_lists(read.target)
+        note_unknown_labels(screen, valid, true, data.labels, separable=False)
     multilabel = data.multilabel or any(len(labels) != 1 for labels in true)
     n_epochs = 1 if model.max_epochs == "auto" else model.max_epochs
     figures: dict[str, float] = {}
     started, history = perf_counter(), []
-    with screen.warnings_as_notes(), screen.bar("Training") as update:
+    with screen.bar("Training") as update:
         for epoch in range(1, n_epochs + 1):
             entry = _train_epoch(model, data, (distortion, seed), epoch, n_epochs, update)
             if valid is not None:

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder
+from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder, TextOptions
 from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from sklearn_hashnlp.cli.reading._labelled_texts import LabelledTexts
 
 HELP = """\
 Test a model on labeled texts.
@@ -74,20 +72,21 @@ def evaluate(
     classifier = load_classifier(model)
     from sklearn_hashnlp.cli._validation import scores_at
     from sklearn_hashnlp.cli.reading._labelled_texts import label_lists, note_unknown_labels, read_labelled
-    from sklearn_hashnlp.datasets._labelled import find_format
+    from sklearn_hashnlp.cli.reading._texts import TABLES, find_format
 
-    table = find_format(data, reading.file_format) != "fasttext"
+    table = find_format(data, TextOptions(reading.file_format)) in TABLES
     label_separator = reading.label_separator
     if label_separator is None and table:
         label_separator = read_report(model).get("label_separator")
         if label_separator is not None:
             screen.note(f"Labels are separated by {label_separator!r}, as in training.")
-    data_read = read_labelled(screen, data, few_rows=True, **vars(replace(reading, label_separator=label_separator)))
     classes = classifier.classes_.astype(str)
-    true = label_lists(data_read.labels)
-    note_unknown_labels(screen, str(data), true, set(classes.tolist()), separable=table and label_separator is None)
-    probabilities = predict_proba(screen, classifier, data_read.texts)
-    multilabel = last_step(classifier).multilabel_ or isinstance(data_read.labels, list)
+    reading = replace(reading, label_separator=label_separator)
+    data_read = read_labelled(screen, data, reading, classes=classes.tolist())
+    true = label_lists(data_read.target)
+    note_unknown_labels(screen, data, true, classes.tolist(), separable=table and label_separator is None)
+    probabilities = predict_proba(screen, classifier, data_read.data)
+    multilabel = last_step(classifier).multilabel_ or isinstance(data_read.target, list)
     if multilabel:
         predicted = [classes[row].tolist() for row in probabilities >= _THRESHOLD]
     else:
@@ -118,7 +117,7 @@ def evaluate(
 
 def write_wrong(
     path: Path,
-    data: LabelledTexts,
+    data: Any,
     true: Sequence[Sequence[str]],
     predicted: Sequence[Sequence[str]],
     confidence: NDArray[np.float64],
@@ -132,7 +131,7 @@ def write_wrong(
         if path.suffix.lower() == ".jsonl":
             for row in wrong:
                 entry = {"line": data.lines[row], "label": true[row], "predicted_label": predicted[row]}
-                entry |= {"probability": float(confidence[row]), "text": data.texts[row]}
+                entry |= {"probability": float(confidence[row]), "text": data.data[row]}
                 file.write(json.dumps(entry, ensure_ascii=False) + "\n")
             return len(wrong)
         delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
@@ -140,7 +139,7 @@ def write_wrong(
         table.writerow(["line", "label", "predicted_label", "probability", "text"])
         for row in wrong:
             labels = (SEPARATOR.join(true[row]), SEPARATOR.join(predicted[row]))
-            table.writerow([data.lines[row], *labels, f"{confidence[row]:.4f}", data.texts[row]])
+            table.writerow([data.lines[row], *labels, f"{confidence[row]:.4f}", data.data[row]])
     return len(wrong)
 
 

@@ -58,8 +58,8 @@ precision of the most probable label. --early-stopping saves the epoch that was 
 multiple labels by loss; without them, on a twentieth of DATA. An existing model in DIR is replaced when training has \
 finished; it is kept if training is interrupted.
 
-A file that is too large for the available memory is read in batches of 10,000 texts, once for the labels and once for \
-each epoch (1 by default); --stream does so with any file. The order of the texts is then the order of the file, \
+With --stream a file that does not fit into memory is read in batches of 10,000 texts, once for the labels and once \
+for each epoch (1 by default). The order of the texts is then the order of the file, \
 shuffled only within a batch: shuffle a file that is sorted by label first. --features auto then counts words only, \
 importance weights depend on the first batch, weights are not averaged, and there is no --holdout, --early-stopping or \
 --sgnn.
@@ -117,13 +117,7 @@ class TrainOptions(OptionGroup):
             "(0.05: one in twenty).",
         ),
     ] = 0.0
-    stream: Annotated[
-        bool | None,
-        typer.Option(
-            "--stream/--no-stream",
-            help="Whether DATA is read in batches, in constant memory. Default: if it does not fit into memory.",
-        ),
-    ] = None
+    stream: Annotated[bool, typer.Option("--stream", help="Read DATA in batches, in constant memory.")] = False
     n_jobs: Jobs = None
     precision: SavedPrecision = "float32"
 
@@ -157,19 +151,20 @@ def train(
         raise typer.BadParameter("--valid and --holdout exclude each other.")
     if options.sgnn and options.fasttext:
         raise typer.BadParameter("--sgnn and --fasttext exclude each other.")
-    from sklearn_hashnlp.cli._streaming import is_streamed, refuse_with_stream, train_streamed
+    from sklearn_hashnlp.cli._streaming import refuse_with_stream, train_streamed
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.persistence import save_model
 
     save_model(None, model, dry_run=True)
     classifier = _new_model(options, training)
-    if is_streamed(data, options.stream):
+    if options.stream:
         refused = {"holdout": options.holdout, "early-stopping": options.early_stopping}
         refused |= {"sgnn": options.sgnn, "fasttext": options.fasttext}
-        refuse_with_stream(data, options.stream, refused)
-        report = train_streamed(
-            screen, classifier, data, options.valid, reading, options.distortion, training.random_state
-        )
+        refuse_with_stream(data, refused)
+        with screen.warnings_as_notes():
+            report = train_streamed(
+                screen, classifier, data, options.valid, reading, options.distortion, training.random_state
+            )
     else:
         report = _train_in_memory(screen, classifier, data, options, reading, training.random_state)
     save_model(classifier, model, precision=options.precision, card=card_of(report))
@@ -223,16 +218,19 @@ def _train_in_memory(
         read_labelled,
     )
 
-    texts, labels, _ = read_labelled(screen, data, **vars(reading))
-    check_labels(labels, str(data))
-    validation = (
-        None if options.valid is None else read_labelled(screen, options.valid, few_rows=True, **vars(reading))[:2]
-    )
-    if options.holdout:
+    data_read = read_labelled(screen, data, reading)
+    texts, labels, validation = data_read.data, data_read.target, None
+    true, source = label_lists(labels), str(data)
+    check_labels(count_labels(true), source, all_have_one=all(true))
+    if options.valid is not None:
+        read = read_labelled(screen, options.valid, reading, classes=count_labels(true))
+        validation, source = (read.data, read.target), str(options.valid)
+    elif options.holdout:
         (texts, labels), validation = _split(texts, labels, options.holdout, seed)
-        check_labels(labels, f"{data} without the validation texts")
+        true, source = label_lists(labels), f"{options.holdout:g} of {data}"
+        check_labels(count_labels(true), f"{data} without the validation texts", all_have_one=all(true))
         screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
-    n_labels, multilabel = count_labels(labels), isinstance(labels, list)
+    n_labels, multilabel = count_labels(true), isinstance(labels, list)
     if options.sgnn and multilabel:
         model[-1].set_params(loss="ova")
     if options.fasttext and multilabel:  # as make_fasttext_classifier(loss="ova")
@@ -250,7 +248,7 @@ def _train_in_memory(
     scored = None
     if validation is not None:
         true = label_lists(validation[1])
-        note_unknown_labels(screen, str(options.valid or data), true, set(n_labels), separable=False)
+        note_unknown_labels(screen, options.valid or data, true, n_labels, separable=False)
         scored = known_texts(validation[0], true, n_labels, multilabel=multilabel)
     started = perf_counter()
     train_model(screen, model, *with_typos(texts, labels, options.distortion, seed), scored)
@@ -268,7 +266,6 @@ def _train_in_memory(
         report["best_epoch"] = _best_epoch(history, getattr(stopping, "monitor", stopping))
     if validation is not None:
         probabilities = predict_proba(screen, model, validation[0])
-        source = f"{options.holdout:g} of {data}" if options.valid is None else str(options.valid)
         several = multilabel or any(len(row) != 1 for row in true)
         figures = held_out_figures(true, probabilities, model.classes_, multilabel=several)
         report["validation"] = {"data": source, "n_texts": len(true)} | figures

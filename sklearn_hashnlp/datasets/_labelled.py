@@ -6,29 +6,23 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._text_files import Decoding, check_errors, check_is_file, name_inside, read_lines
 from sklearn_hashnlp.datasets._label_checks import check_label_texts, check_repeated, warn_of_twins, warn_user
-from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Columns, Row, RowFormat, RowReader
-
-FORMATS_BY_EXTENSION: Final = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".fasttext": "fasttext",
-    ".ft": "fasttext",
-    ".txt": "fasttext",
-    ".train": "fasttext",
-    ".valid": "fasttext",
-    ".test": "fasttext",
-}
+from sklearn_hashnlp.datasets._row_formats import (
+    FASTTEXT_PREFIX,
+    FORMATS,
+    FORMATS_BY_EXTENSION,
+    Columns,
+    Row,
+    RowFormat,
+    RowReader,
+    format_of_name,
+)
 
 Errors = Literal["strict", "replace", "skip"]
 
@@ -48,7 +42,9 @@ def load_labelled(
     encoding: str = "utf-8",
     errors: Errors = "strict",
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], Any]:  # an array, or lists of labels
+    classes: Collection[Any] | None = None,
+    return_X_y: bool = True,
+) -> tuple[list[str], Any] | Any:  # labels are an array or lists; or a Bunch
     r"""Load texts and their labels from a CSV, TSV, JSON lines or fastText file.
 
     The format is inferred from the file extension: ``.csv``; ``.tsv``, ``.tab``; ``.jsonl``, ``.ndjson``, ``.json``;
@@ -94,6 +90,11 @@ def load_labelled(
         such bytes, and all others that cannot be read, with a warning.
     progress : callable, default=None
         Called every 1000 lines with the number of bytes read and the file size; not for a pipe.
+    classes : collection of labels, default=None
+        The labels that a model knows, for a file to test it on: labels that look like one of them are a warning, and
+        nearly all rows may have different labels.
+    return_X_y : bool, default=True
+        False returns a :class:`~sklearn.utils.Bunch`.
 
     Returns
     -------
@@ -102,6 +103,9 @@ def load_labelled(
     labels : ndarray of shape (n_texts,), dtype str, or list of list of str
         Their labels; for multilabel data the list of labels of each text, without duplicates. Numbers and booleans of
         JSON lines are written as in JSON.
+    data : :class:`~sklearn.utils.Bunch`
+        If ``return_X_y=False``: the texts as ``data``, the labels as ``target``, ``lines``, the number of the first
+        line of each text, and ``text_column`` and ``label_column``, the names of the columns; None in a fastText file.
 
     Raises
     ------
@@ -144,11 +148,23 @@ def load_labelled(
     """
     columns = Columns(text_column, label_column)
     options = delimiter, quoted, escapechar, label_prefix, label_separator
-    row_format = RowFormat(find_format(path, file_format), columns, *options)
-    rows = _OpenedRows(path, row_format, multilabel, encoding, errors, progress)
-    texts, labels = collect_rows(rows, rows.reader, path, multilabel)
-    warn_of_twins(set(chain.from_iterable(labels)) if isinstance(labels, list) else set(labels.tolist()), str(path))
-    return texts, labels
+    row_format = RowFormat(_find_format(path, file_format), columns, *options)
+    opened = _OpenedRows(path, row_format, multilabel, encoding, errors, progress)
+    rows = list(opened)
+    names = [name for row in rows for name in row.labels]
+    n_checked = len(names) if classes is None else 0
+    _check_rows(path, opened.reader, len(rows), set(names), n_checked)
+    warn_of_twins(set(names).union(map(str, () if classes is None else classes)), str(path))
+    if multilabel is None:
+        multilabel = any(len(row.labels) != 1 for row in rows)
+    texts = [row.text for row in rows]
+    labels = _as_labels((row.labels for row in rows), multilabel=multilabel)
+    if return_X_y:
+        return texts, labels
+    from sklearn.utils import Bunch
+
+    lines, (text_column, label_column) = [row.line for row in rows], opened.reader.columns
+    return Bunch(data=texts, target=labels, lines=lines, text_column=text_column, label_column=label_column)
 
 
 def stream_labelled(
@@ -166,6 +182,7 @@ def stream_labelled(
     multilabel: bool = False,
     encoding: str = "utf-8",
     errors: Errors = "strict",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
     r"""Read the texts and labels of files of any size, in batches, for ``partial_fit``.
 
@@ -185,6 +202,8 @@ def stream_labelled(
         label.
     encoding, errors
         As in :func:`load_labelled`.
+    progress : callable, default=None
+        As in :func:`load_labelled`, for each file.
 
     Yields
     ------
@@ -192,6 +211,11 @@ def stream_labelled(
         The texts of a batch.
     labels : ndarray of shape (n_texts,), dtype str, or list of list of str
         Their labels.
+
+    Raises
+    ------
+    OSError, ValueError
+        As in :func:`load_labelled`. Whether labels repeat is checked in the first batch.
 
     Examples
     --------
@@ -218,9 +242,12 @@ def stream_labelled(
     if not files:
         raise ValueError("paths must be one file or several. Got none.")
     options = Columns(text_column, label_column), delimiter, quoted, escapechar, label_prefix, label_separator
-    formats = [RowFormat(find_format(path, file_format), *options) for path in files]
-    opened = [_OpenedRows(*file, multilabel, encoding, errors) for file in zip(files, formats, strict=True)]
-    return batches_of_rows(chain.from_iterable(opened), batch_size, "stream_labelled", multilabel=multilabel)
+    formats = [RowFormat(_find_format(path, file_format), *options) for path in files]
+    opened = [
+        _OpenedRows(path, row_format, multilabel, encoding, errors, progress)
+        for path, row_format in zip(files, formats, strict=True)
+    ]
+    return _batches(opened, batch_size, multilabel=multilabel)
 
 
 class _OpenedRows:
@@ -236,12 +263,11 @@ class _OpenedRows:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         check_errors(errors, get_args(Errors))
-        self._path, self._n_skipped, self._first = path, 0, ""
+        self.path, self._n_skipped, self._first = path, 0, ""
         skip = errors == "skip"
-        decoding = Decoding(encoding, "strict" if skip else errors)
-        self.reader = open_rows(
-            path, row_format, decoding, multilabel=multilabel, progress=progress, on_error=self._skip if skip else None
-        )
+        decoding = Decoding(encoding, "surrogateescape" if skip else errors)
+        lines, on_error = read_lines(Path(path), progress, decoding), self._skip if skip else None
+        self.reader = RowReader(lines, str(path), row_format, multilabel=multilabel, on_error=on_error)
 
     def __iter__(self) -> Iterator[Row]:
         yield from self.reader
@@ -249,32 +275,33 @@ class _OpenedRows:
             rows = f"{self._n_skipped:,} {'row' if self._n_skipped == 1 else 'rows'}"
             warn_user(f"Skipped {rows} that cannot be read, the first of them: {self._first}")
         if self.reader.n_rejected:
-            warn_user(rejected_message(self._path, self.reader.n_rejected))
+            warn_user(
+                f'{self.path}: skipped {self.reader.n_rejected:,} rows with "answer": "reject" or "ignore", which '
+                "Prodigy writes if the label is wrong or undecided."
+            )
 
     def _skip(self, error: ValueError) -> None:
         self._first = self._first or str(error)
         self._n_skipped += 1
 
 
-def rejected_message(path: str | os.PathLike[str], n_rows: int) -> str:
-    """Return a message for rows that an annotator has rejected."""
-    return (
-        f'{path}: skipped {n_rows:,} rows with "answer": "reject" or "ignore", which Prodigy writes if the label '
-        "is wrong or undecided."
-    )
-
-
-def batches_of_rows(
-    rows: Iterable[Row], batch_size: int, source: str, *, multilabel: bool
+def _batches(
+    files: list[_OpenedRows], batch_size: int, *, multilabel: bool
 ) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
-    """Yield the texts and labels of rows in batches."""
-    rows = iter(rows)
+    """Yield the texts and labels of files in batches."""
+    rows, n_rows, n_labels = chain.from_iterable(files), 0, 0
+    source = files[0].path if len(files) == 1 else "stream_labelled"
     while batch := list(islice(rows, batch_size)):
-        check_label_texts({label for row in batch for label in row.labels}, source)
+        names = [name for row in batch for name in row.labels]
+        check_label_texts(set(names), str(source))
+        if not n_rows:
+            check_repeated(len(set(names)), len(names), str(source), files[0].reader.guessed_column)
+        n_rows, n_labels = n_rows + len(batch), n_labels + len(names)
         yield [row.text for row in batch], _as_labels((row.labels for row in batch), multilabel=multilabel)
+    _check_not_empty(source, n_rows, n_labels)
 
 
-def find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
+def _find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
     """Return the format of a file, by its extension if it is not given, and check that the file exists."""
     path = Path(path)
     if str(path) == "-" and not path.exists():
@@ -282,66 +309,33 @@ def find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
     check_is_file(path, f"a file of labeled texts ({', '.join(FORMATS)})")
     if file_format is not None:
         return file_format
-    extension = Path(name_inside(path)).suffix.lower()
-    if extension not in FORMATS_BY_EXTENSION:
+    named = format_of_name(name_inside(path))
+    if named is None:
         raise ValueError(
             f"{path}: the format cannot be inferred from the file extension. Expected one of "
             f"{', '.join(FORMATS_BY_EXTENSION)} (.gz, .bz2, .xz or .zip may follow), or file_format (--format): one "
             f"of {', '.join(FORMATS)}."
         )
-    return FORMATS_BY_EXTENSION[extension]
+    return named
 
 
-def open_rows(
-    path: str | os.PathLike[str],
-    row_format: RowFormat,
-    decoding: Decoding,
-    *,
-    multilabel: bool | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    on_error: Callable[[ValueError], None] | None = None,
-) -> RowReader:
-    """Return a reader of the rows of a file; ``on_error`` is called with the error of a row, which is skipped."""
-    if on_error is not None:
-        decoding = Decoding(decoding.encoding, "surrogateescape")
-    lines = read_lines(Path(path), progress, decoding)
-    return RowReader(lines, str(path), row_format, multilabel=multilabel, on_error=on_error)
-
-
-def collect_rows(
-    rows: Iterable[Row],
-    reader: RowReader,
-    path: str | os.PathLike[str],
-    multilabel: bool | None = None,
-    *,
-    few_rows: bool = False,
-) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
-    """Collect texts and labels, and check all labels; a file without rows or labels is an error."""
-    texts: list[str] = []
-    labels: list[tuple[str, ...]] = []
-    for row in rows:
-        texts.append(row.text)
-        labels.append(row.labels)
-    all_labels = list(chain.from_iterable(labels))
-    check_rows(path, reader, len(texts), set(all_labels), 0 if few_rows else len(all_labels))
-    if multilabel is None:
-        multilabel = any(len(names) != 1 for names in labels)
-    return texts, _as_labels(labels, multilabel=multilabel)
-
-
-def check_rows(
+def _check_rows(
     path: str | os.PathLike[str], reader: RowReader, n_rows: int, labels: Collection[str], n_labels: int
 ) -> None:
     """Check the number of rows of a file and its different labels, of ``n_labels`` in all."""
-    if not n_rows:
-        raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
-    if not labels:
-        raise ValueError(
-            f"{path}: expected labeled texts, got no label in {n_rows} rows. Labels of fastText's format begin "
-            "with label_prefix (--label-prefix)."
-        )
+    _check_not_empty(path, n_rows, len(labels))
     check_label_texts(labels, str(path))
     check_repeated(len(labels), n_labels, str(path), reader.guessed_column)
+
+
+def _check_not_empty(source: str | os.PathLike[str], n_rows: int, n_labels: int) -> None:
+    if not n_rows:
+        raise ValueError(f"{source}: expected labeled texts, got a file without rows.")
+    if not n_labels:
+        raise ValueError(
+            f"{source}: expected labeled texts, got no label in {n_rows} rows. Labels of fastText's format begin "
+            "with label_prefix (--label-prefix)."
+        )
 
 
 def _as_labels(labels: Iterable[tuple[str, ...]], *, multilabel: bool) -> NDArray[np.str_] | list[list[str]]:

@@ -7,7 +7,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent", "sentiment", "tag", "tags", "y")
@@ -99,6 +100,20 @@ def _single_column_hint(name: str) -> str:
 
 
 FORMATS: Final = ("csv", "tsv", "jsonl", "fasttext")
+FORMATS_BY_EXTENSION: Final = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".fasttext": "fasttext",
+    ".ft": "fasttext",
+    ".txt": "fasttext",
+    ".train": "fasttext",
+    ".valid": "fasttext",
+    ".test": "fasttext",
+}
 FASTTEXT_PREFIX = "__label__"
 
 _MAX_LABEL_LENGTH = 1000
@@ -116,6 +131,11 @@ _ANSWERS_NO = ("reject", "ignore")  # of an annotator to the label of a row, in 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HALF_DECODED = re.compile("[\udc80-\udcff]")  # bytes decoded by the error handler surrogateescape
+
+
+def format_of_name(name: str) -> str | None:
+    """Return the format that the extension of a file's name stands for; None for unknown ones."""
+    return FORMATS_BY_EXTENSION.get(PurePath(name).suffix.lower())
 
 
 class Row(NamedTuple):

@@ -232,7 +232,7 @@ def test_bad_rows_are_replaced_or_skipped_if_asked(hashnlp: Any, model: Path) ->
     stream = '{"text": "a fine film"}\nnot json\n{"text": 3}\n{"text": "dull"}\n'
     result = hashnlp("predict", "-m", model, "--format", "jsonl", "--errors", "skip", stdin=stream)
     assert [json.loads(line)["predicted_label"] for line in result.out.splitlines()] == ["good", "bad"]
-    assert "Skipped: stdin, line 2: expected one JSON object on each line" in result.err
+    assert "the first of them: stdin, line 2: expected one JSON object on each line" in result.err
     assert "Skipped 2 rows" in result.err
 
 

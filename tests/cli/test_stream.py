@@ -61,22 +61,6 @@ def test_several_labels_per_text(hashnlp: Any, tmp_path: Path) -> None:
     assert load_model(tmp_path / "m").predict_topk(["fine"], threshold=0.5)
 
 
-def test_a_file_that_does_not_fit_into_memory_is_streamed(
-    hashnlp: Any, small: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    size = data.stat().st_size * _streaming._MEMORY_PER_BYTE
-    for memory, streamed in ((size, False), (size - 1, True), (None, False)):
-        monkeypatch.setattr(_streaming, "available_memory", lambda memory=memory: memory)
-        result = hashnlp("train", data, "-m", tmp_path / "m")
-        assert result.code == 0, result.err
-        assert ("which is read in batches" in result.err) == streamed
-    monkeypatch.setattr(_streaming, "available_memory", lambda: 1)
-    assert "read in batches" not in hashnlp("train", data, "-m", tmp_path / "m", "--no-stream").err
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--holdout", 0.2)
-    assert result.code == 2
-    assert "does not fit into 0.0 GiB of memory, and --holdout needs all texts at once" in result.err
-
-
 def test_a_pretrained_encoder(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
     texts, labels = [text for _, text in rows], [label for label, _ in rows]
     encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0)
@@ -121,19 +105,17 @@ def test_batches_whose_texts_all_have_the_weight_0_are_left_out(hashnlp: Any, tm
     assert "every row has the weight zero" in result.err
 
 
-@pytest.mark.parametrize("content", ["", "label,text\ngood,fine\n"])
 def test_a_file_that_is_written_meanwhile(
-    hashnlp: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+    hashnlp: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train_epoch = _streaming._train_epoch
 
     def write(*arguments: Any) -> Any:
-        data.write_text(content, encoding="utf-8")
+        data.write_text("label,text\ngood,fine\n", encoding="utf-8")
         return train_epoch(*arguments)
 
     monkeypatch.setattr(_streaming, "_train_epoch", write)
     result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", *SMALL)
     assert result.code == 1
-    n_texts = content.count("fine")
-    assert f"films.csv was changed while it was read: it had 24 texts first, and {n_texts} in epoch 1" in result.err
+    assert "films.csv was changed while it was read: it had 24 texts first, and 1 in epoch 1" in result.err
     assert not (tmp_path / "m").exists()

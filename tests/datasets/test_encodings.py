@@ -72,7 +72,7 @@ def test_the_parameters_have_one_order() -> None:
         names = list(inspect.signature(reader).parameters)
         assert names[names.index("encoding") + 1] == "errors"
     options = [list(inspect.signature(reader).parameters) for reader in (load_labelled, stream_labelled)]
-    assert [name for name in options[0] if name not in ("path", "progress")] == options[1][2:]
+    assert [name for name in options[0] if name not in ("path", "classes", "return_X_y")] == options[1][2:]
 
 
 def fit_counts(path: Path) -> list[str]:

@@ -160,3 +160,47 @@ def test_a_table_has_another_delimiter_and_bytes_that_are_no_utf8(tmp_path: Path
     path.write_bytes("label;text\na;caf\xe9, noir\n".encode("latin1"))
     texts, labels = load_labelled(path, delimiter=";", errors="replace")
     assert (texts, np.asarray(labels).tolist()) == (["caf\ufffd, noir"], ["a"])
+
+
+def test_a_bunch_has_lines_and_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,text,kind\n1,"two\nlines",a\n2,one,b\n', encoding="utf-8")
+    data: Any = load_labelled(tmp_path / "a.csv", label_column="kind", return_X_y=False)
+    assert (data.data, data.target.tolist(), data.lines) == (["two\nlines", "one"], ["a", "b"], [2, 4])
+    assert (data.text_column, data.label_column) == ("text", "kind")
+    (tmp_path / "a.txt").write_text(CONTENT["txt"], encoding="utf-8")
+    data = load_labelled(tmp_path / "a.txt", return_X_y=False)
+    assert data.text_column is None
+
+
+def test_a_file_to_test_a_model_may_have_a_row_per_label(tmp_path: Path) -> None:
+    rows = "".join(f"word {i},topic{i}\n" for i in range(30))
+    (tmp_path / "a.csv").write_text(f"text,topic\n{rows}", encoding="utf-8")
+    with pytest.raises(ValueError, match="30 of 30 labels are different"):
+        load_labelled(tmp_path / "a.csv")
+    assert len(load_labelled(tmp_path / "a.csv", classes=["topic0"])[0]) == 30
+    with pytest.warns(UserWarning, match=r"'topic0' and 'topic0\\u200b'"):
+        load_labelled(tmp_path / "a.csv", classes=np.array(["topic0\u200b"]))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("label,text\n", "got a file without rows"),
+        ("tweet,text\n" + "".join(f"{i},x\n" for i in range(30)), "labels are different in the column 'tweet'"),
+        ("label,text\n,x\n,y\n", "got no label in 2 rows"),
+    ],
+)
+def test_a_stream_without_rows_or_labels_and_one_of_ids_are_errors(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "a.csv").write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        list(stream_labelled(tmp_path / "a.csv", label_separator=",", multilabel=True))
+
+
+def test_the_progress_of_a_stream_is_that_of_each_file(tmp_path: Path) -> None:
+    calls: list[tuple[int, int]] = []
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for file in files:
+        file.write_text(CONTENT["csv"], encoding="utf-8")
+    list(stream_labelled(files, progress=lambda *call: calls.append(call)))
+    size = files[0].stat().st_size
+    assert calls == [(size, size)] * 2

@@ -7,12 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sklearn_hashnlp._text_files import check_is_file
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._lm_options import Search
-from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, is_stdin, line_batches
-from sklearn_hashnlp.datasets._paragraphs import lines_with_text
+from sklearn_hashnlp.cli.reading._texts import BATCH_SIZE, check_text_file, is_stdin, line_batches
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
@@ -65,9 +63,8 @@ def opened(
 ) -> Iterator[tuple[BaseLanguageModel, Lowercase, Iterator[list[str]]]]:
     """Open a file of lines, or stdin; yield the language model, a function that lowercases lines, and batches."""
     check_text_file(file)  # before torch is loaded
-    decoding = reading.decoding
     model = load_language_model(folder)
-    with line_batches(screen, file, decoding, action=action, unit=unit, size=size) as batches:
+    with line_batches(screen, file, reading, action=action, unit=unit, size=size) as batches:
         yield model, Lowercase(screen, model), batches
 
 
@@ -78,15 +75,16 @@ def no_sentences(file: Path | None) -> str:
 
 def check_sentences(path: Path, reading: LineOptions) -> None:
     """Raise an error for a file without sentences, before torch is loaded."""
-    check_is_file(path, "a text file with one sentence per line")
-    if path.is_file() and next(lines_with_text(path, reading.decoding), None) is None:
+    check_text_file(path, "a text file with one sentence per line")
+    if path.is_file() and next(sentence_reader(path, reading)(), None) is None:
         raise ValueError(no_sentences(path))
 
 
 def sentence_reader(path: Path, reading: LineOptions, *, lowercase: bool = False) -> Callable[[], Iterator[str]]:
     """Return a function that reads the sentences of a file, for every epoch anew."""
-    decoding = reading.decoding
-    return lambda: (line.lower() if lowercase else line for line in lines_with_text(path, decoding))
+    from sklearn_hashnlp.datasets import stream_paragraphs
+
+    return lambda: (line.lower() if lowercase else line for line in stream_paragraphs(path, **vars(reading)))
 
 
 def load_language_model(folder: Path) -> BaseLanguageModel:

@@ -15,7 +15,7 @@ from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder, Search, WordSearch, check_search
 from sklearn_hashnlp.cli.lm._load_language_model import opened, predict_words
-from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE
+from sklearn_hashnlp.cli.reading._texts import BATCH_SIZE
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base_language_model import BaseLanguageModel

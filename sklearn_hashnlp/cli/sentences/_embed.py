@@ -11,7 +11,7 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions, Quiet
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
+from sklearn_hashnlp.cli.reading._texts import check_text_file, line_batches
 from sklearn_hashnlp.cli.sentences._load_encoder import load_encoder
 from sklearn_hashnlp.cli.sentences._sentence_options import ContextWeight, EncoderFolder, Threads
 
@@ -53,7 +53,7 @@ def embed(
     bar = True if output is not None else None
     with (
         screen.warnings_as_notes(),
-        line_batches(screen, file, reading.decoding, action="Embedding", unit="text", bar=bar) as batches,
+        line_batches(screen, file, reading, action="Embedding", bar=bar) as batches,
     ):
         for lines in batches:
             rows = encoder.transform(lines)
@@ -66,9 +66,9 @@ def embed(
         return
     import numpy as np
 
-    from sklearn_hashnlp.persistence._atomic_files import replacing
-
     matrix = np.concatenate([encoder.transform([]), *vectors])
-    with replacing(output) as unfinished, unfinished.open("wb") as stream:
+    unfinished = output.with_name(f"{output.name}.part")
+    with unfinished.open("wb") as stream:
         np.save(stream, matrix)
+    unfinished.replace(output)
     screen.show(f"Saved {matrix.shape[0]:,} vectors of {matrix.shape[1]:,} columns in {output}")

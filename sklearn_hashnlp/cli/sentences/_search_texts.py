@@ -14,7 +14,7 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, one_field
-from sklearn_hashnlp.cli.reading._lines import check_text_file, is_stdin, line_batches
+from sklearn_hashnlp.cli.reading._texts import check_text_file, is_stdin, line_batches
 from sklearn_hashnlp.cli.sentences._load_encoder import load_encoder, read_vectors
 from sklearn_hashnlp.cli.sentences._sentence_options import ContextWeight, EncoderFolder, Threads
 
@@ -69,7 +69,7 @@ def search(
     encoder = load_encoder(model, context_weight=context_weight, n_jobs=n_jobs)
     with screen.warnings_as_notes():
         index = _Index.read(screen, encoder, file, reading, vectors)
-        stdin = line_batches(screen, None, reading.decoding, action="Searching", unit="query")
+        stdin = line_batches(screen, None, reading, action="Searching", unit="query")
         with nullcontext([queries]) if queries else stdin as batches:
             for lines in batches:
                 texts = [line for line in lines if line.strip() or queries]
@@ -97,7 +97,7 @@ class _Index(NamedTuple):
         lines: list[str] = []
         parts = [encoder.transform([])]
         action = "Embedding" if saved is None else "Reading"
-        with line_batches(screen, file, reading.decoding, action=action, unit="text", bar=True) as all_:
+        with line_batches(screen, file, reading, action=action, bar=True) as all_:
             for batch in all_:
                 lines += batch
                 if saved is None:

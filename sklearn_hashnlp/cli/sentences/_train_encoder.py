@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -14,10 +14,9 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
 from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli.reading._lines import check_text_file
+from sklearn_hashnlp.cli.reading._texts import check_text_file
 from sklearn_hashnlp.cli.sentences._load_encoder import read_vectors
 from sklearn_hashnlp.cli.sentences._sentence_options import EncoderFolder, Threads
-from sklearn_hashnlp.datasets._paragraphs import Paragraph
 
 HELP = """\
 Train a sentence encoder on the paragraphs of a text file, and save it.
@@ -48,6 +47,8 @@ An existing model in DIR is replaced when training has finished; Ctrl-C keeps it
 """
 
 _LEARNING_RATE = 1e-3
+
+Paragraph: TypeAlias = Literal["line", "block"]
 
 
 def _models() -> Iterator[tuple[str, Any, Bundles]]:
@@ -145,10 +146,10 @@ def _read_pairs(screen: Screen, data: Path, reading: LineOptions, file: Path) ->
     """Return the lines of a file and their vectors, and their number."""
     import numpy as np
 
-    from sklearn_hashnlp._text_files import read_lines
+    from sklearn_hashnlp.datasets import TextReader
 
     vectors = read_vectors(file, f"a NumPy array with the vectors of the lines of {data}")
-    texts = [line.rstrip("\r\n") for line in read_lines(data, decoding=reading.decoding)]
+    texts = [row.text for row in TextReader(data, file_format="lines", **vars(reading))]
     shape: tuple[int, ...] = getattr(vectors, "shape", ())
     if len(shape) != 2 or vectors.dtype.kind not in "fiu" or len(texts) != shape[0]:
         raise ValueError(
