@@ -68,34 +68,25 @@ def _to_file(folder: Path, file: Path, screen: Screen) -> None:
         raise ValueError(
             f"{folder} is a {kind}, which fastText cannot compute: train a model by hashnlp train --fasttext."
         ) from error
-    n_bytes = file.stat().st_size
-    labels, n_words = model.classes_.tolist(), model[0].n_words_
-    report = {"model": str(file), "loss": model[-1].loss_, "labels": labels, "n_words": n_words, "bytes": n_bytes}
-    _show(screen, report)
+    _show(screen, _report(model, file) | {"bytes": file.stat().st_size})
     screen.next_step("predict labels with fastText", "fasttext predict-prob {path} texts.txt", path=file)
 
 
-def _to_folder(file: Path, model: Path, screen: Screen, precision: SavedPrecision) -> None:
-    from sklearn_hashnlp.classifiers.fasttext._load_fasttext import fasttext_pipeline
+def _to_folder(file: Path, folder: Path, screen: Screen, precision: SavedPrecision) -> None:
+    from sklearn_hashnlp.classifiers import load_fasttext
     from sklearn_hashnlp.persistence import save_model
-    from sklearn_hashnlp.persistence._fasttext_file import read_fasttext
 
-    save_model(None, model, dry_run=True)
-    content = read_fasttext(file)
-    labels, n_words = sorted(content.labels.tolist()), content.dictionary.n_words
-    card = {"Converted from fastText": {"file": file.name} | content.arguments}
-    save_model(fasttext_pipeline(content), model, precision=precision, card=card)
-    n_bytes = sum(path.stat().st_size for path in model.iterdir() if path.is_file())
-    report = {
-        "model": str(model),
-        "loss": content.arguments["loss"],
-        "labels": labels,
-        "n_words": n_words,
-        "bytes_before": file.stat().st_size,
-        "bytes": n_bytes,
-    }
-    _show(screen, report)
-    screen.next_step("predict labels", "{hashnlp} predict --model {path}", path=model)
+    save_model(None, folder, dry_run=True)
+    model = load_fasttext(file)
+    save_model(model, folder, precision=precision, card={"Converted from fastText": {"file": file.name}})
+    n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    _show(screen, _report(model, folder) | {"bytes_before": file.stat().st_size, "bytes": n_bytes})
+    screen.next_step("predict labels", "{hashnlp} predict --model {path}", path=folder)
+
+
+def _report(model: Any, written: Path) -> dict[str, Any]:
+    labels, n_words = model.classes_.tolist(), model[0].n_words_
+    return {"model": str(written), "loss": model[-1].loss_, "labels": labels, "n_words": n_words}
 
 
 def _show(screen: Screen, report: dict[str, Any]) -> None:

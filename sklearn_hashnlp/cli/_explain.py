@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -15,9 +15,6 @@ from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
 from sklearn_hashnlp.cli._predict import note_read, open_output
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.reading._texts import find_format, open_texts
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.inspection._explanation import Explanation
 
 HELP = """\
 Explain predictions: what each n-gram of a text adds to the score of a label.
@@ -35,6 +32,7 @@ colors, and the n-grams with the largest contributions; all contributions and th
 With --json each line is an object with score, bias and n-grams of each label, and their positions in the text.
 """
 
+_MAX_SHOWN = 3  # labels on a page, unless more are predicted
 _PAGE = """\
 <!DOCTYPE html>
 <html>
@@ -64,24 +62,24 @@ def explain(
 ) -> None:
     """Explain predictions; the parameters are the options of the command."""
     find_format(file, reading)
-    from sklearn_hashnlp.cli._pipelines import load_classifier
+    from sklearn_hashnlp.cli._pipelines import last_step, load_classifier
 
     classifier = load_classifier(model)
-    from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
+    from sklearn_hashnlp.inspection import explain as explanation_of
 
-    try:
-        parts = text_pipeline(classifier)
-    except TypeError as error:
-        raise ValueError(f"{model}: {error}") from error
     chosen = None if labels is None else _labels_of(classifier, labels)
-    explained = chosen if len(classifier.classes_) > 2 else None  # with two there is one score
+    has_one_score = len(classifier.classes_) == 2 and not last_step(classifier).multilabel_
     n_texts = 0
     with (
         _open_page(screen, html, file) as page,
         open_texts(screen, file, reading, action="Explaining", bar=html is not None) as texts,
     ):
         for text in texts:
-            explanation = explain_by_steps(classifier, *parts, text.text, labels=explained, only_shown=True)
+            explained = _shown_labels(classifier, text.text) if chosen is None else chosen
+            try:
+                explanation = explanation_of(classifier, text.text, labels=None if has_one_score else explained)
+            except TypeError as error:
+                raise ValueError(f"{model}: {error}") from error
             _show(screen, explanation, chosen, top, page)
             n_texts += 1
     note_read(screen, file, texts, n_texts)
@@ -99,7 +97,17 @@ def _labels_of(classifier: Any, names: list[str]) -> list[Any]:
     return [known[name] for name in names]
 
 
-def _show(screen: Screen, explanation: Explanation, chosen: list[Any] | None, top: int, page: TextIO | None) -> None:
+def _shown_labels(classifier: Any, text: str) -> list[Any]:
+    """Return the three most probable labels of a text, and all that are predicted."""
+    rows: Any = [text]
+    if hasattr(classifier, "steps"):
+        classifier, rows = classifier[-1], classifier[:-1].transform(rows)
+    [best] = classifier.predict_topk(rows, len(classifier.classes_))
+    least = 0.5 if classifier.multilabel_ else 1.0
+    return [label for rank, (label, share) in enumerate(best) if rank < _MAX_SHOWN or share >= least]
+
+
+def _show(screen: Screen, explanation: Any, chosen: list[Any] | None, top: int, page: TextIO | None) -> None:
     """Print an explanation, or write it into a page."""
     labels = explanation.shown_labels()[:1] if chosen is None else chosen
     if page is not None:

@@ -52,18 +52,17 @@ def export(
 ) -> None:
     """Export a model; the parameters are the options of the command."""
     check_text_file(compare)  # before torch is loaded
-    from sklearn_hashnlp.cli._pipelines import load_classifier
+    from sklearn_hashnlp.cli._pipelines import last_step, load_classifier
 
     pipeline = load_classifier(model)
     screen.note(f"Exporting {model} to {file}")  # it takes seconds
-    from sklearn_hashnlp._sklearn import final_estimator
     from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_predictor, quantize_classifier
 
     try:
         size = export_predictor(pipeline, file, precision=precision)
     except TypeError as error:
         raise ValueError(f"{model} cannot be exported: {error}") from error
-    if isinstance(final_estimator(pipeline), HashEmbeddingClassifier):
+    if isinstance(last_step(getattr(pipeline, "pipeline_", pipeline)), HashEmbeddingClassifier):
         parts: list[Any] = []
         predict = runpy.run_path(str(file))["predict"]
     else:

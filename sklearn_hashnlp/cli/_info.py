@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._pipelines import last_step
 from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
 
@@ -41,61 +42,64 @@ def info(
     screen = Screen(as_json=screen.as_json, quiet=False)  # with --quiet, too: there are no hints here
     from sklearn_hashnlp.persistence import load_model
 
-    description = describe_model(load_model(folder), folder)
+    model = load_model(folder)
+    try:
+        description = describe_model(model, folder, read_report(folder))
+        tables = _tables(description, top)
+    except (AttributeError, KeyError, TypeError, ValueError):  # anybody may have written the report
+        description = describe_model(model, folder, {})
+        tables = _tables(description, top)
     if screen.as_json:
         screen.show_json(description)
         return
-    table = plain_table("", "")
-    for name, value in _rows(description):
-        table.add_row(name, value)
-    screen.show(table)
-    labels = description["labels"]
-    if labels:
-        shown = list(labels.items())[:top]
-        known = any(count is not None for count in labels.values())
-        counts = ">training texts" if known else ">"
-        listing = plain_table("label", counts, title=f"\n{counted(len(labels), 'label')}")
-        for label, count in shown:
-            listing.add_row(label, "" if count is None else f"{count:,}")
-        screen.show(listing)
-        if len(labels) > len(shown):
-            screen.show(f"... and {len(labels) - len(shown):,} more (--top)")
+    for table in tables:
+        screen.show(table)
 
 
-def describe_model(model: Any, folder: Path) -> dict[str, Any]:
+def describe_model(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any]:
     """Describe a model from its attributes, its files and the report of its training."""
-    from sklearn_hashnlp._sklearn import final_estimator
-
-    report = read_report(folder)
-    estimator = final_estimator(model)
-    files = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
+    estimator = last_step(getattr(model, "pipeline_", model))
+    vectorizer = model.steps[0][1] if hasattr(model, "steps") else model
+    n_words = len(getattr(estimator, "vocabulary_", ())) or getattr(vectorizer, "n_words_", 0)
     parameters = estimator.get_params(deep=False)
     if not hasattr(model, "steps"):
         parameters |= {name: value for name, value in model.get_params(deep=False).items() if value is not None}
-    vectorizer = model.steps[0][1] if hasattr(model, "steps") else model
-    n_words = len(getattr(estimator, "vocabulary_", ())) or getattr(vectorizer, "n_words_", 0)
-    if n_words and vectorizer is not model:
+    elif n_words:
         parameters |= vectorizer.get_params(deep=False)
-    parameters = {name: value for name, value in parameters.items() if isinstance(value, str | int | float)}
-    labels: dict[str, int | None] = dict.fromkeys(map(str, getattr(estimator, "classes_", [])))
-    counts = report.pop("labels", {})
-    if set(counts) == set(labels):
-        labels = counts
+    files = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
     saved = datetime.fromtimestamp(max(path.stat().st_mtime for path in folder.iterdir()), UTC)
+    names = [str(label) for label in getattr(estimator, "classes_", [])]
+    counts = report.get("labels", {})
     return {
+        "date": saved.isoformat(timespec="seconds"),
+        **report,
         "folder": str(folder),
         "model": type(model).__name__,
         "estimator": type(estimator).__name__,
-        "date": report.pop("date", saved.isoformat(timespec="seconds")),
         "n_parameters": getattr(estimator, "n_parameters_", None),
         "n_words": n_words,
         "n_ngrams": list(getattr(estimator, "n_ngrams_", ())),
         "bytes": sum(files.values()),
         "files": files,
-        "labels": labels,
-        "parameters": parameters,
-        **report,
+        "labels": counts if set(counts) == set(names) else dict.fromkeys(names),
+        "parameters": {name: value for name, value in parameters.items() if isinstance(value, str | int | float)},
     }
+
+
+def _tables(description: dict[str, Any], top: int) -> list[Any]:
+    """Return the table of the model, and that of its labels."""
+    table = plain_table("", "")
+    for name, value in _rows(description):
+        table.add_row(name, str(value))
+    labels = description["labels"]
+    if not labels:
+        return [table]
+    known = any(count is not None for count in labels.values())
+    listing = plain_table("label", ">training texts" if known else ">", title=f"\n{counted(len(labels), 'label')}")
+    for label, count in list(labels.items())[:top]:
+        listing.add_row(label, "" if count is None else f"{count:,}")
+    more = len(labels) - top
+    return [table, listing, *([f"... and {more:,} more (--top)"] if more > 0 else [])]
 
 
 def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:

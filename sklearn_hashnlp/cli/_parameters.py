@@ -22,7 +22,7 @@ _MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")  # of doc
 _END = re.compile(r"(?<=[.])(?= [A-Z\"-])|;")  # of a sentence
 
 Bundles = Mapping[str, Any]
-"""Estimators by parameter: NAME__FIELD is set in a copy of it if the value of NAME is not an estimator."""
+"""Estimators by parameter, also of inner estimators: NAME__FIELD is set in a copy if NAME has another value."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterato
     """Yield the name, value and description of each parameter of an estimator and those inside, as in signatures."""
     if hasattr(estimator, "steps"):
         for name, step in estimator.steps:
-            yield from parameters_of(step, {}, f"{prefix}{name}__")
+            yield from parameters_of(step, bundles, f"{prefix}{name}__")
         return
     descriptions = _descriptions(type(estimator))
     for name in inspect.signature(type(estimator)).parameters:
@@ -84,7 +84,7 @@ def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterato
         yield prefix + name, value, descriptions.get(name, "")
         fields = _bundle(estimator, name, bundles)
         if fields is not None:
-            yield from parameters_of(fields, {}, f"{prefix}{name}__")
+            yield from parameters_of(fields, bundles, f"{prefix}{name}__")
 
 
 def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) -> None:
@@ -95,7 +95,7 @@ def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) ->
         owner, *path = estimator, *name.split("__")
         for part in path[:-1]:
             if not hasattr(owner, "steps"):
-                owner.set_params(**{part: _bundle(owner, part, bundles if owner is estimator else {})})
+                owner.set_params(**{part: _bundle(owner, part, bundles)})
             owner = owner.get_params(deep=False).get(part) or owner[part]
         if type(values[name]) is bool and type(owner.get_params(deep=False).get(path[-1])) in (int, float):
             raise typer.BadParameter(f"--set {name}: expected a number, got {values[name]}.")
@@ -135,17 +135,13 @@ def parameters_option(models: Callable[[], Iterable[tuple[str, Any, Bundles]]]) 
 
 def _bundle(estimator: Any, name: str, bundles: Bundles) -> Any:
     """Return the estimator that is the value of a parameter, or a new one; None if it takes no estimator."""
-    from sklearn.base import BaseEstimator, clone
-
-    from sklearn_hashnlp.training._settings import EarlyStopping, as_early_stopping
-
     value = getattr(estimator, name)
-    constraints = getattr(estimator, "_parameter_constraints", {}).get(name, ())
-    kinds = [kind for kind in constraints if isinstance(kind, type) and issubclass(kind, BaseEstimator)]
-    if not kinds or isinstance(value, BaseEstimator):
-        return value if kinds else None
-    bundle = clone(bundles[name]) if name in bundles else kinds[0]()
-    return as_early_stopping(value, bundle) or bundle if isinstance(bundle, EarlyStopping) else bundle
+    if hasattr(value, "get_params") or name not in bundles:
+        return value if hasattr(value, "get_params") else None
+    from sklearn.base import clone
+
+    bundle = clone(bundles[name])
+    return bundle.set_params(monitor=value) if name == "early_stopping" and value else bundle
 
 
 def _read_setting(setting: str, caller: str, names: list[str]) -> tuple[str, Any]:

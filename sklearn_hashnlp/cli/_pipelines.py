@@ -50,22 +50,19 @@ def make_model(
 
 def train_model(screen: Screen, model: Any, texts: list[str], labels: Any, validation: Any = None) -> None:
     """Fit a model with a progress bar, and print the figures of each epoch."""
-    from sklearn_hashnlp.cli._progress import Progress
+    from sklearn_hashnlp.cli._progress import Progress, shown_training
 
-    with screen.warnings_as_notes(), screen.bar("Training") as update:
-        callbacks = [Progress(screen.note, update)]
-        if not hasattr(model, "steps"):
+    if not hasattr(model, "steps"):
+        with screen.warnings_as_notes(), screen.bar("Training") as update:
+            callbacks = [Progress(screen.note, update)]
             model.fit(texts, labels, validation_data=validation, callbacks=callbacks)
-            return
-        features, classifier = model[:-1], model[-1]
+        return
+    features, classifier = model[:-1], model[-1]
+    with shown_training(screen, classifier):
         rows = features.fit_transform(texts, labels)
         if validation is not None:
             validation = features.transform(validation[0]), validation[1]
-        classifier.set_params(callbacks=callbacks)
-        try:
-            classifier.fit(rows, labels, validation_data=validation)
-        finally:
-            classifier.set_params(callbacks=None)  # which are not saved with the model
+        classifier.fit(rows, labels, validation_data=validation)
 
 
 def with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Final
 
-from sklearn_hashnlp.cli._screen import format_perplexity
+from sklearn_hashnlp.cli._screen import Screen, format_perplexity
 
 _RECENT_BATCHES = 200  # number of batches in the displayed mean
 _SECONDS = 0.1  # between two moves of the bar
@@ -51,6 +52,23 @@ class Progress:
             self._moved = monotonic()
         if is_finished:
             self._write(epoch_line(epoch, n_epochs, perplexity=self._perplexity))
+
+
+@contextmanager
+def shown_training(
+    screen: Screen, estimator: Any, action: str = "Training", *, perplexity: bool = False
+) -> Iterator[None]:
+    """Show the progress of an estimator that is trained inside, and its warnings as notes."""
+    callbacks = estimator.callbacks or []
+    [log] = [one for one in callbacks if hasattr(one, "log_")] or [None]
+    with screen.warnings_as_notes(), screen.bar(action) as update:
+        entries = list if log is None else lambda: log.log_
+        progress = Progress(screen.note, update, log=entries, perplexity=perplexity)
+        estimator.set_params(callbacks=[*callbacks, progress])
+        try:
+            yield
+        finally:
+            estimator.set_params(callbacks=None)  # which are not saved with the model
 
 
 def epoch_line(epoch: Mapping[str, Any], n_epochs: int, *, perplexity: bool = False) -> str:

@@ -126,14 +126,16 @@ def _models() -> Iterator[tuple[str, Any, Bundles]]:
     from sklearn_hashnlp.cli._pipelines import make_model
 
     yield "hashnlp train", make_model(), _bundles()
-    yield "\nhashnlp train --sgnn", make_model(sgnn=True), {}
-    yield "\nhashnlp train --fasttext", make_model(fasttext=True), {}
+    yield "\nhashnlp train --sgnn", make_model(sgnn=True), _bundles()
+    yield "\nhashnlp train --fasttext", make_model(fasttext=True), _bundles()
 
 
 def _bundles() -> Bundles:
-    from sklearn_hashnlp.classifiers import make_text_classifier
+    from sklearn_hashnlp.classifiers import EmbeddingTables, make_text_classifier
+    from sklearn_hashnlp.training import EarlyStopping, Schedule
 
-    return {"classifier": make_text_classifier()["classifier"]}
+    inner = {"embedding": EmbeddingTables(), "early_stopping": EarlyStopping(), "schedule": Schedule()}
+    return {"classifier": make_text_classifier()["classifier"]} | inner
 
 
 @reporting_errors
@@ -187,7 +189,7 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
         refused = [f"--{name}" for name, value in of_texts.items() if value is not None]
         if refused:
             raise typer.BadParameter(f"{kind} has no {' and no '.join(refused)}: its features are {features}.")
-        training.configure(model, **given)
+        training.configure(model, _bundles(), **given)
         check_parameters(*(step for _, step in model.steps))
         return model
     if any(setting.lstrip().startswith("classifier__") for setting in training.settings or []):
@@ -233,11 +235,12 @@ def _train_in_memory(
     n_labels, multilabel = count_labels(true), isinstance(labels, list)
     if options.sgnn and multilabel:
         model[-1].set_params(loss="ova")
-    if options.fasttext and multilabel:  # as make_fasttext_classifier(loss="ova")
-        from sklearn_hashnlp.classifiers.fasttext._make_fasttext_classifier import SGD_LEARNING_RATE
+    if options.fasttext and multilabel:
+        from sklearn_hashnlp.classifiers import make_fasttext_classifier
 
+        other = make_fasttext_classifier(loss="ova")[-1]
         if model[-1].solver == "dual":
-            model[-1].set_params(solver="sgd", learning_rate=SGD_LEARNING_RATE)
+            model[-1].set_params(solver=other.solver, learning_rate=other.learning_rate)
         model[-1].set_params(loss="ova")
 
     from sklearn_hashnlp.cli._validation import held_out_figures, known_texts

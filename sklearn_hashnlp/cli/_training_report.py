@@ -11,17 +11,6 @@ from typing import Any, Final
 
 REPORT_FILE: Final = "training.json"
 
-# Of the parts of a report.
-_TYPES: Final = {
-    "data": str,
-    "date": str,
-    "history": list,
-    "labels": dict,
-    "n_texts": int,
-    "seconds": int | float,
-    "validation": dict | None,
-    "versions": dict,
-}
 _PACKAGES: Final = ("sklearn-hashnlp", "scikit-learn", "torch", "skorch", "numpy")
 
 
@@ -51,33 +40,15 @@ def card_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def read_report(folder: Path) -> dict[str, Any]:
     """Return the report of the model in a folder; empty if there is none, or only one of an earlier model."""
-    from sklearn_hashnlp.persistence._folder_files import check_file
-
     path = folder / REPORT_FILE
     with suppress(OSError, ValueError, RecursionError):
-        check_file(path)
-        report = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(report, dict) and report.get("model_digest") == _digest(folder) and _is_whole(report):
-            return report
+        if path.is_file() and path.resolve().parent == folder.resolve():  # no device, and no link elsewhere
+            report = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(report, dict) and report.get("model_digest") == _digest(folder):
+                return report
     return {}
 
 
-def _is_whole(report: dict[str, Any]) -> bool:
-    """Return whether the parts of a report, which anybody may have written, are of the types that are printed."""
-    if not all(isinstance(report[name], kind) for name, kind in _TYPES.items() if name in report):
-        return False
-    validation = report.get("validation") or {}
-    if "data" in report and not {"n_texts", "seconds", "history"} <= set(report):
-        return False
-    if validation and not (isinstance(validation.get("n_texts"), int) and "data" in validation):
-        return False
-    numbers = [value for name, value in validation.items() if name != "data"]
-    counts = list(report.get("labels", {}).values())
-    return all(isinstance(value, int | float | None) for value in (*numbers, *counts))
-
-
 def _digest(folder: Path) -> str | None:
-    from sklearn_hashnlp.persistence._folder_files import PARAMETERS_FILE
-
-    document = json.loads((folder / PARAMETERS_FILE).read_text(encoding="utf-8"))
-    return str(document["digest"]) if "digest" in document else None
+    digest = json.loads((folder / "parameters.json").read_text(encoding="utf-8")).get("digest")
+    return None if digest is None else str(digest)

@@ -100,7 +100,7 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
             raise ValueError(f"{name}: candidate {corpus.lengths.argmin()} is empty; leave it out.")
         sentences = [tuple(sentence) for sentence in corpus.read()]
         distinct = {sentence: index for index, sentence in enumerate(dict.fromkeys(sentences))}
-        parts = [[sentence] for sentence in distinct] if self._reads_across_sentences() else [distinct]
+        parts = [[sentence] for sentence in distinct] if self.reads_across_sentences_ else [distinct]
         sums, lengths = np.concatenate([self._sum_log_probs(self._windows(part)) for part in parts], axis=1)
         if not lengths.all():
             short = sentences.index(list(distinct)[lengths.argmin()])
@@ -231,7 +231,7 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
             raise ValueError(f"{name}.sample needs n and max_length of at least 0, got {n!r} and {max_length!r}.")
         vocabulary = self._tokenizer.vocabulary
         draw = self._sampler(int(check_random_state(random_state).randint(2**31 - 1)))
-        keep_end = self._reads_across_sentences()
+        keep_end = self.reads_across_sentences_
         sentences = [self._tokenizer.read_context(start, keep_end=keep_end) for _ in range(n)]
         unfinished = sentences
         while unfinished := [sentence for sentence in unfinished if len(sentence) < max_length]:
@@ -259,13 +259,16 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
 
         return draw
 
-    def _reads_across_sentences(self) -> bool:
-        """Return whether the score of a sentence depends on the sentences before it."""
-        return False
+    @property
+    def special_tokens_(self) -> tuple[str, str, str]:
+        """The start and the end of a sentence, and the unknown word."""
+        start, end, unknown = self._tokenizer.special_tokens
+        return start, end, unknown
 
-    def _n_context_words(self) -> int:
-        """Return the number of last words that a prediction can depend on."""
-        return self._tokenizer.order - 1 + self._tokenizer.far.n_words
+    @property
+    def reads_across_sentences_(self) -> bool:
+        """Whether the score of a sentence depends on the sentences before it."""
+        return False
 
     def _batch_size(self) -> int:
         """Return the maximum number of contexts to compute at once."""
@@ -286,7 +289,7 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
 
     def _batches_of(self, contexts: Any) -> Iterator[Any]:
         check_is_fitted(self)
-        beginnings = self._tokenizer.read_contexts(contexts, keep_end=self._reads_across_sentences())
+        beginnings = self._tokenizer.read_contexts(contexts, keep_end=self.reads_across_sentences_)
         parts = _batches(beginnings, self._batch_size())
         return map(self._encode_contexts, parts)
 

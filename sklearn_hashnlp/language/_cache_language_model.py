@@ -47,6 +47,10 @@ class CacheLanguageModel(BaseLanguageModel):
     ----------
     vocabulary_ : dict of str to int
         The words and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is never predicted.
+    special_tokens_ : tuple of (str, str, str)
+        The start and the end of a sentence, and the unknown word.
+    reads_across_sentences_ : bool
+        Whether the score of a sentence depends on the sentences before it.
     word_probs_ : ndarray of float64 of shape (n_words - 1,)
         Frequency of each word in the training text, with add-one smoothing.
     cache_size_, decay_, unigram_prior_, bigram_prior_, reset_ : int, float, float, float, str
@@ -150,11 +154,10 @@ class CacheLanguageModel(BaseLanguageModel):
         self.unigram_prior_ = float(parameters["unigram_prior"])
         self.bigram_prior_ = float(parameters["bigram_prior"])
 
-    def _reads_across_sentences(self) -> bool:
+    @property
+    def reads_across_sentences_(self) -> bool:
+        """Whether the score of a sentence depends on the sentences before it."""
         return self.reset_ == "never"
-
-    def _n_context_words(self) -> int:
-        return self.cache_size_
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         width = min(max(map(len, beginnings), default=0), self.cache_size_)

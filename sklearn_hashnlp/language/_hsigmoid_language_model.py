@@ -203,6 +203,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     vocabulary_ : dict of str to int
         The words and their ids: rows of ``embeddings_`` and columns of ``predict_proba``. The last is ``<s>``, which is
         never predicted.
+    special_tokens_ : tuple of (str, str, str)
+        The start and the end of a sentence, and the unknown word.
+    reads_across_sentences_ : bool
+        Whether the score of a sentence depends on the sentences before it.
     embeddings_ : ndarray of float32 of shape (n_words, embedding_dim)
         The word embeddings, in the order of ``vocabulary_``.
     history_ : list of dict

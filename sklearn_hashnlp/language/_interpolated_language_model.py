@@ -58,6 +58,10 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     vocabulary_ : dict of str to int
         The words of the first model and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is
         never predicted.
+    special_tokens_ : tuple of (str, str, str)
+        The start and the end of a sentence, and the unknown word.
+    reads_across_sentences_ : bool
+        Whether the score of a sentence depends on the sentences before it.
 
     Notes
     -----
@@ -266,12 +270,10 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     def _encode_text(self, corpus: Any) -> MixedText:
         return self._members.encode_text(corpus)
 
-    def _reads_across_sentences(self) -> bool:
-        return any(model._reads_across_sentences() for model in self.models_)
-
-    def _n_context_words(self) -> int:
-        bins = self._members.bins
-        return max([0 if bins is None else bins.length, *(model._n_context_words() for model in self.models_)])
+    @property
+    def reads_across_sentences_(self) -> bool:
+        """Whether the score of a sentence depends on the sentences before it."""
+        return any(model.reads_across_sentences_ for model in self.models_)
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> MixedText:
         return self._members.encode_contexts(beginnings)

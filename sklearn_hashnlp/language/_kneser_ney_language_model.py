@@ -58,6 +58,10 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     ----------
     vocabulary_ : dict of str to int
         The words and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is never predicted.
+    special_tokens_ : tuple of (str, str, str)
+        The start and the end of a sentence, and the unknown word.
+    reads_across_sentences_ : bool
+        Whether the score of a sentence depends on the sentences before it.
     discounts_ : ndarray of float64 of shape (order, 3)
         The discounts of each order; NaN after :meth:`load_arpa`.
     n_ngrams_ : list of int

@@ -188,7 +188,7 @@ class Members:
 
     def encode_contexts(self, beginnings: list[list[str]]) -> MixedText:
         """Encode the starts of sentences for each model; models within sentences read the last sentence only."""
-        across = [model._reads_across_sentences() for model in self.models]
+        across = [model.reads_across_sentences_ for model in self.models]
         own = list(map(self._last_sentence, beginnings)) if any(across) else beginnings
         pairs = zip(self.models, across, strict=True)
         parts = [model._encode_contexts(beginnings if reads_all else own) for model, reads_all in pairs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from os import PathLike
 from typing import Any, Self
 
@@ -175,7 +176,9 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         with plain_torch(torch.device(self.net_.device).type):
             return function(self.net_, windows, self._tokenizer.vocabulary.n_classes, **options)
 
-    def _reads_across_sentences(self) -> bool:
+    @property
+    def reads_across_sentences_(self) -> bool:
+        """Whether the score of a sentence depends on the sentences before it."""
         return self._tokenizer.far.across_sentences
 
     def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -220,10 +223,9 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
             if not isinstance(word, str):
                 raise TypeError(f"{type(self).__name__} has vectors of words: strings, got {word!r}.")
             if self._tokenizer.word_encoder is None and word not in known:
-                raise ValueError(
-                    f"{type(self).__name__} has no vector of {word!r}: it is none of the {len(known)} words of "
-                    "vocabulary_."
-                )
+                similar = " or ".join(map(repr, get_close_matches(word, known)))
+                hint = f" Did you mean {similar}?" if similar else ""
+                raise ValueError(f"The word {word!r} is not in the vocabulary of the model.{hint}")
         return _unit(self._vectors(words))
 
     def _nearest(self, vector: NDArray[np.float64], n: int, exclude: set[str], method: str) -> list[tuple[str, float]]:

@@ -17,6 +17,7 @@ from sklearn_hashnlp.training import EarlyStopping
 BUNDLES = {
     "classifier": make_text_classifier()["classifier"],
     "early_stopping": EarlyStopping("valid_loss", 2, 0.1),
+    "regularization": Regularization(),
     "schedule": LanguageSchedule(),
 }
 COMMANDS: dict[tuple[str, ...], type] = {

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._lm_options import Search
-from sklearn_hashnlp.cli.reading._texts import BATCH_SIZE, check_text_file, is_stdin, line_batches
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
-    from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
+from sklearn_hashnlp.cli.reading._texts import check_text_file, is_stdin, line_batches
 
 _MAX_CAPITALIZED = 0.01  # of the words of a lowercase text: the Penn Treebank has N for a number
 _ARPA_SUFFIXES = (".arpa", ".arpa.gz", ".arpa.bz2", ".arpa.xz", ".arpa.zip")
@@ -23,20 +19,19 @@ _ARPA_SUFFIXES = (".arpa", ".arpa.gz", ".arpa.bz2", ".arpa.xz", ".arpa.zip")
 class Lowercase:
     """Lowercase unknown words of lines if the training text of the model was lowercase."""
 
-    def __init__(self, screen: Screen, model: BaseLanguageModel) -> None:
+    def __init__(self, screen: Screen, model: Any) -> None:
         self._screen = screen
         self._vocabulary = model.vocabulary_
-        words = self._vocabulary.keys() - set(model._tokenizer.special_tokens)  # these are not from the text
-        self._lowercases = sum(word != word.lower() for word in words) <= _MAX_CAPITALIZED * len(words)
+        words = self._vocabulary.keys() - set(model.special_tokens_)  # these are not from the text
+        n_capitalized = sum(word != word.lower() for word in words)
+        self._lowercases = n_capitalized <= _MAX_CAPITALIZED * len(words)
         self._noted = False
 
     def __call__(self, line: str) -> str:
         """Return the line as the model should read it."""
         words = line.split()
         unknown = [word for word in words if word != word.lower() and word not in self._vocabulary]
-        if not unknown:
-            return line
-        if self._lowercases:
+        if unknown and self._lowercases:
             self._note("The training text was lowercase, and so words are lowercased.")
             return " ".join(word.lower() if word in unknown else word for word in words)
         for word in unknown:
@@ -52,25 +47,35 @@ class Lowercase:
 
 @contextmanager
 def opened(
-    screen: Screen,
-    folder: Path,
-    file: Path | None,
-    reading: LineOptions,
-    *,
-    action: str,
-    unit: str,
-    size: int = BATCH_SIZE,
-) -> Iterator[tuple[BaseLanguageModel, Lowercase, Iterator[list[str]]]]:
-    """Open a file of lines, or stdin; yield the language model, a function that lowercases lines, and batches."""
+    screen: Screen, folder: Path, file: Path | None, reading: LineOptions, *, action: str, unit: str
+) -> Iterator[tuple[Any, Lowercase, Iterator[list[str]]]]:
+    """Open a file of lines, or stdin, for a model; yield it, a function that lowercases lines, and batches."""
     check_text_file(file)  # before torch is loaded
     model = load_language_model(folder)
-    with line_batches(screen, file, reading, action=action, unit=unit, size=size) as batches:
+    with line_batches(screen, file, reading, action=action, unit=unit) as batches:
         yield model, Lowercase(screen, model), batches
+
+
+def load_language_model(folder: Path) -> Any:
+    """Load a language model of any kind, or an ARPA file; raise an error for another model."""
+    from sklearn_hashnlp.persistence import load_model
+
+    if folder.name.endswith(_ARPA_SUFFIXES) and not folder.is_dir():
+        from sklearn_hashnlp.language import KneserNeyLanguageModel
+
+        return KneserNeyLanguageModel.load_arpa(folder)
+    model = load_model(folder)
+    if not hasattr(model, "perplexity"):
+        raise ValueError(
+            f"{folder} is a {type(model).__name__}, not a language model; expected a folder of hashnlp lm train."
+        )
+    return model
 
 
 def no_sentences(file: Path | None) -> str:
     """Return the message for a file without sentences."""
-    return f"{'stdin' if is_stdin(file) else file} has no sentences; expected one per line, words separated by spaces."
+    source = "stdin" if is_stdin(file) else file
+    return f"{source} has no sentences; expected one per line, words separated by spaces."
 
 
 def check_sentences(path: Path, reading: LineOptions) -> None:
@@ -87,68 +92,12 @@ def sentence_reader(path: Path, reading: LineOptions, *, lowercase: bool = False
     return lambda: (line.lower() if lowercase else line for line in stream_paragraphs(path, **vars(reading)))
 
 
-def load_language_model(folder: Path) -> BaseLanguageModel:
-    """Load a language model of any kind, or an ARPA file; raise an error for another model."""
-    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
-    from sklearn_hashnlp.persistence import load_model
-
-    if folder.name.endswith(_ARPA_SUFFIXES) and not folder.is_dir():
-        from sklearn_hashnlp.language import KneserNeyLanguageModel
-
-        return KneserNeyLanguageModel.load_arpa(folder)
-    try:
-        model: Any = load_model(folder)
-    except FileNotFoundError:
-        epochs = _epochs_in(folder)
-        if not epochs:
-            raise
-        message = f"{folder} is a checkpoint folder; use one of its epochs, such as {epochs[-1]}."
-        raise FileNotFoundError(message) from None
-    if not isinstance(model, BaseLanguageModel):
-        raise ValueError(
-            f"{folder} is a {type(model).__name__}, not a language model; expected a folder of hashnlp lm train."
-        )
-    return model
-
-
-def predict_words(model: BaseLanguageModel, contexts: Sequence[str | list[str]], search: Search) -> list[str]:
+def predict_words(model: Any, contexts: list[list[str]] | list[str], search: Search) -> list[str]:
     """Return the predicted word after each context; raise an error for a search that the model does not have."""
-    from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
-
-    if isinstance(model, NeuralLanguageModel):
-        words = model.predict(contexts, search)
-    elif search == "exact":
+    if search == "exact":
         words = model.predict(contexts)
+    elif hasattr(model, "most_similar"):  # a network
+        words = model.predict(contexts, search)
     else:
         raise ValueError(f"--search greedy follows the tree of an HsigmoidLanguageModel, not {type(model).__name__}.")
     return list(map(str, words))
-
-
-def check_no_checkpoints(folder: Path) -> None:
-    """Raise an error for a checkpoint folder of an earlier training, before the sentences are read."""
-    epochs = _epochs_in(folder)
-    if epochs:
-        raise FileExistsError(
-            f"{folder} contains {epochs[0].name} of an earlier training; use --resume to continue it, or another "
-            "--checkpoint-dir."
-        )
-
-
-def _epochs_in(folder: Path) -> list[Path]:
-    from sklearn_hashnlp.training._checkpoints import Checkpoints
-
-    checkpoints = Checkpoints(folder)
-    return [checkpoints.path(epoch) for epoch in checkpoints.epochs()]
-
-
-def check_vocabulary(model: NeuralLanguageModel, words: list[str]) -> None:
-    """Raise an error for words without a word vector."""
-    from difflib import get_close_matches
-
-    if model._tokenizer.word_encoder is not None:  # every word has a vector
-        return
-    for word in words:
-        if word not in model.vocabulary_:
-            similar = get_close_matches(word, model.vocabulary_, n=3)
-            hint = f" Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
-            raise ValueError(f"The word {word!r} is not in the vocabulary of the model.{hint}")

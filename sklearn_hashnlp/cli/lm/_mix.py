@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,6 @@ from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import InterpolatedLanguageModel
-    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 
 
 HELP = """\
@@ -75,7 +74,7 @@ def mix(
     save_model(None, model, dry_run=True)
     from sklearn_hashnlp import CacheLanguageModel, InterpolatedLanguageModel
 
-    members: list[BaseLanguageModel] = [load_language_model(folder) for folder in models]
+    members: list[Any] = [load_language_model(folder) for folder in models]
     names = [str(folder) for folder in models]
     lowercase = Lowercase(screen, members[0])
     train_sentences = None if train is None else [lowercase(line) for line in sentence_reader(train, reading)()]
@@ -84,7 +83,7 @@ def mix(
         recent = CacheLanguageModel(
             cache_size=cache,
             vocabulary=members[0].vocabulary_,
-            special_tokens=list(members[0]._tokenizer.special_tokens),
+            special_tokens=members[0].special_tokens_,
         )
         members.append(recent.fit(train_sentences))
         names.append("cache")
@@ -100,7 +99,7 @@ def _show_results(
     screen: Screen, mixture: InterpolatedLanguageModel, names: list[str], valid: list[str], folder: Path
 ) -> None:
     """Print the weight and the perplexity of each model, and the perplexity of the mixture."""
-    weights = mixture._weights_of(mixture._windows(valid)).mean(axis=0).tolist()
+    weights = mixture.weights_.reshape(-1, len(names)).mean(axis=0).tolist()  # of the bins
     perplexities = [one.perplexity(valid) for one in mixture.models_]
     perplexity = mixture.perplexity(valid)
     table = plain_table("model", ">weight", ">perplexity")

@@ -37,21 +37,17 @@ def nearest(
     """Find similar words; the parameters are the options of the command."""
     if (word is None) == (analogy is None):
         raise typer.BadParameter("expected either WORD or --analogy A B C.")
-    from sklearn_hashnlp.cli.lm._load_language_model import check_vocabulary, load_language_model
-    from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
+    from sklearn_hashnlp.cli.lm._load_language_model import load_language_model
 
     language_model = load_language_model(model)
-    if not isinstance(language_model, NeuralLanguageModel):
+    if not hasattr(language_model, "most_similar"):
         raise ValueError(
             f"{model} is a {type(language_model).__name__}, which has no word vectors; hashnlp lm nearest needs those "
             "of an HsigmoidLanguageModel."
         )
     if analogy is not None:
-        check_vocabulary(language_model, list(analogy))
         similar = language_model.analogy(*analogy, n=top)
     else:
-        assert word is not None
-        check_vocabulary(language_model, [word])
         similar = language_model.most_similar(word, n=top)
     if screen.as_json:
         screen.show_json([{"word": word, "similarity": similarity} for word, similarity in similar])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +14,6 @@ from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder, Prompts, WordSearch, check_search
 from sklearn_hashnlp.cli.lm._load_language_model import opened, predict_words
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 
 HELP = """\
 Predict the next word after each line.
@@ -64,9 +61,7 @@ def predict(
             sys.stdout.flush()
 
 
-def _output_lines(
-    model: BaseLanguageModel, contexts: list[str], top: int | None, *, proba: bool, as_json: bool
-) -> Iterator[str]:
+def _output_lines(model: Any, contexts: list[str], top: int | None, *, proba: bool, as_json: bool) -> Iterator[str]:
     """Yield the line of output for each context."""
     for row in model.predict_topk(contexts, top or 1):
         if as_json:

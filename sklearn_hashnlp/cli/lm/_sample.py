@@ -54,8 +54,9 @@ def sample(
     language_model = load_language_model(model)
     start = Lowercase(screen, language_model)(start)
     unknown = [word for word in start.split() if word not in language_model.vocabulary_]
-    if unknown and language_model._tokenizer.word_encoder is None:
-        token = language_model._tokenizer.special_tokens.unknown
+    embedding = getattr(language_model, "embedding", "table")
+    if unknown and (embedding if isinstance(embedding, str) else embedding[0]) not in ("hash", "sgnn"):
+        token = language_model.special_tokens_[2]
         screen.note(f"Not in the vocabulary of the model, and replaced by {token}: {', '.join(map(repr, unknown))}")
     _write(screen, language_model.sample(samples, random_state=seed, start=start, max_length=max_length))
 

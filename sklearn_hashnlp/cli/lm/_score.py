@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,9 +16,6 @@ from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, format_perplexity
 from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder
 from sklearn_hashnlp.cli.lm._load_language_model import Lowercase, no_sentences, opened
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 
 HELP = """\
 Compute the log-probability of each sentence, or the perplexity of a file.
@@ -67,7 +64,7 @@ def score(
     with opened(screen, model, file, reading, action="Scoring", unit="sentence") as opened_lines:
         language_model, lowercase, batches = opened_lines
         if not perplexity:
-            if language_model._reads_across_sentences():
+            if language_model.reads_across_sentences_:
                 batches = iter([[line for lines in batches for line in lines]])
             for lines in batches:
                 sys.stdout.writelines(_output_lines(language_model, lowercase, lines, as_json=screen.as_json))
@@ -107,7 +104,7 @@ def rank(
             print(f"{value:.4f}\t{candidates[index]}")
 
 
-def _output_lines(model: BaseLanguageModel, lowercase: Lowercase, lines: list[str], *, as_json: bool) -> Iterator[str]:
+def _output_lines(model: Any, lowercase: Lowercase, lines: list[str], *, as_json: bool) -> Iterator[str]:
     """Yield the line of output for each sentence."""
     sentences = [lowercase(line) for line in lines if line.strip()]
     scores = iter(model.score_samples(sentences).tolist() if sentences else [])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -15,9 +15,6 @@ from sklearn_hashnlp.cli._options import LineOptions, ModelFolder, OptionGroup
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
 from sklearn_hashnlp.cli._screen import Screen, bold, counted, format_perplexity
 from sklearn_hashnlp.cli.lm._lm_options import SentenceFile
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp import HsigmoidLanguageModel, KneserNeyLanguageModel
 
 HELP = """\
 Train a model that predicts the next word on a text file with one sentence per line, and save it.
@@ -90,11 +87,6 @@ class LanguageOptions(OptionGroup):
         ),
     ] = None
 
-    @property
-    def of_networks(self) -> dict[str, Any]:
-        """The options that a model of counts does not have."""
-        return {name: getattr(self, name) for name in ("max_time", "log_every", "checkpoint_dir", "resume")}
-
     def callbacks(self) -> list[Any]:
         """Return the callbacks of ``--max-time`` and ``--log-every``."""
         from sklearn_hashnlp.training import StepLog, TimeLimit
@@ -111,10 +103,11 @@ def _models() -> Iterator[tuple[str, Any, Bundles]]:
 
 
 def _bundles() -> Bundles:
-    from sklearn_hashnlp.language import LanguageSchedule
-    from sklearn_hashnlp.language._language_parameters import EARLY_STOPPING
+    from sklearn_hashnlp.language import LanguageSchedule, Regularization
+    from sklearn_hashnlp.training import EarlyStopping
 
-    return {"early_stopping": EARLY_STOPPING, "schedule": LanguageSchedule()}
+    stopping = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)  # of early_stopping="valid_loss"
+    return {"early_stopping": stopping, "regularization": Regularization(), "schedule": LanguageSchedule()}
 
 
 @reporting_errors
@@ -130,10 +123,11 @@ def train(
     """Train a language model; the parameters are the options of the command."""
     counts = options.model_type == "kneser-ney"
     if counts:
-        training.refuse("--model-type kneser-ney", **options.of_networks)
+        of_networks = ("max_time", "log_every", "checkpoint_dir", "resume")
+        training.refuse("--model-type kneser-ney", **{name: getattr(options, name) for name in of_networks})
     if options.arpa is not None and not counts:
         raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
-    from sklearn_hashnlp.cli.lm._load_language_model import check_sentences
+    from sklearn_hashnlp.cli.lm._load_language_model import check_sentences, sentence_reader
     from sklearn_hashnlp.persistence import save_model
 
     language_model: Any
@@ -149,59 +143,45 @@ def train(
         folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
         training.configure(language_model, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks())
     check_parameters(language_model)
-    check_sentences(data, reading)
-    if options.valid is not None:
-        check_sentences(options.valid, reading)
+    for path in (data, options.valid):
+        if path is not None:
+            check_sentences(path, reading)
     save_model(None, model, dry_run=True)
+
+    def read(path: Path) -> Callable[[], Iterator[str]]:
+        return sentence_reader(path, reading, lowercase=options.lowercase)
+
+    sentences, valid = read(data), None if options.valid is None else read(options.valid)
     if counts:
-        _train_counts(screen, language_model, data, reading, model, options)
+        _train_counts(screen, language_model, sentences, valid, model, options.arpa)
     else:
-        _train_network(screen, language_model, data, reading, model, options)
+        _train_network(screen, language_model, sentences, valid, model)
+    samples, scores = "{hashnlp} lm sample --model {path} --samples 5", "{hashnlp} lm score --model {path} FILE"
+    screen.next_step("generate sentences, or score some", samples, scores, path=model)
 
 
-def _train_network(
-    screen: Screen,
-    network: HsigmoidLanguageModel,
-    data: Path,
-    reading: LineOptions,
-    model: Path,
-    options: LanguageOptions,
-) -> None:
-    """Train a network with a progress bar, and save it."""
-    from sklearn_hashnlp.cli._progress import Progress
-    from sklearn_hashnlp.cli.lm._load_language_model import check_no_checkpoints, sentence_reader
+def _train_network(screen: Screen, network: Any, sentences: Any, valid: Any, model: Path) -> None:
+    """Train a network with a progress bar, save it, and show its figures."""
+    from sklearn_hashnlp.cli._progress import shown_training
     from sklearn_hashnlp.persistence import save_model
 
     checkpoints = network.checkpoint_dir
     folder = checkpoints[0] if isinstance(checkpoints, tuple | list) else checkpoints
     if folder is not None and not network.resume:
-        check_no_checkpoints(Path(folder))
-    lowercase, valid = options.lowercase, options.valid
+        _check_no_checkpoints(Path(folder))
     started = perf_counter()
     try:
-        with screen.bar("Reading") as update:
-            callbacks: list[Any] = network.callbacks or []
-            logs = [callback for callback in callbacks if hasattr(callback, "log_")]
-            progress = Progress(screen.note, update, log=lambda: logs[0].log_ if logs else [], perplexity=True)
-            network.set_params(callbacks=[*callbacks, progress])
-            X_valid = None if valid is None else sentence_reader(valid, reading, lowercase=lowercase)
-            network.fit(sentence_reader(data, reading, lowercase=lowercase), X_valid=X_valid)
+        with shown_training(screen, network, "Reading", perplexity=True):
+            network.fit(sentences, X_valid=valid)
     except KeyboardInterrupt:
         if folder is not None:
             screen.note(f"Finished epochs are saved in {folder}; --resume continues from there.")
         raise
-    finally:
-        network.set_params(callbacks=None)  # not saved with the model
     seconds = perf_counter() - started
     save_model(network, model)
-    _show_network(screen, network, model, seconds)
-
-
-def _show_network(screen: Screen, network: HsigmoidLanguageModel, model: Path, seconds: float) -> None:
-    history, stopping = network.history_, network._stopping()
-    restores = stopping is not None and stopping.restore_best
+    history, stopping = network.history_, network.early_stopping
     epoch = history[-1] if history else {}
-    if restores and history:
+    if history and stopping and getattr(stopping, "restore_best", True):
         epoch = min(history, key=lambda entry: entry["valid_loss"])
     n_words = len(network.vocabulary_)
     report: dict[str, Any] = {
@@ -209,9 +189,7 @@ def _show_network(screen: Screen, network: HsigmoidLanguageModel, model: Path, s
         "n_words": n_words,
         "n_parameters": network.n_parameters_,
         "seconds": round(seconds, 3),
-        "epoch": epoch.get("epoch"),
-        "train_perplexity": epoch.get("train_perplexity"),
-        "valid_perplexity": epoch.get("valid_perplexity"),
+        **{name: epoch.get(name) for name in ("epoch", "train_perplexity", "valid_perplexity")},
         "history": history,
         "log": network.log_,
     }
@@ -222,35 +200,33 @@ def _show_network(screen: Screen, network: HsigmoidLanguageModel, model: Path, s
         perplexity, figure = (format_perplexity(epoch["valid_loss"], n_digits) for n_digits in (2, 4))
         lines.append(bold(f"Validation perplexity {perplexity} after epoch {epoch['epoch']}"))
     screen.result(report, [*lines, f"Saved in {model}"], figure)
-    _suggest(screen, model)
 
 
-def _train_counts(
-    screen: Screen,
-    counts: KneserNeyLanguageModel,
-    data: Path,
-    reading: LineOptions,
-    model: Path,
-    options: LanguageOptions,
-) -> None:
-    """Count the n-grams of a file, and save the model and its ARPA file."""
-    from sklearn_hashnlp.cli.lm._load_language_model import sentence_reader
-    from sklearn_hashnlp.language._arpa import check_arpa_path
+def _check_no_checkpoints(folder: Path) -> None:
+    """Raise an error for a checkpoint folder of an earlier training, before the sentences are read."""
+    epochs = sorted(folder.glob("epoch-*"))
+    if epochs:
+        raise FileExistsError(
+            f"{folder} contains {epochs[0].name} of an earlier training; use --resume to continue it, or another "
+            "--checkpoint-dir."
+        )
+
+
+def _train_counts(screen: Screen, counts: Any, sentences: Any, valid: Any, model: Path, arpa: Path | None) -> None:
+    """Count n-grams, save the model and its ARPA file, and show its figures."""
     from sklearn_hashnlp.persistence import save_model
 
-    arpa, lowercase = options.arpa, options.lowercase
-    if arpa is not None and (model.is_dir() or model not in arpa.parents):  # the folder of a new model is still missing
-        check_arpa_path(arpa)
-    started = perf_counter()
-    perplexity = None
+    started, perplexity = perf_counter(), None
     with screen.bar("Counting n-grams"):
-        counts.fit(sentence_reader(data, reading, lowercase=lowercase))
+        counts.fit(sentences)
         seconds = perf_counter() - started
-        save_model(counts, model)
-        if arpa is not None:
+        if arpa is not None and model not in arpa.parents:  # or else in the folder of the model, which may be new
             counts.save_arpa(arpa)
-        if options.valid is not None:
-            perplexity = counts.perplexity(sentence_reader(options.valid, reading, lowercase=lowercase))
+        save_model(counts, model)
+        if arpa is not None and model in arpa.parents:
+            counts.save_arpa(arpa)
+        if valid is not None:
+            perplexity = counts.perplexity(valid)
     n_words, n_ngrams = len(counts.vocabulary_), counts.n_ngrams_
     report = {
         "model": str(model),
@@ -266,9 +242,3 @@ def _train_counts(
         lines.append(bold(f"Validation perplexity {perplexity:.2f}"))
     lines.append(f"Saved in {model}" if arpa is None else f"Saved in {model} and {arpa}")
     screen.result(report, lines, None if perplexity is None else f"{perplexity:.4f}")
-    _suggest(screen, model)
-
-
-def _suggest(screen: Screen, model: Path) -> None:
-    samples, scores = "{hashnlp} lm sample --model {path} --samples 5", "{hashnlp} lm score --model {path} FILE"
-    screen.next_step("generate sentences, or score some", samples, scores, path=model)

@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
+from typing import Any
 
 
-def load_encoder(folder: Path, *, context_weight: Any, n_jobs: int) -> SentenceVectors:
+def load_encoder(folder: Path, *, context_weight: Any, n_jobs: int) -> Any:
     """Load a sentence encoder; raise an error for another model."""
     from sklearn_hashnlp.persistence import load_model
-    from sklearn_hashnlp.sentences import SGNNSentenceEncoder
-    from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 
     model: Any = load_model(folder)
-    if not isinstance(model, SentenceVectors):
+    if not hasattr(model, "most_similar") or not hasattr(model, "transform"):
         raise ValueError(
             f"{folder} is a {type(model).__name__}, not a sentence encoder; expected a folder of hashnlp sentences "
             "train."
         )
     model.n_jobs = n_jobs
     if context_weight is not None:
-        if not isinstance(model, SGNNSentenceEncoder):
+        if not hasattr(model, "context_weight"):
             raise ValueError(f"{folder} is a {type(model).__name__}, without a context weight. Omit --context-weight.")
         model.set_params(context_weight=context_weight)
-    return model  # type: ignore[no-any-return]  # checked
+    return model
 
 
-def load_pretrained(folder: Path) -> SentenceVectors:
+def load_pretrained(folder: Path) -> Any:
     """Load a sentence encoder for vectors without the spelling of words, which n-grams represent."""
-    from sklearn_hashnlp.sentences import SGNNSentenceEncoder
-
     encoder = load_encoder(folder, context_weight=None, n_jobs=-1)
-    if isinstance(encoder, SGNNSentenceEncoder) and encoder.context_weight != 0:
+    if getattr(encoder, "context_weight", 0) != 0:
         encoder.set_params(context_weight=1.0)
     return encoder
 

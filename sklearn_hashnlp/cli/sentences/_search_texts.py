@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -21,8 +21,6 @@ from sklearn_hashnlp.cli.sentences._sentence_options import ContextWeight, Encod
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from sklearn_hashnlp.sentences._sentence_vectors import SentenceVectors
 
 HELP = """\
 Find the texts of a file that are most similar to a query.
@@ -82,15 +80,13 @@ def search(
 class _Index(NamedTuple):
     """The texts of a file and their vectors."""
 
-    encoder: SentenceVectors
+    encoder: Any
     texts: list[str]
     numbers: list[int]  # of their lines
     vectors: NDArray[np.float32]
 
     @classmethod
-    def read(
-        cls, screen: Screen, encoder: SentenceVectors, file: Path, reading: LineOptions, saved: Path | None
-    ) -> _Index:
+    def read(cls, screen: Screen, encoder: Any, file: Path, reading: LineOptions, saved: Path | None) -> _Index:
         """Read texts, and compute their vectors or read saved ones."""
         import numpy as np
 

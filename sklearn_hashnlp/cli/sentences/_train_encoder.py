@@ -54,8 +54,14 @@ Paragraph: TypeAlias = Literal["line", "block"]
 def _models() -> Iterator[tuple[str, Any, Bundles]]:
     from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
 
-    yield "hashnlp sentences train", SGNNSentenceEncoder(), {}
+    yield "hashnlp sentences train", SGNNSentenceEncoder(), _bundles()
     yield "\nhashnlp sentences train --vectors", DistilledSentenceEncoder(), {}
+
+
+def _bundles() -> Bundles:
+    from sklearn_hashnlp.sentences import Network, Objectives
+
+    return {"network": Network(), "objectives": Objectives()}
 
 
 @reporting_errors
@@ -89,7 +95,7 @@ def train(
         encoder = SGNNSentenceEncoder()
         if training.learning_rate is None:
             training = replace(training, learning_rate=_LEARNING_RATE)
-        training.configure(encoder, n_jobs=n_jobs)
+        training.configure(encoder, _bundles(), n_jobs=n_jobs)
     else:
         training.refuse("--vectors")
         encoder = DistilledSentenceEncoder(n_jobs=n_jobs)
@@ -100,17 +106,15 @@ def train(
         if vectors is None
         else _read_pairs(screen, data, reading, vectors)
     )
-    from sklearn_hashnlp.cli._progress import Progress
-
     started = perf_counter()
-    with screen.warnings_as_notes(), screen.bar("Training") as update:  # which moves from word pretraining on
-        if y is None:
-            encoder.set_params(callbacks=[Progress(screen.note, update)])
-        try:
+    if y is None:
+        from sklearn_hashnlp.cli._progress import shown_training
+
+        with shown_training(screen, encoder):
+            encoder.fit(X)
+    else:
+        with screen.warnings_as_notes(), screen.bar("Training"):
             encoder.fit(X, y)
-        finally:
-            if y is None:
-                encoder.set_params(callbacks=None)  # not saved with the model
     seconds = perf_counter() - started
     save_model(encoder, model)
     report: dict[str, Any] = {"model": str(model)} | n_texts | {"n_parameters": encoder.n_parameters_}

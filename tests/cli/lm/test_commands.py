@@ -194,7 +194,7 @@ def test_embeddings_without_a_vocabulary_have_vectors_of_all_words(
             ["predict", "--top", 2, "--search", "greedy"],
             ["predict", "-p", "--search", "greedy"],
         ),
-        *(["test", "--top", 0], ["test", "--top", 2, "--search", "greedy"], ["test", "--batch-size", 0]),
+        *(["test", "--top", 0], ["test", "--top", 2, "--search", "greedy"]),
         *(["nearest"], ["nearest", "cat", "--analogy", "cat", "mat", "dog"], ["nearest", "cat", "--top", 0]),
     ],
 )

@@ -53,7 +53,7 @@ def test_every_command_reads_the_folder(hashnlp: Any, folders: list[Path], valid
         answer = hashnlp("lm", command, "-m", tmp_path / "m", stdin="the dog saw the cat\n")
         assert (answer.code, len(answer.out.splitlines())) == (0, 2 if command == "test" else 1)
     assert hashnlp("lm", "sample", "-m", tmp_path / "m", "--seed", 0).code == 0
-    assert hashnlp("lm", "test", "-m", tmp_path / "m", "--every-word", "--top", 2, valid).code == 0
+    assert hashnlp("lm", "test", "-m", tmp_path / "m", "--top", 2, valid).code == 0
     quiet = hashnlp("lm", "mix", tmp_path / "m", "--valid", valid, "-m", tmp_path / "again", "-q")
     assert quiet.out == f"{model.perplexity(VALID):.4f}\n"
     classifier = hashnlp("predict", "--model", tmp_path / "m", stdin="a dog\n")

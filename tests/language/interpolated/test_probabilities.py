@@ -87,7 +87,7 @@ def test_a_network_that_reads_across_sentences_is_mixed(frequency_bins):
     ids = [vocabulary[word] for word in last]
     expected = model._log_prob(model._windows(text))[-len(ids) :]
     np.testing.assert_allclose(np.log(steps[np.arange(len(ids)), ids]), expected, rtol=1e-5)
-    assert model._reads_across_sentences()
+    assert model.reads_across_sentences_
 
 
 @given(arrays(float, st.tuples(st.integers(1, 8), st.integers(1, 3)), elements=st.floats(1e-6, 1)))
