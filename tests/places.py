@@ -1,7 +1,6 @@
 """In how many places of the package an idea is known, and where: ``python -m tests.places``.
 
-A place is a file, a statement that raises an error, or a statement that imports, in which all patterns of an idea are
-found.
+A place is a file, or a statement that raises an error, in which all patterns of an idea are found.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-_UNITS = {"error": ast.Raise, "import": ast.Import | ast.ImportFrom}
 
 
 class Idea(NamedTuple):
     """Where to look for an idea, and by which regular expressions."""
 
     name: str
-    unit: Literal["file", "error", "import"]
+    unit: Literal["file", "error"]
     folders: tuple[str, ...]  # of the package; none: the whole package
     patterns: tuple[str, ...]
 
@@ -53,12 +51,6 @@ IDEAS = (
         (),
         (r"fold_of\W+!=|for fold in|~left_out", r"LinearProblem|DualSolver\("),
     ),
-    Idea(
-        "a private module of another folder that the command line imports",
-        "import",
-        ("cli",),
-        (r"from sklearn_hashnlp\.(?!cli\b)(\w+\.)+_\w+ import|import sklearn_hashnlp\.(?!cli\b)(\w+\.)+_",),
-    ),
 )
 
 
@@ -79,7 +71,7 @@ def _pieces(text: str, unit: str) -> Iterator[str]:
         yield text
         return
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, _UNITS[unit]):
+        if isinstance(node, ast.Raise):
             yield ast.unparse(node)
 
 

@@ -127,6 +127,28 @@ def test_no_files_import_each_other():
     assert not circles(graph)
 
 
+def private_names_used_by(path: Path) -> set[str]:
+    """Return the names that a file takes from the package or from objects, and that are none of its own or public."""
+    found = {name for name in modules_imported_by(path) if name.startswith("sklearn_hashnlp.")}
+    found = {name for name in found if not name.startswith("sklearn_hashnlp.cli.") and not is_public(name)}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls", "os"):
+            is_private = node.attr.startswith("_") and not node.attr.endswith("__") and node.attr != "_asdict"
+            found |= {ast.unparse(node)} if is_private else set()
+    return found
+
+
+def is_public(name: str) -> bool:
+    """Return whether a name of the package is in the ``__all__`` of its folder, or a folder."""
+    folder, _, last = name.rpartition(".")
+    return last in getattr(import_module(folder), "__all__", ()) or (PACKAGE / last).is_dir()
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "cli").rglob("*.py")), ids=lambda path: path.stem)
+def test_the_command_line_stands_on_public_names(path):
+    assert private_names_used_by(path) == set()
+
+
 def test_nn_knows_no_scikit_learn():
     for path in (PACKAGE / "nn").rglob("*.py"):
         assert not {name for name in modules_imported_by(path) if name.partition(".")[0] in {"sklearn", "skorch"}}, path

@@ -11,7 +11,6 @@ LIMITS = {
     "may a training continue?": 3,
     "a reader of the tables of a saved text model": 2,
     "a cross-validation of the linear model": 1,
-    "a private module of another folder that the command line imports": 71,
 }
 
 
