@@ -5,7 +5,7 @@
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make sanitize          tests and fuzzes kernels that check addresses and undefined behavior
 # make test-processors   the quick tests, with libraries set to compute as on other processors; QUICK=1: fewer
-# make check   ruff, the format and mypy       make format     lets ruff mend what it can
+# make check   ruff, the formats and mypy      make format     formats, and mends what ruff can
 # make docs    builds the documentation in docs/_build/html; make docs QUICK=1 runs its examples on less data
 # make test-lowest   the quick tests on the lowest versions       make coverage      which lines they reach
 # make dist    builds and checks sdist and wheel                  make bench-check   fails if it became slower
@@ -114,14 +114,18 @@ test-processors: $(READY)
 golden: $(READY)
 	@$(WITH_COMPILER) $(BIN)/python -m tests.golden --base $(BASE)
 
+CPP := $(filter %.cpp %.hpp,$(KERNELS))
+
 check: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run --Werror $(CPP)
 	@$(BIN)/mypy
 
 format: $(READY)
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(CPP)
 
 # The lowest versions, in an environment of their own.
 LOWEST := $(VENV)-lowest
