@@ -95,7 +95,7 @@ sphinx_gallery_conf = {
 
 
 def setup(app: Any) -> None:
-    """Write the pages that are made from the package and from the files of the project, and point links at them."""
+    """Write the pages made from the package and the project's files, and point links at them."""
     generated_pages.forget_other_examples(DOCS / "gallery", quick=os.environ.get("HASHNLP_QUICK") == "1")
     generated_pages.write(DOCS)
     app.connect("source-read", generated_pages.point_links)

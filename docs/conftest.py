@@ -1,4 +1,4 @@
-"""``pytest docs`` runs the code of the pages, each in an empty folder, and not what builds or is built for the site."""
+"""``pytest docs`` runs the code of the pages, each in an empty folder, but not the site's build."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -31,7 +31,7 @@ build_sdist = backend.build_sdist
 
 
 def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
-    """Return the build tools, after the check: later pip would already have downloaded what the package needs."""
+    """Return the build tools after the check, before pip downloads the package's requirements."""
     check_tools()
     return list(backend.get_requires_for_build_wheel(config_settings))
 
@@ -87,7 +87,7 @@ def build(folder: Path, *options: str) -> None:
 
 
 def _is_stale(folder: Path) -> bool:
-    """Return whether a folder was made for other sources or by a compiler that is gone: CMake refuses it."""
+    """Return whether a folder is of other sources or a missing compiler, which CMake refuses."""
     cache = folder / "CMakeCache.txt"
     if not cache.exists():
         return folder.exists()
@@ -104,7 +104,7 @@ def _run(*command: str) -> None:
 
 
 def write_wheel(folder: Path, info: str, files: dict[str, bytes]) -> str:
-    """Write an editable wheel of metadata: a plain .pth file, as an import hook would come before PYTHONPATH."""
+    """Write an editable wheel with a .pth file, as an import hook would precede PYTHONPATH."""
     files["sklearn_hashnlp.pth"] = f"{_ROOT}\n".encode()
     lines = [f"{name},{_digest(content)},{len(content)}" for name, content in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,", ""]).encode()

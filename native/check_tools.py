@@ -1,4 +1,4 @@
-"""What compiling the kernels needs: a C++20 compiler and Python's headers, or one line that says how to get them."""
+"""Requirements of the kernels: a C++20 compiler and Python's headers, or a line on getting them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a command with a C++ compiler: where a machine has none, ``make`` installs one into its environment.
+"""Run a command with a C++ compiler; if there is none, ``make`` installs one into its environment.
 
 ``python native/find_compiler.py COMMAND ...``: the Python is that of the environment. The package does not require this
 compiler, zig's, which is slow: it builds the C++ library first. Without a command the headers of Python are looked for.

@@ -1,4 +1,4 @@
-"""Constraints of parameters outside of estimators, and shapes and dtypes of arrays: one checker, one wording each."""
+"""Constraints of parameters outside of estimators, and of the shapes and dtypes of arrays."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def none_or(constraint: Constraint) -> Constraint:
 
 
 def check_parameters(caller: str, constraints: Mapping[str, Constraint], values: Mapping[str, Any]) -> None:
-    """Raise an error for the first value against its constraint; ``values`` may have more, as ``locals()`` has."""
+    """Raise an error for the first value that violates its constraint; ignore other ``values``."""
     for name, constraint in constraints.items():
         if not constraint.accepts(values[name]):
             raise ValueError(f"{caller}: {name} must be {constraint.wanted}, got {values[name]!r:.200}.")
 
 
 def check_shape(caller: str, name: str, array: Any, *shape: int | str | EllipsisType, note: str = "") -> None:
-    """Raise an error for an array or a tensor of another shape; a string names an axis of any length."""
+    """Raise an error for an array of another shape; a string names an axis of any length."""
     found, wanted = tuple(array.shape), shape
     if shape[:1] == (...,):
         wanted = shape[1:]

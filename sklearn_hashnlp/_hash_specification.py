@@ -1,4 +1,4 @@
-"""The version of the hash functions of hash embeddings, and their constants; plain Python, for every folder."""
+"""The version and the constants of the hash functions of hash embeddings, in plain Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def splitmix64(seed: int, n_values: int) -> list[int]:
 
 
 def hash_constants(seed: int, n_functions: int) -> tuple[tuple[int, int, int], ...]:
-    """Draw the multiplier of low halves, the addend, and the multiplier of high halves of each hash function."""
+    """Draw the two multipliers (of low and high halves) and the addend of each hash function."""
     if n_functions > _MAX_FUNCTIONS:
         raise ValueError(f"There are at most {_MAX_FUNCTIONS} hash functions, got {n_functions}.")
     values = splitmix64(seed, 2 * n_functions)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 def map_distinct(function: Callable[[float], float], values: NDArray[Any]) -> NDArray[np.float64]:
-    """Apply a function of :mod:`math` to each distinct number of an array of few: numpy's depend on the processor."""
+    """Apply a function of :mod:`math` to the distinct values; numpy's depend on the processor."""
     distinct = np.unique(values)
     results = np.array([function(value) for value in distinct.tolist()], dtype=np.float64)
     return results[np.searchsorted(distinct, values)]

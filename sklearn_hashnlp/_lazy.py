@@ -10,7 +10,7 @@ from typing import Any
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package from the imports in its ``__init__.pyi``."""
+    """Return a package's ``__getattr__``, ``__dir__`` and ``__all__``, from ``__init__.pyi``."""
     statements = ast.parse(get_data(package, "__init__.pyi") or b"").body
     modules = {name.name: node.module for node in statements if isinstance(node, ast.ImportFrom) for name in node.names}
     public = next(ast.literal_eval(node.value) for node in statements if isinstance(node, ast.Assign))

@@ -48,7 +48,7 @@ def flush_to_disk(path: Path) -> None:
 
 
 def lock_file(file: IO[Any]) -> bool:
-    """Lock an open file until it is closed, or raise BlockingIOError; False where there are no locks (Windows)."""
+    """Lock an open file until it is closed, or raise BlockingIOError; False without locks."""
     if fcntl is None:
         return False
     try:
@@ -68,7 +68,7 @@ def usable_cores() -> int:
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory that programs can still take without swapping; None if the system does not say."""
+    """Return the bytes of memory that are available without swapping; None if unknown."""
     free = []
     with suppress(OSError, ValueError, StopIteration):
         lines = _MEMINFO.read_text(encoding="ascii").splitlines()
@@ -80,13 +80,13 @@ def available_memory() -> int | None:
 
 
 def call_after_fork(function: Callable[[], None]) -> None:
-    """Have a function called in each process that is forked from this one, where processes can fork."""
+    """Register a function to call in each forked process, where processes can fork."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=function)
 
 
 def lazy_bytes(n_bytes: int) -> mmap.mmap | NDArray[np.uint8]:
-    """Return a writable buffer of zeros; where the system has such mappings, memory is committed on first write."""
+    """Return a writable buffer of zeros; where possible, memory is committed on first write."""
     try:
         if not hasattr(mmap, "MAP_ANONYMOUS"):
             import numpy as np

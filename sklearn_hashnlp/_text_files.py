@@ -1,4 +1,4 @@
-"""Text files, possibly compressed and in any encoding, read by lines; errors contain the file and the line."""
+"""Text files, possibly compressed, in any encoding, by lines; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UTF_16 = "For UTF-16 pass encoding='utf-16' (--encoding utf-16)."
 
 @dataclass(frozen=True)
 class Decoding:
-    """The encoding of a text file, as in ``bytes.decode``, and advice for a caller without these parameters."""
+    """The encoding and error handling of a text file, and advice for callers without them."""
 
     encoding: str = "utf-8"
     errors: str = "strict"
@@ -51,13 +51,13 @@ class Decoding:
         return name if name != "utf-8-sig" and "\n".encode(name) == b"\n" else "utf-8"
 
     def stream(self, stream: IO[bytes]) -> IO[bytes]:
-        """Return a stream with one byte at the end of lines, in UTF-8 if the encoding has another line feed."""
+        """Return a stream with line feeds of one byte, in UTF-8 if the encoding has another."""
         if codecs.lookup(self.encoding).name in (self.of_lines, "utf-8-sig"):
             return stream
         return io.BufferedReader(_Utf8Stream(stream, self.encoding, self.errors))
 
     def line(self, line: bytes, source: Path | str, number: int) -> str:
-        """Decode a line, of which ``number`` counts from 1; the byte order mark of the first line is dropped."""
+        """Decode line ``number``, counted from 1; drop the byte order mark of the first line."""
         name = self.of_lines
         if number == 1 and line.startswith(codecs.BOM_UTF8) and name != "utf-8":
             raise ValueError(
@@ -122,7 +122,7 @@ UTF_8: Final = Decoding()
 def read_lines(
     path: Path, progress: Callable[[int, int], None] | None = None, decoding: Decoding = UTF_8
 ) -> Generator[str, None, None]:
-    """Yield the lines of a file, each with its line feed; lines of a file without any end at a carriage return."""
+    """Yield lines with their line feeds; a file without any is split at carriage returns."""
     with ExitStack() as stack:
         stored = stack.enter_context(path.open("rb"))
         if not stored.seekable():
@@ -146,7 +146,7 @@ def read_lines(
 
 @contextmanager
 def open_bytes(path: Path, decoding: Decoding = UTF_8) -> Iterator[IO[bytes]]:
-    """Open a file as bytes, decompressed and without a byte order mark; read text from it by :func:`read_line`."""
+    """Open a file as decompressed bytes without a byte order mark; read it by :func:`read_line`."""
     with path.open("rb") as stored, decompress(stored, path) as compressed:
         stream = cast(BufferedReader, decoding.stream(compressed))
         try:
@@ -159,7 +159,7 @@ def open_bytes(path: Path, decoding: Decoding = UTF_8) -> Iterator[IO[bytes]]:
 
 
 def read_line(stream: IO[bytes], path: Path, number: int) -> bytes:
-    """Read a line; the errors of decompressors name the file and the line, and become a ValueError."""
+    """Read a line; raise a ValueError with the file and the line for errors of decompressors."""
     try:
         return stream.readline()
     except (*DECOMPRESSION_ERRORS, UnicodeDecodeError) as error:
@@ -212,7 +212,7 @@ def name_inside(path: Path) -> str:
 
 
 def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
-    """Return the decompressed stream of a file; reading from it may raise one of ``DECOMPRESSION_ERRORS``."""
+    """Return the decompressed stream of a file; reading may raise ``DECOMPRESSION_ERRORS``."""
     suffix = path.suffix.lower()
     if suffix in OPENERS:
         return cast(IO[bytes], OPENERS[suffix](stored))

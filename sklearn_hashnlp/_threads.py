@@ -1,4 +1,4 @@
-"""Every use of a thread pool: work in the background, results in order, blocks of rows, prefetching."""
+"""Every use of a thread pool: background work, results in order, blocks of rows, prefetching."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 def effective_n_jobs(n_jobs: Any) -> int:
-    """Return the number of threads that ``n_jobs`` means; 1 in a worker process, as others share the processors."""
+    """Return the number of threads for ``n_jobs``; 1 in a worker process, which shares the CPUs."""
     check_n_jobs(n_jobs)
     # joblib returns the same there, with a warning about processes that nobody wants to start.
     return 1 if multiprocessing.current_process().daemon else int(joblib.effective_n_jobs(n_jobs))
@@ -35,7 +35,7 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 
 def submit(pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: Any) -> Future[Result]:
-    """Submit a call to a pool, or make it at once where the pool accepts none, as at the exit of the interpreter."""
+    """Submit a call to a pool, or make it at once if the pool accepts none, as at exit."""
     future: Future[Result] = Future()
     first = Lock()
 
@@ -54,7 +54,7 @@ def submit(pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: An
 
 
 class _Background:
-    """The background thread of this process; a forked process, which has no thread of its parent, starts its own."""
+    """The background thread of this process; a forked process starts a new one."""
 
     pool: ThreadPoolExecutor | None = None
 
@@ -104,7 +104,7 @@ def is_worker() -> bool:
 
 
 def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    """Yield the result for each item, in the order of the items; one thread, or one item, is the caller's own."""
+    """Yield results in the order of the items; one thread or one item uses the caller's thread."""
     items = iter(items)
     begin = list(islice(items, 2))
     items = chain(begin, items)
@@ -114,7 +114,7 @@ def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], n_thread
 def map_in_background(
     work: Callable[[Item], Result], items: Iterable[Item], n_threads: int
 ) -> Generator[Result, None, None]:
-    """Yield the result for each item, in the order of the items, up to ``2 * n_threads`` of them computed ahead."""
+    """Yield results in the order of the items, with up to ``2 * n_threads`` computed ahead."""
     items = iter(items)
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(n_threads, thread_name_prefix=_WORKER) as pool:

@@ -1,4 +1,4 @@
-"""Calibration of the default classifier, and of TF-IDF + LogisticRegression, and how sure it is of foreign texts.
+"""Calibration of TextClassifier and TF-IDF + LogisticRegression, and confidence on foreign texts.
 
 With each seed, which also draws the training rows if not all are used: accuracy, expected calibration error (of the
 probability of the predicted label, 15 bins of equal width) and log loss on the test rows; rows of labels that no
@@ -93,7 +93,7 @@ def best_regularization(train: Rows) -> float:
 
 
 def scores(model: Any, rows: Rows) -> dict[str, float]:
-    """Return accuracy in percent, expected calibration error and log loss of a fitted classifier."""
+    """Return accuracy in percent, expected calibration error and log loss of a fitted model."""
     probabilities, labels = model.predict_proba(rows.texts), np.asarray(rows.labels)
     correct = model.classes_[probabilities.argmax(axis=1)] == labels
     own = probabilities[model.classes_ == labels[:, np.newaxis]]  # of rows with a known label
@@ -105,7 +105,7 @@ def scores(model: Any, rows: Rows) -> dict[str, float]:
 
 
 def foreign_texts(name: str, data: DataFolder) -> dict[str, list[str]]:
-    """Return texts of no label: random bytes, lines of Python and, unless all are known, other languages."""
+    """Return foreign texts: random bytes, lines of Python and, unless known, other languages."""
     generator = np.random.default_rng(0)
     lines = [line.strip() for line in inspect.getsource(sklearn.base).splitlines() if len(line.strip()) > 10]
     texts = {
@@ -120,7 +120,7 @@ def foreign_texts(name: str, data: DataFolder) -> dict[str, list[str]]:
 
 
 def confidence(model: Any, known: list[str], foreign: dict[str, list[str]]) -> dict[str, float]:
-    """Return the areas under the ROC curve of the largest probability, test texts against each kind of foreign ones."""
+    """Return the ROC AUC of the largest probability for test texts against each foreign kind."""
     own = model.predict_proba(sample(known, N_FOREIGN)).max(axis=1) if foreign else []
     areas = {}
     for kind, texts in foreign.items():
@@ -146,7 +146,7 @@ def draw(data: DataFolder, path: Path) -> None:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table: a row per data set, number of training rows and model, mean and spread over the seeds."""
+    """Return the table: a row per data set, size and model, mean and spread over the seeds."""
     return table(
         ("", "", "", "accuracy %", *list(COLUMNS)[1:]),
         (

@@ -1,4 +1,4 @@
-"""The text classifier against fastText and linear models: speed, memory and accuracy on the same rows.
+"""The text classifier against fastText and linear models on the same rows: speed, memory, accuracy.
 
 Four parts, each of which can be run alone (--part) and is added to the same JSON:
 

@@ -80,7 +80,7 @@ def measure(name: str, size: int, data: DataFolder, seeds: int) -> dict[str, Any
 
 
 def objective(model: HashEmbeddingClassifier, counts: Any, labels: NDArray[Any]) -> float:
-    """Return the squared hinge loss on rows, in percent of the loss of the best scores that are the same for all."""
+    """Return the squared hinge loss on rows, in percent of the loss of the best constant scores."""
     signs = np.where(labels[:, np.newaxis] == model.classes_, 1.0, -1.0)
     scores = model._score(model._rows(counts), model._model.linear).scores
     shares = (signs > 0).mean(axis=0)
@@ -89,7 +89,7 @@ def objective(model: HashEmbeddingClassifier, counts: Any, labels: NDArray[Any])
 
 
 def summary(setting: Any, correct: dict[Any, list[NDArray[np.bool_]]], runs: list[dict[str, float]]) -> dict[str, Any]:
-    """Return accuracy, objective and seconds of a setting, and its difference to half as many hashes."""
+    """Return a setting's accuracy, objective, seconds, and difference from half as many hashes."""
     solver, n_buckets, n_hashes = setting
     result: dict[str, Any] = {
         "accuracy": 100 * float(np.mean(correct[setting])),
@@ -108,7 +108,7 @@ def key_of(solver: str, n_buckets: int, n_hashes: int) -> str:
 
 
 def cells_of(cells: dict[str, Any]) -> list[str]:
-    """Return the lines of a data set: accuracies, objectives and seconds by the number of hashes."""
+    """Return the lines of a data set: accuracy, objective and seconds by number of hashes."""
     lines = []
     for solver, n_buckets in product(SOLVERS, map(int, BUCKETS)):
         parts = [cells[key_of(solver, n_buckets, n_hashes)] for n_hashes in HASHES]
@@ -118,7 +118,7 @@ def cells_of(cells: dict[str, Any]) -> list[str]:
 
 
 def drops(result: dict[str, Any]) -> list[str]:
-    """Return the cells that are worse than with half as many hashes by more than the tolerance and than noise."""
+    """Return cells worse than with half as many hashes by more than the tolerance and noise."""
     return [
         f"{name}, {size} rows, {key}: {cell['difference']:+.1f}"
         for size, sets in result["sizes"].items()

@@ -1,4 +1,4 @@
-"""The effect of further texts on a text classifier: partial_fit with 1, 10, 100 and 1,000 texts after a fit of n texts.
+"""Effect of further texts on a text classifier: partial_fit with 1 to 1,000 texts after a fit of n.
 
 For each data set, size and seed: the accuracy and log loss on the test rows after the fit, after ``partial_fit`` of so
 many more texts (each from a copy that was saved and loaded), and after a refit with all of them; then, on other rows,
@@ -86,7 +86,7 @@ def further_texts(train: Rows, test: Rows, size: int, n_seeds: int) -> dict[str,
 
 
 def nights(train: Rows, test: Rows, size: int, n_seeds: int) -> dict[str, Any]:
-    """Return means over the seeds of what ten nights of 500 texts do, and the largest fall in a night."""
+    """Return means over the seeds of ten nights of 500 texts, and the largest fall in a night."""
     accuracies: list[list[float]] = []
     losses: list[list[float]] = []
     confidences: list[list[float]] = []
@@ -160,7 +160,7 @@ def changes(cell: dict[str, Any]) -> Iterator[str]:
 
 
 def rows_of_nights(cells: list[tuple[str, str, dict[str, Any]]]) -> Iterator[tuple[str, ...]]:
-    """Return rows with accuracy, log loss and mean top probability before, after, and of a refit."""
+    """Yield rows with accuracy, log loss and top probability before, after, and of a refit."""
     for title, size, cell in cells:
         if "nights" not in cell:
             continue

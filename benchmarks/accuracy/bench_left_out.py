@@ -152,7 +152,7 @@ def _take(rows: Rows, indices: NDArray[np.int64]) -> Rows:
 
 
 def compare(trials: list[Trial], defaults: list[Trial]) -> dict[str, Any]:
-    """Return the gain in percentage points, its 90 % interval, and the median ratio of the seconds."""
+    """Return the gain in percentage points, its 90 % interval and the median ratio of seconds."""
     pairs = list(zip(trials, defaults, strict=True))
     gain = 100 * np.concatenate([one.correct.astype(float) - other.correct for one, other in pairs])
     return {
@@ -174,7 +174,7 @@ def compare_all(
 
 
 def left_out(changes: dict[str, dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Choose a change for each set by the mean gain on the others, and return it with its gain on the set."""
+    """Choose each set's change by mean gain on the others; return it with its gain on the set."""
     means = {
         change: {name: float(np.mean([cell["gain"] for cell in cells.values()])) for name, cells in sets.items()}
         for change, sets in changes.items()
@@ -191,7 +191,7 @@ def left_out(changes: dict[str, dict[str, dict[str, Any]]]) -> dict[str, dict[st
 
 
 def left_out_table(result: dict[str, Any]) -> str:
-    """Return the table: a row per data set with the change that the others choose, and its gain by size."""
+    """Return the table: a row per data set with the change chosen without it and gains by size."""
     sizes = sizes_of(result)
     rows = [
         (TITLES[name], one["change"], *(_gain(one["cells"].get(size)) for size in sizes))
@@ -201,7 +201,7 @@ def left_out_table(result: dict[str, Any]) -> str:
 
 
 def changes_table(result: dict[str, Any]) -> str:
-    """Return the table: a row per change with its mean gain by size, and the data set that it harms most."""
+    """Return the table: a row per change with mean gains by size and the most harmed data set."""
     sizes = sizes_of(result)
     rows = []
     for change, sets in result["changes"].items():

@@ -104,7 +104,7 @@ def measure(train: Rows, test: Rows, n_parts: int, n_epochs: int, seed: int) -> 
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table: a row per number of parts; with one part all three are the model of all rows."""
+    """Return the table: a row per number of parts; one part is the model of all rows."""
     rows = []
     for n_parts, cell in sorted(result.get("parts", {}).items(), key=lambda pair: int(pair[0])):
         accuracies = [_mean(cell["accuracy"][method]) for method in METHODS]

@@ -1,4 +1,4 @@
-"""Near-duplicate paragraphs found by bits of SGNNProjector and by MinHash: recall, false positives, time and memory.
+"""Near-duplicate paragraphs by SGNNProjector and MinHash: recall, false positives, time and memory.
 
 Of 20,000 distinct paragraphs of Wikipedia with more than 20 words, 2,000 get a copy in which 5, 10 or 20 % of the words
 are changed: eight of ten are replaced by a word drawn from all words of the paragraphs, one is deleted, and one gets
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def compare(method: str, valid: list[str], test: list[str], seeds: int, folder: Path | None) -> dict[str, Any]:
-    """Choose the n-grams or shingles and the thresholds on other paragraphs; measure each size on the test ones."""
+    """Choose the n-grams or shingles and thresholds on ``valid``; measure each size on ``test``."""
 
     def search(planted: Planted, choice: str, size: int, seed: int, widest: float) -> Any:
         return in_new_process(measure, method, planted.texts, choice, size, seed, widest, folder)

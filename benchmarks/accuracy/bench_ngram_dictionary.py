@@ -1,4 +1,4 @@
-"""Time and memory of the vocabulary of the most frequent 1- to 9-grams, against scikit-learn's CountVectorizer.
+"""Time and memory of a vocabulary of the most frequent 1- to 9-grams, against CountVectorizer.
 
 FrequentNgramVectorizer counts all training rows, CountVectorizer a random sample of them that fits in memory; on
 the same sample the two vocabularies are compared. Each measurement runs in a new process, which holds the texts and has

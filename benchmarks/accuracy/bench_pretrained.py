@@ -95,7 +95,7 @@ def fitted(name: str, data: DataFolder, train: Rows, options: argparse.Namespace
 def measure(
     encoder: Encoder | None, size: int, train: Rows, test: Rows, n_seeds: int
 ) -> tuple[NDArray[np.bool_], float]:
-    """Return which test rows are predicted correctly, a row for each seed, and the seconds of a training."""
+    """Return whether each test row is predicted correctly, per seed, and the training seconds."""
     correct, seconds = [], []
     labels = np.array(test.labels)
     for seed in range(n_seeds):

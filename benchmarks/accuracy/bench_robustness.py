@@ -1,4 +1,4 @@
-"""Accuracy under typing errors: SGNN and hash embeddings, with and without augmentation, TF-IDF + LinearSVC, fastText.
+"""Accuracy under typing errors: SGNN and hash embeddings, also augmented, LinearSVC, fastText.
 
 The test texts get random deletions, swaps of adjacent characters and insertions at 0, 2, 5, 10 and 20 edits per hundred
 characters. Hyper-parameters are chosen on a validation set: of plain classifiers (n-grams; for the SVM also lowercase
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def measure(
     name: str, model: str, cells: dict[str, Any], data: DataFolder, fasttext: Any, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Choose the hyper-parameters of a model and return its accuracy at each rate: mean and spread over the seeds."""
+    """Choose a model's hyper-parameters and return mean and spread of its accuracy at each rate."""
 
     def progress(line: str) -> None:
         print(f"[{time.strftime('%H:%M:%S')}] {name}, {model}: {line}", flush=True)

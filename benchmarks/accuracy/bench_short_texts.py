@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def curve(fit: Callable[[Rows, int], Predict], data: DataFolder, name: str, size: int, seed: int) -> list[float]:
-    """Train a model and return its accuracy in percent on the beginnings of the test texts, by their length."""
+    """Train a model and return its accuracy in percent on test texts cut to each length."""
     predict, test = fit(data.train(name).sample(size or None, seed), seed), data.test(name)
     labels = np.array(test.labels)
     return [100 * float(np.mean(predict([text[:length] for text in test.texts]) == labels)) for length in LENGTHS]
@@ -73,7 +73,7 @@ MODELS = {"TextClassifier": fit_ours, "LinearSVC": fit_linear}
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table: a row per number of training rows, ours / linear by the length of the texts."""
+    """Return the table: a row per number of training rows, ours / linear by text length."""
     rows = []
     for size, cells in sorted(result.get("sizes", {}).items(), key=lambda item: int(item[0]) or 10**9):
         curves = [cells[name]["accuracy"] for name in MODELS if name in cells]

@@ -1,4 +1,4 @@
-"""The text classifier with its defaults against a tuned linear model, on whole data sets and on 250 to 4,000 rows.
+"""The default text classifier against a tuned linear model, on all rows and on 250 to 4,000.
 
 The linear model is TF-IDF of words 1-2 (with punctuation) and of characters 2-5 within words, and LinearSVC; lowercase,
 sublinear_tf and C are chosen by cross-validation on the training rows. Both train on the same rows: all of them, or for
@@ -118,7 +118,7 @@ def linear_correct(
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table: a row per data set, ours / linear for each number of training rows, and the mean leads."""
+    """Return the table: a row per data set, ours / linear by training rows, and the mean leads."""
     sets, leads = result.get("sets", {}), mean_leads(result)
     rows = [(TITLES[name], *(_cell(sets[name].get(size)) for size in SIZES)) for name in SETS if name in sets]
     mean = ("mean lead", *(f"{leads[size][0]:+.2f} ({leads[size][1]} sets)" if size in leads else "" for size in SIZES))

@@ -1,4 +1,4 @@
-"""Accuracy of the models that `hashnlp tune` finds on TREC in a minute: the best, and the best of a megabyte at most.
+"""TREC accuracy of models that `hashnlp tune` finds in a minute: any size, and a megabyte at most.
 
 For each seed a fifth of the training rows is held out, and the command searches on the others in a separate process,
 once without a limit of size and once with it; its wall-clock time is measured. Both models, and the default parameters

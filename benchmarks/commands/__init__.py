@@ -1,1 +1,1 @@
-"""The command ``python -m benchmarks``: the list of recipes and benchmarks, runs, reports, and pages of the docs."""
+"""The command ``python -m benchmarks``: list of recipes and benchmarks, runs, reports, docs."""

@@ -1,4 +1,4 @@
-"""The sections of the page of benchmarks, from all JSON files: ratios first, and what others do better."""
+"""The sections of the page of benchmarks, from all JSON files: ratios first, then the losses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Row:
-    """A comparison with its figures: ``lead`` is above 1 for a ratio, or above 0 for points, where ours is better."""
+    """A comparison with figures; ours is better if ``lead`` is above 1 (ratio) or 0 (points)."""
 
     what: str
     peer: str

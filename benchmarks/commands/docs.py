@@ -1,4 +1,4 @@
-"""The pages of the docs that show results; ``python -m benchmarks docs`` writes their tables and figures."""
+"""The pages of the docs with results; ``python -m benchmarks docs`` writes tables and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of the README, this package compared with other programs, from the JSON of the benchmarks."""
+"""The README's table of this package and other programs, from the JSON of the benchmarks."""
 
 from __future__ import annotations
 

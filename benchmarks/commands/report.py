@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def sort_results(results: Iterable[Result], recipes: Mapping[str, Recipe] = RECIPES) -> list[Result]:
-    """Sort the results of some recipes by recipe, settings, seed and step; of duplicates keep the last."""
+    """Sort results of some recipes by recipe, settings, seed and step; keep the last duplicate."""
     unique: dict[Hashable, Result] = {}
     for number, result in enumerate(results):
         # Results of older versions have no step, so that duplicates cannot be recognized.

@@ -19,7 +19,7 @@ _LABELED = "ag_news/ and the other data sets, each with train.csv and test.csv, 
 
 
 class BenchmarkParser(argparse.ArgumentParser):
-    """Parser of the options of a benchmark; ``content`` names the files that it reads, ``result`` its JSON."""
+    """Parser of benchmark options; ``content`` names the files to read, ``result`` the JSON."""
 
     def __init__(self, description: str | None, result: str, content: str = _LABELED) -> None:
         super().__init__(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -48,7 +48,7 @@ class BenchmarkParser(argparse.ArgumentParser):
         self.add_argument("--fasttext", type=Path, metavar="DIR", help=text)
 
     def read(self, arguments: Sequence[str] | None) -> tuple[argparse.Namespace, DataFolder, Path | None]:
-        """Return the options, the data, and the file to write; None with --rows, so that a test run writes none."""
+        """Return the options, the data and the file to write: None for a test run with --rows."""
         options = self.parse_args(arguments)
         return options, self.data_of(options), self.output_of(options)
 

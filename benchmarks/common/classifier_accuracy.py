@@ -168,7 +168,7 @@ def measure_forms(
     seeds: int,
     threads: int,
 ) -> dict[str, dict[str, Any]]:
-    """Train and test fastText on each form of the texts that was tried, with the best settings for that form."""
+    """Train and test fastText on each tried form of the texts, with the form's best settings."""
     train, test = data.train(name), data.test(name)
     names = sorted(set(train.labels))
     measured: dict[str, dict[str, Any]] = {}

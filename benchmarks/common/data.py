@@ -88,7 +88,7 @@ class DataFolder:
         return self.read(name, "test.csv")
 
     def train_valid(self, name: str) -> tuple[Rows, Rows]:
-        """Return the training and validation rows to choose hyper-parameters on; none of them is a test row."""
+        """Return training and validation rows for choosing hyper-parameters, without test rows."""
         train = self.train(name)
         if SETS[name].validation_file is not None:
             return train, self.read(name, SETS[name].validation_file)
@@ -96,7 +96,7 @@ class DataFolder:
 
 
 def split(rows: Rows, share: float) -> tuple[Rows, Rows]:
-    """Split off a share of the rows, stratified by label; the only row of a label stays in training."""
+    """Split off a share of the rows, stratified by label; a label's only row stays in training."""
     counts = Counter(rows.labels)
     single = [i for i, label in enumerate(rows.labels) if counts[label] == 1]
     others = [i for i, label in enumerate(rows.labels) if counts[label] > 1]

@@ -1,4 +1,4 @@
-"""fastText as a baseline: installed for a benchmark, given the texts it is best on, called in its fastest way."""
+"""fastText as a baseline: installed for a benchmark, with its best texts and fastest calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FEW_ROWS, SEEDS_FOR_FEW = 10_000, 3  # on few rows one seed is too noisy to choo
 
 
 def fasttext_folder(folder: Path | None) -> AbstractContextManager[Path]:
-    """Return a folder that holds fastText, installing it if necessary; None makes a temporary one."""
+    """Return a folder with fastText, installing it if necessary; None makes a temporary one."""
     return peer_folder(FASTTEXT, folder)
 
 
@@ -53,12 +53,12 @@ def fasttext_version(folder: Path) -> str:
 
 
 def lines_of(texts: Iterable[str], form: str) -> list[str]:
-    """Return a line for each text in one of ``FORMS``: its tokens separated by spaces, and a newline."""
+    """Return a line per text in one of ``FORMS``: tokens separated by spaces, and a newline."""
     return [" ".join(FORMS[form](text)) + "\n" for text in texts]
 
 
 def write_rows(path: Path, lines: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> None:
-    """Write rows in fastText's format, shuffled; labels, which may contain spaces, are their indices in ``names``."""
+    """Write shuffled rows in fastText's format; labels become their indices in ``names``."""
     index_of = {name: i for i, name in enumerate(names)}
     rows = [f"__label__{index_of[label]} {line}" for line, label in zip(lines, labels, strict=True)]
     random.Random(0).shuffle(rows)
@@ -66,7 +66,7 @@ def write_rows(path: Path, lines: Sequence[str], labels: Sequence[str], names: S
 
 
 def train(fasttext: Any, path: Path, setting: dict[str, Any], seed: int, threads: int) -> tuple[Any, float]:
-    """Train on such a file; return the model and the seconds of fastText's call, repeated where it stops by chance."""
+    """Train on a written file, again if a NaN stops fastText; return the model and the seconds."""
     parameters = {key: value for key, value in setting.items() if key != "form"}
     for attempt in range(ATTEMPTS):
         start = time.perf_counter()
@@ -81,13 +81,13 @@ def train(fasttext: Any, path: Path, setting: dict[str, Any], seed: int, threads
 
 
 def predict(model: Any, lines: list[str]) -> list[list[str]]:
-    """Return the label of each line, by the function inside ``model.predict``, which fails itself with numpy 2."""
+    """Return labels by the function inside ``model.predict``, which itself fails with numpy 2."""
     labels: list[list[str]] = model.f.multilinePredict(lines, 1, 0.0, "strict")[0]
     return labels
 
 
 def accuracy(model: Any, lines: list[str], labels: Sequence[str], names: Sequence[str]) -> float:
-    """Return the accuracy in percent over all rows; fastText's own count leaves out unknown labels."""
+    """Return the accuracy in percent over all rows; fastText's count omits unknown labels."""
     index_of = {name: f"__label__{i}" for i, name in enumerate(names)}
     measured = predict(model, lines)
     correct = sum(index_of.get(label) in one for one, label in zip(measured, labels, strict=True))
@@ -101,7 +101,7 @@ def choose(
     threads: int,
     progress: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Evaluate each form of the texts, learning rate and number of epochs; the best, of few epochs, is first."""
+    """Evaluate forms of the texts, learning rates and epochs; the best, of few epochs, is first."""
     train_rows, valid_rows = rows
     names = sorted(set(train_rows.labels))
     seeds = SEEDS_FOR_FEW if len(train_rows.texts) < FEW_ROWS else 1

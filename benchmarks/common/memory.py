@@ -40,6 +40,6 @@ def _status(key: str) -> float:
 
 
 def in_new_process(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function at the top level of a module in a new process, with nothing else in memory."""
+    """Call a module's top-level function in a new process, with nothing else in memory."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()

@@ -1,4 +1,4 @@
-"""Copies of texts with changed words, and two searches for near-duplicates: by bits, and by datasketch's MinHash."""
+"""Copies of texts with changed words, and searches for near-duplicates by bits and by MinHash."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def plant(paragraphs: list[str], seed: int) -> Planted:
 
 
 def search_bits(texts: list[str], ngrams: str, size: int, seed: int, widest: float, _: Path | None) -> Found:
-    """Find the pairs with a share of different bits up to a limit, by the Hamming distances of all pairs."""
+    """Find the pairs with a share of different bits up to a limit, by all Hamming distances."""
     projector = SGNNProjector(n_projections=size // 14, output="packed", random_state=seed)
     rows = projector.transform(NGRAMS[ngrams]().fit_transform(texts))
     columns = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 8))).view(np.uint64).T.copy()
@@ -104,7 +104,7 @@ SEARCHES: dict[str, Callable[..., Found]] = {BITS: search_bits, MINHASH: search_
 
 
 def measure(method: str, texts: list[str], *arguments: Any) -> tuple[NDArray[np.float64], dict[str, float]]:
-    """Search once; return the pairs by distance, processor seconds, and growth of peak memory. For a new process."""
+    """Search once; return pairs by distance, CPU seconds, and memory growth of a new process."""
     SEARCHES[method](texts[:100], *arguments)  # loads everything used
     reset_peak()
     memory, start = resident_mb(), time.process_time()
@@ -114,7 +114,7 @@ def measure(method: str, texts: list[str], *arguments: Any) -> tuple[NDArray[np.
 
 
 def judge(planted: Planted, pairs: NDArray[np.float64], most: float = np.inf) -> dict[str, float]:
-    """Return recall and numbers of other pairs, up to the largest distance with at most so many false positives."""
+    """Return recall and counts of other pairs, up to the distance of ``most`` false positives."""
     a, b = planted.originals[pairs[:, :2].astype(np.int64)].T
     false = np.zeros(len(pairs), dtype=bool)
     for i in np.flatnonzero(a != b):

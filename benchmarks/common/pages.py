@@ -35,7 +35,7 @@ def number(runs: Mapping[str, Any], name: str, digits: int) -> str:
 
 
 def cell(runs: Mapping[str, Any], value: Callable[[dict[str, Any]], float], digits: int) -> str:
-    """Format mean and spread over the seeds of a function of a run; empty if it was not measured."""
+    """Format mean and spread over seeds of a function of a run; empty if it was not measured."""
     measured = []
     for run in runs.values():
         try:

@@ -23,7 +23,7 @@ class Peer(NamedTuple):
 
 @contextlib.contextmanager
 def peer_folder(peer: Peer, folder: Path | None) -> Iterator[Path]:
-    """Return a folder that holds the peer, installing it if necessary; None makes a temporary one."""
+    """Return a folder with the peer, installing it if necessary; None makes a temporary one."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix=f"{peer.module}-") as made:
             _install(peer, Path(made))
@@ -43,7 +43,7 @@ def _install(peer: Peer, folder: Path) -> None:
 
 
 def import_peer(peer: Peer, folder: Path) -> Any:
-    """Import the peer from its folder, although the environment may have one; numpy was loaded before, from there."""
+    """Import the peer from its folder rather than the environment, which provides numpy."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     return importlib.import_module(peer.module)

@@ -83,7 +83,7 @@ def _distorted(texts: list[str], rate: float, seed: int) -> list[str]:
 
 
 def choose_plain(name: str, model: str, data: DataFolder, progress: Progress) -> list[dict[str, Any]]:
-    """Evaluate the settings of a plain classifier on validation rows without errors; the best comes first."""
+    """Evaluate a plain classifier's settings on validation rows without errors, best first."""
     return _evaluate(name, model, PLAIN[model], (0.0,), data, progress)
 
 
@@ -131,7 +131,7 @@ def tested_curves(
 def fasttext_curves(
     fasttext: Any, name: str, data: DataFolder, seeds: int, threads: int, progress: Progress
 ) -> tuple[dict[str, Any], list[dict[str, Any]], list[list[float]]]:
-    """Choose the texts and settings of fastText, with and without subwords; return them, all trials, and curves."""
+    """Choose fastText's texts, settings and subwords; return the settings, trials and curves."""
     trials: list[dict[str, Any]] = []
     for subwords in ({}, {"minn": 2, "maxn": 5}):
         fixed = fasttext_baseline.SMALLER | subwords

@@ -1,4 +1,4 @@
-"""Random samples of training rows, their options, and how much of a difference of accuracies is noise."""
+"""Random samples of training rows, their options, and the noise in accuracy differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add_sample_options(parser: BenchmarkParser, sets: Iterable[str]) -> None:
 
 
 def bootstrap(lead: NDArray[np.float64]) -> list[float]:
-    """Return the 90 % interval of the mean of a lead per test row, by samples of the rows with replacement."""
+    """Return the 90 % bootstrap interval of the mean of a lead per test row."""
     generator = np.random.default_rng(0)
     means = [float(lead[generator.integers(len(lead), size=len(lead))].mean()) for _ in range(_BOOTSTRAPS)]
     return [float(bound) for bound in np.quantile(means, (0.05, 0.95))]

@@ -1,4 +1,4 @@
-"""A process that serves one model: its start, answers to many texts, to single ones, and to eight threads at once.
+"""A process that serves one model: its start, many texts, single texts, and eight threads at once.
 
 Run as a script, with a kind of model, its path and a file of texts; it imports only the modules that the model needs.
 The last line of its output is JSON.
@@ -28,7 +28,7 @@ Predict = Callable[[str], Any]
 
 
 def load(kind: str, where: str) -> tuple[Predict, Callable[[list[str]], Callable[[], Any]]]:
-    """Load a model; return the function that predicts one text, and one that prepares the prediction of many."""
+    """Load a model; return functions that predict one text and prepare the prediction of many."""
     if kind == "fasttext":
         return load_fasttext(*where.split("|"))
     if kind == "exported":
@@ -51,7 +51,7 @@ def load(kind: str, where: str) -> tuple[Predict, Callable[[list[str]], Callable
 
 
 def load_fasttext(package: str, module: str, file: str) -> tuple[Predict, Callable[[list[str]], Callable[[], Any]]]:
-    """Load a model of fastText or an heir: the fastest functions of each; many texts are tokenized before."""
+    """Load a model of fastText or an heir with its fastest functions; batches are pretokenized."""
     sys.path.insert(0, package)
     model = __import__(module).load_model(file)
     predict, end = model.f.predict, "" if module == "fasttext_new" else "\n"

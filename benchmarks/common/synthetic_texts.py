@@ -18,7 +18,7 @@ NOISE_PER_TEXT = 12
 
 
 def synthetic_rows(n_texts: int, n_labels: int, seed: int) -> Rows:
-    """Generate texts of two of their label's word pairs among twelve other words, all drawn by Zipf's law."""
+    """Generate texts of two word pairs of their label among twelve other words, by Zipf's law."""
     words = np.array([f"w{number}" for number in range(N_WORDS)])
     pairs_of: NDArray[np.int64] = np.random.default_rng(n_labels).integers(0, N_WORDS, (n_labels, PAIRS_PER_LABEL, 2))
     rng = np.random.default_rng((n_labels, seed))
@@ -42,7 +42,7 @@ _BLOCK = 1000  # documents per draw of random numbers
 
 
 def perturbed(rows: Rows, share: float = SHARE, seed: int = 0) -> Iterator[tuple[str, str]]:
-    """Generate texts and labels without end: random texts in which a share of the words is drawn from all texts."""
+    """Generate texts and labels without end, with a share of the words drawn from all texts."""
     documents = [[sys.intern(word) for word in text.split()] for text in rows.texts]  # one object a word
     words = [word for document in documents for word in document]
     rng = np.random.default_rng(seed)

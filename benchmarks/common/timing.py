@@ -23,7 +23,7 @@ def median_ratio(theirs: Sequence[float], ours: Sequence[float]) -> float:
 
 
 def order_of_round(methods: Sequence[str], round_: int) -> list[str]:
-    """Return the order of the methods in a round, alternately forward and backward, so that none is always first."""
+    """Return the order of the methods in a round, alternately forward and backward."""
     return list(methods) if round_ % 2 else list(reversed(methods))
 
 
@@ -31,7 +31,7 @@ Run = dict[str, float]
 
 
 def train_and_test(model: Pipeline, train: Rows, test: Rows) -> Run:
-    """Fit the model; return its accuracy on the test rows in percent, and the seconds of fit and of all its threads."""
+    """Fit the model; return its test accuracy in percent and the seconds and CPU seconds of fit."""
     start, cpu_start = time.perf_counter(), time.process_time()
     model.fit(train.texts, train.labels)
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
@@ -40,7 +40,7 @@ def train_and_test(model: Pipeline, train: Rows, test: Rows) -> Run:
 
 
 def summary(runs: list[Run], units: Sequence[str] = ("seconds",)) -> dict[str, Any]:
-    """Return mean and standard deviation of the accuracy, the medians of other units, and the runs."""
+    """Return mean and standard deviation of accuracy, medians of other units, and the runs."""
     accuracies = [run["accuracy"] for run in runs]
     return {
         "accuracy": statistics.mean(accuracies),

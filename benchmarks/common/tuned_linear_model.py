@@ -1,4 +1,4 @@
-"""The linear model that the classifiers are compared with: TF-IDF of words and characters, and a tuned LinearSVC.
+"""The linear model to compare with: TF-IDF of words and characters, and a tuned LinearSVC.
 
 The n-grams are the same as scikit-learn's, hashed to 2**30 columns for speed (equal counts, next to no
 collisions), so that they are counted once for all folds of a cross-validation.
@@ -30,7 +30,7 @@ _SAMPLE = 10_000
 
 @dataclass
 class Counts:
-    """Counts of word and character n-grams of the same texts, with the case that they have or in lowercase."""
+    """Counts of word and character n-grams of the same texts, as they are or in lowercase."""
 
     words: Any
     characters: Any
@@ -50,7 +50,7 @@ class Counts:
 
 
 class TfidfSvm:
-    """TF-IDF of words 1-2 (with punctuation) and of characters 2-5 within words, and a linear SVM."""
+    """TF-IDF of words 1-2 (with punctuation) and characters 2-5 within words, and a linear SVM."""
 
     def __init__(self, C: float, sublinear: bool) -> None:
         self.C = C
@@ -93,7 +93,7 @@ def _compact(matrix: Any, columns: NDArray[Any]) -> Any:
 
 
 def choose(forms: dict[bool, Counts], labels: NDArray[Any]) -> dict[str, Any]:
-    """Choose the case, ``sublinear_tf`` and C, one after the other, by cross-validation on the training rows."""
+    """Choose the case, ``sublinear_tf`` and C, one after the other, by cross-validation."""
     n_rows = len(labels)
     rows = np.arange(n_rows)
     if n_rows > _MANY_ROWS:

@@ -1,4 +1,4 @@
-"""Perplexity on Penn Treebank: every tree after equal epochs, the best tree against full softmax, hashed connections.
+"""Perplexity on Penn Treebank: every tree, the best tree against full softmax, hashed connections.
 
 Four parts, each of which can be run alone (--part) and is added to the same JSON; minutes are on two cores.
 
@@ -130,7 +130,7 @@ def networks(data: DataFolder, options: argparse.Namespace, work: Path, known: d
 
 
 def speed(data: DataFolder, options: argparse.Namespace, _work: Path, _known: dict[str, Any]) -> dict[str, Any]:
-    """Train each network on the same sentences in turns; return the median seconds and the median ratio."""
+    """Train the networks in turns on the same sentences; return median seconds and median ratio."""
     sentences = read_text(data, "ptb", "train.txt")
     some, rounds = (sentences[:TIMED_SENTENCES], ROUNDS) if options.rows is None else (sentences[:100], 1)
     models = {name: network(**NETWORKS[name], callbacks=[TimeLimit(1e-9)]) for name in TIMED}

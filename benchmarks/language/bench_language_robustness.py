@@ -123,7 +123,7 @@ def tokens(sentence: str, words: dict[str, int]) -> list[str]:
 
 
 def measure_network(output: str, train: list[str], valid: list[str]) -> dict[str, float]:
-    """Train the default network and measure its perplexity after the first and after the last epoch."""
+    """Train the default network; measure its perplexity after the first and the last epoch."""
     begin = time.perf_counter()
     model = HsigmoidLanguageModel(**MODELS[output], min_count=2, random_state=0).fit(train, X_valid=valid)
     history = model.history_

@@ -1,4 +1,4 @@
-"""SGNNSentenceEncoder, trained on Wikipedia, against TF-IDF, hashed n-grams and the untrained encoder.
+"""SGNNSentenceEncoder trained on Wikipedia, against TF-IDF, hashed n-grams and no training.
 
 Parts, each of which can be run alone (--part) and is added to the same JSON:
 
@@ -207,7 +207,7 @@ def speed(bench: Bench) -> None:
 
 
 def ablation(bench: Bench) -> None:
-    """Measure the effect of each change: similarity, and a classifier on the validation rows of sst2."""
+    """Measure each change's effect: similarity, and a classifier on validation rows of sst2."""
     for seed, name in ablations_by_seed(bench):
         if bench.is_known("ablation", name, seed, "sst2"):
             continue

@@ -1,4 +1,4 @@
-"""A sentence encoder that learns from a teacher: a Transformer of 22 million parameters, from the package registry.
+"""A sentence encoder that learns from a teacher: a Transformer with 22 million parameters.
 
 The teacher encodes sentences of Wikipedia, windows of 4 to 12 of their words, single words, and beginnings of questions
 with words of Wikipedia; its vectors are cached in the folder --teacher-vectors, and only missing ones are computed, for
@@ -123,7 +123,7 @@ def whole(text: str) -> list[str]:
 
 
 def student(name: str) -> Any:
-    """Return a distilled encoder; the default has another one beside it, with the same weight in similarities."""
+    """Return a distilled encoder; the default has another one of equal weight beside it."""
     distilled = DistilledSentenceEncoder(**STUDENTS[name], n_jobs=THREADS)
     if name != DEFAULT:
         return distilled
@@ -195,7 +195,7 @@ def of_teacher(bench: Bench, kind: str) -> Any:
 
 
 def classify(bench: Bench, name: str, encoder: Any = None) -> None:
-    """Record the test accuracies of a logistic regression on frozen vectors; the teacher's are too slow for imdb."""
+    """Record test accuracies on frozen vectors; the teacher's are too slow to compute for imdb."""
     for one in bench.options.sets:
         if bench.is_known(name, one) or (name == TEACHER and one == "imdb"):
             continue

@@ -1,4 +1,4 @@
-"""An index of a teacher's vectors searched with a small encoder: which of the teacher's nearest neighbors are found.
+"""An index of a teacher's vectors searched with a small encoder: share of nearest neighbors found.
 
 The teacher of `bench_sentence_teacher` encodes 50,000 sentences of Wikipedia once. Encoders of several sizes learn its
 coordinates (`DistilledSentenceEncoder(n_components=None)`) from these and more sentences, windows of their words and
@@ -74,7 +74,7 @@ class Bench:
         self.wanted = {of: nearest(lambda q: q @ searched, self.vectors.read(of)[1]) for of in (SENTENCES, SHORT)}
 
     def shares(self, similarities: Callable[[Any], NDArray[Any]], kind: str, queries: Any) -> Share:
-        """Return the shares of the teacher's neighbors among the most similar texts of the index."""
+        """Return shares of the teacher's neighbors among the most similar texts of the index."""
         return share(nearest(similarities, queries), self.wanted[kind.partition(",")[0]])
 
     def record(self, name: str, measured: dict[str, Any]) -> None:
@@ -99,7 +99,7 @@ def nearest(similarities: Callable[[Any], NDArray[Any]], queries: Any) -> NDArra
 
 
 def share(found: NDArray[np.int64], wanted: NDArray[np.int64]) -> Share:
-    """Return the mean share of the first k of the wanted indices among the first k that are found, in percent."""
+    """Return the mean share of the first k wanted indices in the first k found, in percent."""
     pairs = list(zip(found, wanted, strict=True))
     return {str(k): 100 * float(np.mean([np.isin(a[:k], b[:k]).mean() for a, b in pairs])) for k in KS}
 

@@ -1,4 +1,4 @@
-"""Word vectors of HsigmoidLanguageModel and of gensim's skip-gram with hierarchical softmax, in the same time.
+"""Word vectors in equal time: HsigmoidLanguageModel and gensim's skip-gram (hierarchical softmax).
 
 The text is 3.9 million words of Wikipedia, in lowercase, punctuation marks among them. Both get the same tokens, drop
 words that occur less than five times, drop frequent words at random (sample=1e-3) and train on one thread.
@@ -99,7 +99,7 @@ def measure(folder: Path, text: models.Text, pairs: Pairs, seed: int, epochs: in
 
 
 def at_least_as_long(train: Callable[[int], models.Trained], seconds: float) -> tuple[models.Trained, int]:
-    """Train for the fewest epochs that take a processor time, estimated from one epoch; return their number."""
+    """Train the fewest epochs that take a processor time; return the model and their number."""
     trained = train(1)
     one_epoch, n_epochs = trained.cpu_seconds, 1
     while trained.cpu_seconds < seconds:

@@ -41,7 +41,7 @@ def draw_classes(counts: NDArray[np.int64], shape: tuple[int, ...], seed: int) -
 
 
 def large(n_classes: int, rounds: int, progress: Progress) -> dict[str, Any]:
-    """Time training steps of both layers: forward, backward to weights and input, and the optimizer."""
+    """Time training steps of both layers: forward, backward to weights and input, optimizer."""
     counts = zipf_counts(n_classes)
     torch.manual_seed(0)
     tree = HierarchicalSoftmax(huffman_tree(counts), FEATURES, sparse=True)

@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
     @property
     def refits(self) -> bool:
-        """Whether it changes what is learned; if not, it follows an encoder with the defaults in ``CHANGES``."""
+        """Whether it changes the training; if not, it follows a default encoder in ``CHANGES``."""
         return self.module is not _sentence_network
 
 
@@ -97,7 +97,7 @@ def figure(encoder: SGNNSentenceEncoder, task: str, data: DataFolder, seed: int)
 
 
 def gains(result: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Return the gain of each change over the defaults, by task: the mean over its sets and the seeds of both."""
+    """Return each change's gain over the defaults by task: the mean over its sets and seeds."""
     models = result["models"]
 
     def gain(change: str, one: str) -> float:
@@ -111,7 +111,7 @@ def gains(result: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def left_out(measured: dict[str, dict[str, float]]) -> dict[str, tuple[str, float, float]]:
-    """Return for each task the change with the largest mean gain on the others, that gain, and its gain on the task."""
+    """Return per task the change with the best mean gain on the others, that gain and its own."""
     result = {}
     for task in TASKS:
         means = {

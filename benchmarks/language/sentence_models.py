@@ -143,14 +143,14 @@ NOT_LEARNED = ("callbacks", "checkpoint_dir", "checkpoint_every", "resume", "sco
 
 
 def make_encoder(settings: dict[str, Any]) -> SGNNSentenceEncoder:
-    """Return an encoder with settings, among them fields of bundles such as ``network__n_layers``."""
+    """Return an encoder with settings, also of bundles, such as ``network__n_layers``."""
     return SGNNSentenceEncoder(network=Network(), objectives=Objectives()).set_params(**settings)
 
 
 def train_encoder(
     paragraphs: Sequence[str], settings: dict[str, Any], *, seed: int, folder: Path, monitored: Pairs | None
 ) -> tuple[SGNNSentenceEncoder, dict[str, Any]]:
-    """Train an encoder, or resume from its checkpoint; a resumed training has no seconds, which would be incomplete."""
+    """Train an encoder, or resume from its checkpoint; a resumed training reports no seconds."""
     is_new = not folder.exists()
     # Without training on sentences there is nothing to resume.
     checkpoints = {} if settings.get("max_epochs") == 0 else {"checkpoint_dir": folder, "resume": True}

@@ -1,4 +1,4 @@
-"""Evaluation of search: neighbors of the same label, and the paragraph that a sentence was taken from."""
+"""Evaluation of search: neighbors with the same label, and the source paragraph of a sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MIN_SENTENCES = 3  # of a paragraph of which one is the query
 
 
 def evaluate(name: str, data: DataFolder, seed: int, models: list[str]) -> Iterator[tuple[str, float]]:
-    """Fit each model and yield the percentage of neighbors with the query's label, or mean reciprocal rank."""
+    """Fit each model and yield the percentage of same-label neighbors or mean reciprocal rank."""
     texts, queries, targets = (paragraphs if name == "wikipedia" else labelled)(name, data, seed)
     score = reciprocal_rank if name == "wikipedia" else share_of_label
     if BASELINE in models:
@@ -47,7 +47,7 @@ def evaluate(name: str, data: DataFolder, seed: int, models: list[str]) -> Itera
 
 
 def labelled(name: str, data: DataFolder, seed: int) -> tuple[list[str], list[str], tuple[Any, Any]]:
-    """Return texts to search, other texts as queries, and the labels of both; all are training rows."""
+    """Return texts to search, queries, and the labels of both; all are training rows."""
     rows = data.train(name)
     order = np.random.default_rng(seed).permutation(len(rows.texts))
     n_texts = min(N_TEXTS, len(order) * 4 // 5)

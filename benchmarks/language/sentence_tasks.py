@@ -1,4 +1,4 @@
-"""Evaluation of sentence vectors: human similarity scores, and a linear classifier on frozen vectors."""
+"""Evaluation of frozen sentence vectors: human similarity scores and a linear classifier."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def cosines(model: Any, pairs: Pairs) -> NDArray[np.floating]:
 
 
 def classify(model: Any, name: str, data: DataFolder) -> dict[str, float]:
-    """Return test accuracies of a logistic regression on frozen vectors, with the report's C and a chosen one."""
+    """Return test accuracies of a logistic regression with the report's C and a chosen one."""
     train, test = data.train(name), data.test(name)
     rows, others = (text_vectors(model, part.texts, averaged=name == "imdb") for part in (train, test))
     if sp.issparse(rows):
@@ -100,7 +100,7 @@ def choose(rows: Any, labels: NDArray[np.str_]) -> float:
 
 
 def accuracy(C: float, rows: Any, labels: Any, others: Any, wanted: Any) -> float:
-    """Return the accuracy after training to convergence, or for the maximum number of iterations."""
+    """Return the accuracy in percent after convergence or the maximum number of iterations."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier = LogisticRegression(C=C, max_iter=ITERATIONS).fit(rows, labels)

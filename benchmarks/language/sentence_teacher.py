@@ -1,4 +1,4 @@
-"""A teacher of sentence encoders: a small Transformer from the package registry, and its vectors in a folder."""
+"""A teacher of sentence encoders: a small packaged Transformer, and its vectors in a folder."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _words_and_punctuation = re.compile(r"\w+|[^\w\s]").findall
 
 
 class TeacherVectors:
-    """Texts, each kind in a random order, and the vectors of a teacher for them, cached in a folder."""
+    """Texts, each kind in a random order, and a teacher's vectors for them, cached in a folder."""
 
     def __init__(self, folder: Path, data: DataFolder, package: Path | None, limits: dict[str, int]) -> None:
         self.folder, self.data, self.package, self.limits = folder, data, package, limits
@@ -124,7 +124,7 @@ def _n_learned(n_sentences: int) -> int:
 
 @contextmanager
 def teacher(package: Path | None) -> Iterator[tuple[Callable[[list[str]], NDArray[np.float32]], dict[str, Any]]]:
-    """Return a function that encodes texts as unit vectors, and the name, version and licenses of the teacher."""
+    """Return a function from texts to unit vectors, and the teacher's name and licenses."""
     with peer_folder(PEER, package) as folder:
         about = {"package": PEER.distribution, "version": peer_version(PEER, folder), "licenses": LICENSES}
         transformers = import_peer(Peer("transformers", "transformers"), folder)
@@ -168,7 +168,7 @@ def _shuffled(texts: list[str]) -> list[str]:
 
 
 def windows(vectors: TeacherVectors) -> list[str]:
-    """Return 4 to 12 neighboring words of each sentence, since texts to compare are often shorter than sentences."""
+    """Return 4 to 12 neighboring words of each sentence, as texts to compare are often short."""
     return _windows(vectors._learned_sentences(), np.random.default_rng(7))
 
 

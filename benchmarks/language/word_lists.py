@@ -1,4 +1,4 @@
-"""Word lists of common knowledge: pairs of words with the same relation, and groups of words of one kind."""
+"""Word lists of common knowledge: pairs with the same relation, and groups of one kind."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def tokenize(lines: list[str]) -> Text:
 
 
 def skip_gram(folder: Path, text: Text, epochs: int, seed: int) -> Trained:
-    """Train gensim's skip-gram with hierarchical softmax, with its default learning rate and subsampling."""
+    """Train gensim's skip-gram with hierarchical softmax, default learning rate and subsampling."""
     word2vec = import_peer(GENSIM._replace(module="gensim.models"), folder).Word2Vec
 
     def train() -> tuple[list[str], Vectors]:
@@ -90,7 +90,7 @@ def ours(text: Text, side: str, seed: int, epochs: int) -> Trained:
 
 
 def subsample(text: Text, vocabulary: dict[str, int], seed: int) -> list[NDArray[np.int64]]:
-    """Encode paragraphs and their ends without rare words, and drop frequent words at random, as word2vec does."""
+    """Encode paragraphs and their ends without rare words; drop frequent ones as word2vec does."""
     frequencies = np.array(list(text.counts.values())) / sum(text.counts.values())
     share = np.minimum(1, (np.sqrt(frequencies / SAMPLE) + 1) * SAMPLE / frequencies)
     generator = np.random.default_rng(seed)

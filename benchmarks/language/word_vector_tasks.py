@@ -1,4 +1,4 @@
-"""Evaluation of word vectors: analogies, neighbors of the same kind, and similarity of sentences."""
+"""Evaluation of word vectors: analogies, neighbors of the same kind, sentence similarity."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Question(NamedTuple):
 
 
 def questions(words: Sequence[str], half: str) -> Iterator[Question]:
-    """Yield the questions of one half of the pairs of which all words are known; no pair is in both halves."""
+    """Yield the questions of one half of the pairs of known words; no pair is in both halves."""
     known = set(words)
     for relation, text in RELATIONS.items():
         pairs = [pair.split("-") for pair in text.split()][HALVES.index(half) :: 2]
@@ -43,7 +43,7 @@ def questions(words: Sequence[str], half: str) -> Iterator[Question]:
 
 
 def analogies(words: Sequence[str], vectors: NDArray[np.float32], half: str) -> dict[str, float]:
-    """Return the accuracy in percent per relation: ``second - first + third`` is most similar to the answer."""
+    """Return the accuracy of ``second - first + third`` per relation, in percent."""
     units = normalize(vectors)
     index_of = {word: index for index, word in enumerate(words)}
     asked = list(questions(words, half))
@@ -60,7 +60,7 @@ def analogies(words: Sequence[str], vectors: NDArray[np.float32], half: str) -> 
 
 
 def neighbors(words: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, float]:
-    """Return the share of words with a nearest neighbor of their group, and the mean average precision, in percent."""
+    """Return nearest neighbors of the same group and mean average precision, in percent."""
     index_of = {word: index for index, word in enumerate(words)}
     groups_of: dict[str, set[str]] = {}
     for group, text in GROUPS.items():
@@ -84,7 +84,7 @@ def neighbors(words: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, f
 
 
 def sentence_similarity(words: Sequence[str], vectors: NDArray[np.float32], pairs: Pairs) -> float:
-    """Return Spearman's correlation, times 100, of human scores and cosines of the mean unit vector of the words."""
+    """Return 100 times Spearman's correlation of human scores and mean word vectors' cosines."""
     units = normalize(vectors)
     index_of = {word: index for index, word in enumerate(words)}
 

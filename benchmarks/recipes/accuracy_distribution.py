@@ -100,7 +100,7 @@ def _plot(results: Sequence[Result], figure: Figure) -> None:
 
 
 def draw_accuracies(figure: Figure | SubFigure, group: Mapping[str, Sequence[Result]]) -> None:
-    """Draw training and test accuracies side by side: a box for each embedding, and a point for each seed."""
+    """Draw training and test accuracies side by side: a box per embedding, a point per seed."""
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
     axes: Sequence[Axes] = figure.subplots(1, 2, sharey=True)
@@ -121,7 +121,7 @@ def draw_accuracies(figure: Figure | SubFigure, group: Mapping[str, Sequence[Res
 
 
 def _draw_row(ax: Axes, row: int, points: Sequence[float], color: str) -> None:
-    """Draw quartiles, median, extreme values and all points, in the order of the seeds from top to bottom."""
+    """Draw quartiles, median, extreme values and all points, by seed from top to bottom."""
     import numpy as np
 
     # Not by `boxplot`: its parameter for horizontal boxes was renamed between versions of matplotlib.

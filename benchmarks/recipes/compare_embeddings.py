@@ -1,4 +1,4 @@
-"""The recipe ``compare-embeddings``: embeddings and classifiers of n-grams, one's own among them, trained alike."""
+"""The recipe ``compare-embeddings``: embeddings and classifiers, also one's own, trained alike."""
 
 from __future__ import annotations
 

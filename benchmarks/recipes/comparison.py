@@ -44,7 +44,7 @@ def group_results(results: Iterable[Result], default: Any, names: Sequence[str] 
 
 
 def comparison_tables(title: str, group: Group) -> list[Table]:
-    """Return the table of the means, and a table of the differences from the first for each metric."""
+    """Return the table of means, and a table of differences from the first for each metric."""
     return [_means(title, group), *(table for metric in METRICS for table in _differences(title, group, metric))]
 
 

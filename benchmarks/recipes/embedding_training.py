@@ -1,4 +1,4 @@
-"""Networks over any embedding: vectors of n-grams, summed for each text, hidden layers and a softmax layer."""
+"""Networks over any embedding: summed vectors of n-grams, hidden layers and a softmax layer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Rows(NamedTuple):
         limits: tuple[int, ...] = (),
         random_state: Any = None,
     ) -> Iterator[tuple[Tensor, ...]]:
-        """Yield ids of n-grams, the row of each in the batch, weights and labels; n-gram dropout has ``limits``."""
+        """Yield n-gram ids, their batch rows, weights and labels; n-gram dropout has ``limits``."""
         for first in range(0, len(order), batch_size):
             rows = order[first : first + batch_size]
             X = drop_ngrams(self.X[rows], limits, random_state) if limits else self.X[rows]

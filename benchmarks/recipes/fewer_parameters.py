@@ -1,4 +1,4 @@
-"""The recipe ``fewer-parameters``: hash embeddings vs. standard embeddings, with the defaults of this package."""
+"""The recipe ``fewer-parameters``: hash and standard embeddings with the package's defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipelines of the hash-embedding experiments: preprocessing, n-grams and the classifier of the reference."""
+"""Pipelines of hash-embedding experiments: preprocessing, n-grams, the reference's classifier."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OnProgress = Callable[[float], None]
 
 
 class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Report the share of a training that is done, as if no later epoch were better than the best so far."""
+    """Report the share of training done, as if no later epoch were better than the best so far."""
 
     def __init__(
         self, report: Callable[[float], None], max_epochs: int, patience: int, monitor: str = "valid_acc"
@@ -52,12 +52,12 @@ class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def replace_punctuation(texts: Sequence[str]) -> list[str]:
-    """Replace ASCII punctuation by spaces, as the reference does before it splits texts at spaces."""
+    """Replace ASCII punctuation by spaces, as the reference does before splitting texts."""
     return [text.translate(_PUNCTUATION_TO_SPACE) for text in texts]
 
 
 def first_columns(X: Any, n: int) -> Any:
-    """Return the first columns of a matrix: of a dictionary in order of frequency, the most frequent n-grams."""
+    """Return the first columns of a matrix: the most frequent n-grams of a sorted dictionary."""
     return X[:, :n]
 
 
@@ -90,7 +90,7 @@ def make_network(settings: HashEmbeddingSettings, seed: int, on_progress: OnProg
 def make_pipeline(
     settings: HashEmbeddingSettings, seed: int, folder: Path, on_progress: OnProgress | None = None
 ) -> Pipeline:
-    """Make the whole pipeline from texts to labels, for a grid search; a folder caches the counts."""
+    """Make the pipeline from texts to labels for a grid search; a folder caches the counts."""
     steps = [("ngrams", make_ngram_counter(settings)), ("network", make_network(settings, seed, on_progress))]
     return Pipeline(steps, memory=Memory(folder / "ngrams", verbose=0))
 

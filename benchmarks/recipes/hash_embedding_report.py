@@ -200,7 +200,7 @@ def _accuracies(groups: Groups, marks: dict[str, str]) -> Table:
 
 
 def _all_rows(results: Sequence[Result]) -> bool:
-    """Return whether results are of all rows: published figures of the whole set are not compared with others."""
+    """Return whether results are of all rows, as the published figures of the whole set are."""
     return same_settings(results[0]["settings"], HashEmbeddingSettings(), ("n_train", "n_test"))
 
 
@@ -261,7 +261,7 @@ HASH, STANDARD = "hash-embed-nodict", "std-embed-nodict"
 
 
 def claim_table(results: Sequence[Result]) -> list[Table]:
-    """Compare hash embeddings with standard embeddings of five times the parameters, trained as in the reference."""
+    """Compare hash embeddings with standard embeddings of five times the parameters."""
     tests: dict[tuple[str, str], dict[str, dict[int, Result]]] = defaultdict(lambda: {HASH: {}, STANDARD: {}})
     for result in results:
         if result["part"] == "test" and result["recipe"] in (HASH, STANDARD):

@@ -114,7 +114,7 @@ def _splitter(n_folds: int, labels: NDArray[np.str_], seed: int) -> Any:
 def train_and_test(
     settings: HashEmbeddingSettings, counted: CountedTexts, seed: int, on_progress: OnProgress | None = None
 ) -> tuple[Result, NDArray[np.float64]]:
-    """Train a network and test it; return the result and the class probabilities of the test rows."""
+    """Train and test a network; return the result and the class probabilities of the test rows."""
     network = make_network(settings, seed, on_progress)
     started = perf_counter()
     network.fit(counted.train, counted.train_labels)
@@ -158,7 +158,7 @@ def _accuracy_under_dropout(network: Any, counted: CountedTexts, limits: tuple[i
 
 
 def drop_ngrams(X: Any, limits: tuple[int, ...], random_state: np.random.RandomState) -> csr_array:
-    """Keep of each row a random number of columns between the limits, as n-gram dropout in training does."""
+    """Keep a random number of each row's columns between the limits, as n-gram dropout does."""
     lengths = np.diff(X.indptr)
     n_kept = np.minimum(random_state.randint(limits[0], limits[1] + 1, size=len(lengths)), lengths)
     rows = np.repeat(np.arange(len(lengths)), lengths)

@@ -1,4 +1,4 @@
-"""The recipe ``sentence-report``: the sentence model of Chevalier's report, and its evaluation on reviews."""
+"""The recipe ``sentence-report``: the sentence model of Chevalier's report, tested on reviews."""
 
 from __future__ import annotations
 

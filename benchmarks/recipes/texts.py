@@ -21,7 +21,7 @@ _ADDRESS = "http://www.fit.vutbr.cz/~imikolov/rnnlm/simple-examples.tgz"
 
 
 def find_text(data: str, name: str, needed: str, folder: Path, *, option: str = "data") -> Path:
-    """Return the file or folder that a setting names, or the one with a name in the folder of HASHNLP_DATA.
+    """Return the file or folder that a setting names, or the one of a name in HASHNLP_DATA.
 
     The standard library's docstrings are written into ``folder``, the folder of the run.
     """
@@ -54,7 +54,7 @@ def read_sentences(path: Path, n_sentences: int) -> list[str]:
 
 
 def find_labeled_texts(dataset: str, data: str) -> TextSet:
-    """Read a folder with train.csv and test.csv, or a CSV file or docstrings, of which a tenth are test rows."""
+    """Read a folder with train.csv and test.csv, or split a tenth off a CSV file or docstrings."""
     if dataset == STDLIB and not data:
         return _split(*_shuffled_docstrings(_N_LABELS))
     if not dataset.endswith(".csv"):
@@ -73,7 +73,7 @@ def _split(texts: list[str], labels: NDArray[np.str_]) -> TextSet:
 
 
 def _shuffled_docstrings(n_labels: int) -> tuple[list[str], NDArray[np.str_]]:
-    """Return docstrings of the largest modules of the standard library in random order, and their modules."""
+    """Return shuffled docstrings of the largest standard library modules, and their modules."""
     import numpy as np
 
     from sklearn_hashnlp.datasets import load_stdlib_docstrings
@@ -86,7 +86,7 @@ def _shuffled_docstrings(n_labels: int) -> tuple[list[str], NDArray[np.str_]]:
 
 
 def _write_docstrings(folder: Path) -> Path:
-    """Write paragraphs.txt, a paragraph per line, and three parts of it; words and marks are separated by spaces."""
+    """Write paragraphs.txt, a tokenized paragraph per line, and three parts of it."""
     folder.mkdir(exist_ok=True)
     articles = [
         [" ".join(re.findall(r"\w+|[^\w\s]", paragraph)) for paragraph in text.split("\n\n")]

@@ -41,7 +41,7 @@ def load_recipe(reference: str) -> Recipe:
 
 
 def load_object(reference: str) -> Any:
-    """Import what ``"MODULE:NAME"`` names; a module in the current folder comes first, as with ``python -m``."""
+    """Import ``"MODULE:NAME"``; the current folder comes first, as with ``python -m``."""
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", reference) or ".py:" in reference:
         raise ValueError(f"Expected MODULE:NAME, such as my_module:MY_RECIPE, without .py, got {reference!r}.")
     module = reference.partition(":")[0]

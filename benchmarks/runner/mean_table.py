@@ -17,7 +17,7 @@ PROVENANCE = ("recipe", "seed", "settings", "step", "date", "commit", "machine",
 
 
 def mean_table(results: Sequence[Result]) -> list[Table]:
-    """Make a table for each recipe: the mean and the standard deviation over seeds of all numbers in its results."""
+    """Make a table per recipe: mean and standard deviation over seeds of all numbers in results."""
     by_recipe: dict[str, list[Result]] = defaultdict(list)
     for result in results:
         by_recipe[result["recipe"]].append(result)

@@ -1,4 +1,4 @@
-"""Progress of runs on stderr: a bar for each, a bar for all of them, and a line for each finished run."""
+"""Progress of runs on stderr: a bar for each, a bar for all, and a line per finished run."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from benchmarks.runner.settings import change_settings, settings_as_json
 
 
 def environment(*packages: str) -> dict[str, Any]:
-    """Return the date, the commit, the machine and the versions of Python and of installed packages."""
+    """Return the date, commit, machine, and versions of Python and of installed packages."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "commit": commit_of(Path(__file__).parents[2]),
@@ -44,7 +44,7 @@ def environment(*packages: str) -> dict[str, Any]:
 
 
 def commit_of(checkout: Path) -> str | None:
-    """Return the commit of a git checkout and its time in UTC, marked if the package differs; None of no checkout."""
+    """Return a git checkout's commit and UTC time, marked if the package differs, or None."""
     if not (checkout / ".git").exists():  # an installed package has a version
         return None
     try:

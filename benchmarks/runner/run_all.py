@@ -25,7 +25,7 @@ class Listener:
     """Callbacks of ``run_all``, to be overridden; these do nothing."""
 
     def on_plan(self, run: PlannedRun, previous: Sequence[Result]) -> None:
-        """Handle a run before the first run starts, with the results that the file already holds."""
+        """Handle a run before the first run starts, with the results already in the file."""
 
     def on_start(self, run: PlannedRun) -> None:
         """Handle the start of an unfinished run."""

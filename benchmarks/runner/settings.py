@@ -19,7 +19,7 @@ def setting(default: Any, help: str, *, recorded: bool = True) -> Any:  # noqa: 
 
 
 def check_settings(settings: Any, owner: str) -> None:
-    """Check that settings are an instance of a frozen dataclass with fields that the command line can parse."""
+    """Check for an instance of a frozen dataclass with fields that the command line can parse."""
     if not is_dataclass(settings) or isinstance(settings, type) or not settings.__dataclass_params__.frozen:  # type: ignore[attr-defined]  # of every dataclass
         hint = " instead of its class: Settings()" if isinstance(settings, type) else ", @dataclass(frozen=True)"
         raise TypeError(f"{owner}: settings must be an instance of a frozen dataclass{hint}, got {settings!r}.")
@@ -36,7 +36,7 @@ def check_settings(settings: Any, owner: str) -> None:
 
 
 def change_settings(settings: Any, changes: Sequence[str]) -> Any:
-    """Return settings with the changes ``"NAME=VALUE"``; each value is parsed as the type of its field."""
+    """Return settings with changes ``"NAME=VALUE"``, each parsed as the type of its field."""
     types = get_type_hints(type(settings))
     names = [field.name for field in fields(settings)]
     values = {}
@@ -60,7 +60,7 @@ def settings_as_json(settings: Any) -> dict[str, Any]:
 
 
 def _is_recorded(field: Field[Any], value: Any) -> bool:
-    """Return True if results hold the setting: not folders and devices, but which text a trial run has read."""
+    """Return whether results hold the setting: not folders or devices, but a trial run's text."""
     return bool(field.metadata.get("recorded", True)) or value == STDLIB
 
 
@@ -82,7 +82,7 @@ def format_changes(settings: Mapping[str, Any], default: Any) -> str:
 
 
 def group_by_settings(results: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Group results by settings; the name of a group lists those that differ between groups, and stdlib."""
+    """Group results by settings; a group is named by the differing settings, and stdlib."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for result in results:
         groups.setdefault(json.dumps(result["settings"], sort_keys=True), []).append(result)
@@ -98,7 +98,7 @@ def group_by_settings(results: Sequence[dict[str, Any]]) -> list[tuple[str, list
 
 
 def same_settings(settings: Mapping[str, Any], default: Any, names: Sequence[str]) -> bool:
-    """Return whether results have the default values of some settings; one that they lack is a newer setting."""
+    """Return whether some settings are the defaults; one that results lack is a newer setting."""
     defaults = settings_as_json(default)
     return all(settings.get(name, defaults[name]) == defaults[name] for name in names)
 

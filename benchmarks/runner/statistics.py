@@ -46,7 +46,7 @@ def compare_paired(
 
 
 def sign_flip_p_value(differences: ArrayLike) -> float:
-    """Return the two-sided p-value of the exact permutation test that paired differences have mean zero."""
+    """Return the two-sided p-value of the exact permutation test on paired differences."""
     import numpy as np
 
     array = np.asarray(differences, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Regression guard: compares today's speed, memory and cold start with recorded figures, and fails if they are worse.
+"""Regression guard: fails if speed, memory or cold start are worse than the recorded figures.
 
 Each speed is a ratio to scikit-learn in the same process, in turns, both on one thread, by processor time, so that
 other machines and other work on the machine change it little; a start is a ratio to the import of scikit-learn's text
@@ -170,7 +170,7 @@ def peer_pipeline() -> Any:
 
 
 def ratio_of(theirs: Callable[[], Any], ours: Callable[[], Any], rounds: int) -> float:
-    """Return the median ratio of processor seconds; both take turns, after a warm-up that is not timed."""
+    """Return the median ratio of processor seconds, measured in turns after a warm-up."""
     work = {"theirs": theirs, "ours": ours}
     seconds: dict[str, list[float]] = {"theirs": [], "ours": []}
     ours()
@@ -183,7 +183,7 @@ def ratio_of(theirs: Callable[[], Any], ours: Callable[[], Any], rounds: int) ->
 
 
 def starts(model: Path, rounds: int) -> Sequence[tuple[str, float]]:
-    """Return the processor seconds of new processes divided by the seconds of importing scikit-learn."""
+    """Return processor seconds of new processes as multiples of importing scikit-learn."""
     commands = {
         "peer": [sys.executable, "-c", PEER_START],
         "start of hashnlp predict, times": [sys.executable, "-m", "sklearn_hashnlp", "predict", "--model", str(model)],

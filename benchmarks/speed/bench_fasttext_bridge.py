@@ -166,7 +166,7 @@ def compared(theirs: Any, file: Path, texts: list[str], rounds: int) -> dict[str
 
 
 def differences(theirs: Any, ours: Any, lines: list[str]) -> dict[str, Any]:
-    """Return the number of other labels, and the largest difference of a probability of any label."""
+    """Return the number of different labels and the largest difference of any probability."""
     index_of = {f"__label__{label}": index for index, label in enumerate(ours.classes_.tolist())}
     predicted, probabilities = ours.predict(lines).tolist(), ours.predict_proba(lines)
     n_others, largest = 0, 0.0

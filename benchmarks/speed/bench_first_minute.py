@@ -1,4 +1,4 @@
-"""The first minute with the package: processor seconds and memory of importing it, of a first model, of commands.
+"""The first minute with the package: processor seconds and memory of import, first model, commands.
 
 Each figure is the median of several fresh processes, in which nothing is loaded yet.
 

@@ -1,4 +1,4 @@
-"""The hierarchical softmax against torch's full and adaptive softmax: training, large vocabularies and search.
+"""The hierarchical softmax against torch's softmaxes: training, large vocabularies and search.
 
 Five parts, each of which can be run alone (--part) and is added to the same JSON; minutes are on two cores.
 

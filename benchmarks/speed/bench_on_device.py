@@ -1,4 +1,4 @@
-"""Size, agreement and accuracy of SGNN classifiers on TREC, quantized to eight bits and exported as one Python file.
+"""Size, agreement and accuracy of SGNN classifiers on TREC, quantized and exported as one file.
 
 Projections of documents and of words, with hidden layers of 128 and of 256. Each network is trained once; its pipeline
 is quantized and exported, and the file is imported as a module. Agreement is the share of texts for which the predicted

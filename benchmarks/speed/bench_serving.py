@@ -1,4 +1,4 @@
-"""Serving texts: start of a process, latency of one text, eight threads at once, many texts in a call, and memory.
+"""Serving texts: start of a process, latency of one text, eight threads, many texts, and memory.
 
 Classifiers of AG News, each in new processes, several times in turn: TextClassifier(random_state=0) saved by
 save_model and loaded in Python, by `hashnlp predict`, as fitted in the process, with words and characters, and exported

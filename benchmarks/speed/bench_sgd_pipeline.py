@@ -1,4 +1,4 @@
-"""HashingVectorizer + SGDClassifier, the same with HashingNgramVectorizer, and TextClassifier with its defaults.
+"""SGDClassifier with HashingVectorizer or HashingNgramVectorizer, and the default TextClassifier.
 
 The first two have word unigrams and bigrams; loss and alpha of SGDClassifier are chosen for each data set on validation
 rows, which are split off the training rows. Accuracies are of the test rows, one per seed; TextClassifier has no other
@@ -106,7 +106,7 @@ def measure(model: Any, train: Rows, test: Rows) -> Outcome:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table: a row per data set and model, with its seconds divided by scikit-learn's."""
+    """Return the table: a row per data set and model, with seconds relative to scikit-learn's."""
     rows = []
     for name, cell in result.get("sets", {}).items():
         seconds = {

@@ -1,4 +1,4 @@
-"""Speed and memory of SGNNProjector against the reference implementation, on words and documents of AG News.
+"""Speed and memory of SGNNProjector against the reference, on words and documents of AG News.
 
 The reference implementation counts character n-grams with a CountVectorizer, its vocabulary fixed or fitted, and
 projects them with 80 SparseRandomProjections of 14 columns in a FeatureUnion or, in its second version, with one of

@@ -1,4 +1,4 @@
-"""Speed of HashingNgramVectorizer against scikit-learn's HashingVectorizer, on the same texts in one process.
+"""Speed of HashingNgramVectorizer against HashingVectorizer, on the same texts in one process.
 
 The two alternate, one thread each and then ours on two, and every matrix of ours is compared with scikit-learn's entry
 by entry. Printed and written as JSON: seconds (the median of all rounds), speedups, nanoseconds of each kernel per

@@ -19,7 +19,7 @@ from sklearn_hashnlp import TextClassifier
 def training_memory(
     data: DataFolder, fasttext_folder: Path, settings: dict[str, dict[str, Any]], repeats: int, threads: int
 ) -> dict[str, Any]:
-    """Measure ours and each setting of fastText ``repeats`` times; return the minimum, the least noisy."""
+    """Measure ours and each setting of fastText ``repeats`` times; return the minimum."""
     train = data.train(SET)
     with tempfile.TemporaryDirectory() as folder:
         paths = {setting["form"]: Path(folder) / f"{setting['form']}.txt" for setting in settings.values()}
@@ -34,7 +34,7 @@ def training_memory(
 
 
 def _measure(train: Rows, peer: tuple[Path, Path, dict[str, Any], int] | None = None) -> dict[str, float]:
-    """Train ours, or fastText, given its folder, its training file, its parameters and its threads."""
+    """Train ours, or fastText given its folder, training file, parameters and threads."""
     if peer is None:  # imports torch
         TextClassifier(solver="sgd", max_epochs=1).fit(train.texts[:200], train.labels[:200])
     else:

@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 
 def choose_settings(fasttext: Any, data: DataFolder, threads: int, progress: Progress) -> dict[str, Any]:
-    """Choose texts, rate and epochs of fastText by number of buckets; one has the five epochs of its paper."""
+    """Choose fastText's texts, learning rate and epochs by buckets; one has its paper's epochs."""
     rows = data.train_valid(SET)
     settings, trials = {}, {}
     for name, fixed in ((PUBLISHED, fasttext_baseline.PUBLISHED), (SMALLER, fasttext_baseline.SMALLER)):
@@ -99,7 +99,7 @@ def prediction(
     threads: int,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Time the methods alternately on the test rows: ours from raw strings, fastText from lines of tokens."""
+    """Time the methods alternately on test rows: ours on raw strings, fastText on token lines."""
     train, test = data.train(SET), data.test(SET)
     names = sorted(set(train.labels))
     lines = fasttext_baseline.lines_of(test.texts, setting["form"])

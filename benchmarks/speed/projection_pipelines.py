@@ -52,7 +52,7 @@ def ours(hyperplanes: str = "normal", *, float_output: bool = False) -> Pipeline
 
 
 def reference(method: str, vocabulary: Sequence[str]) -> Pipeline:
-    """Build the reference pipeline: counts of character 1- to 3-grams within words, then random projections."""
+    """Build the reference pipeline: counts of character 1- to 3-grams, then random projections."""
     fixed = vocabulary if "fixed" in method else None
     counts = CountVectorizer(analyzer="char_wb", lowercase=False, ngram_range=(1, 3), vocabulary=fixed)
     if method in ONE:
@@ -64,7 +64,7 @@ def reference(method: str, vocabulary: Sequence[str]) -> Pipeline:
 
 
 def fixed_vocabulary() -> list[str]:
-    """Return the vocabulary of the reference implementation: the most frequent n-grams of a synthetic text."""
+    """Return the reference's vocabulary: the most frequent n-grams of a synthetic text."""
     signs = sorted(set(string.printable) - set(string.digits) - {" "})
     synthetic = [" ", *signs, *string.digits]
     synthetic += [first + second for first in signs for second in signs]

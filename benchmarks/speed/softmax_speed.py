@@ -1,4 +1,4 @@
-"""HsigmoidLanguageModel against the same network with torch's softmaxes on PTB: epoch time, time to a perplexity."""
+"""HsigmoidLanguageModel against torch's softmaxes on PTB: epoch time, time to a perplexity."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read_ptb(data: DataFolder) -> Corpus:
 
 
 def epoch(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
-    """Time an epoch of each method, alternately; ours is the second epoch, so that compilation is not timed."""
+    """Time an epoch of each method, alternately; ours is the second, without compilation."""
     trees = make_trees(ptb, progress)
     fused = choose_adam(ptb, (ADAPTIVE, SOFTMAX), progress)
     n_batches = -(-len(ptb.windows) // BATCH)
@@ -125,7 +125,7 @@ def choose_adam(ptb: Corpus, outputs: tuple[str, ...], progress: Progress) -> di
 
 
 def target(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
-    """Train the adaptive softmax for two epochs, then ours, tree included, until its perplexity is as low."""
+    """Train adaptive softmax for two epochs, then ours, tree included, to the same perplexity."""
     fused = choose_adam(ptb, (ADAPTIVE,), progress)[ADAPTIVE]
     trials: list[dict[str, Any]] = []
     for schedule in SCHEDULES:

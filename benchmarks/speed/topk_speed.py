@@ -1,4 +1,4 @@
-"""The most probable words of a large vocabulary: exact tree search against a matrix product and topk."""
+"""The most probable of many words: exact tree search against a matrix product and topk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Progress = Callable[[str], None]
 
 
 def search(data: DataFolder, rounds: int, progress: Progress) -> dict[str, Any]:
-    """Train a model with each tree, check the results of its search, and time both methods alternately."""
+    """Train a model with each tree, check its search results, and time both methods alternately."""
     paragraphs = [WORD.findall(line.lower()) for line in read_text(data, "wikipedia", "paragraphs.txt")]
     valid = paragraphs[::VALID_EVERY]
     train = [words for number, words in enumerate(paragraphs) if number % VALID_EVERY]
@@ -102,7 +102,7 @@ def time_search(
     rounds: int,
     progress: Progress,
 ) -> dict[str, list[float]]:
-    """Return the seconds for all contexts of each round; both methods start from the hidden layer."""
+    """Return the seconds of each round for all contexts, starting from the hidden layer."""
     weight = torch.randn((n_classes, inputs[TREES[0]][0].shape[1]))
     scores = torch.empty((ROWS, n_classes))  # allocated once, which favors the product
 

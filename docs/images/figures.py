@@ -35,7 +35,7 @@ def dots(
     note: str,
     left: float = 120,
 ) -> Drawing:
-    """Draw a row of dots, each on a line of its own so that none covers another, with its number at the right."""
+    """Draw rows of dots, each dot on a separate line, with its number at the right."""
     step, columns, top = 15 * len(series) + 12, 62 * len(series), 40
     gap = 620 / len(series)
     d = Drawing(640, top + step * len(rows) + 46, title)
@@ -63,7 +63,7 @@ def dots(
 
 
 def bars(title: str, rows: Iterable[tuple[str, float, str, str]], *, note: str, left: float = 250) -> Drawing:
-    """Draw bars from zero with their numbers behind them; a row is a label, a value, its text and a color."""
+    """Draw bars from zero with their numbers; a row is a label, a value, its text and a color."""
     rows = list(rows)
     d = Drawing(640, 20 + 30 * len(rows) + 34, title)
     longest = max(value for _, value, _, _ in rows)
@@ -157,7 +157,7 @@ _BRIDGE = {
 
 
 def coming_from_scikit_learn() -> Drawing:
-    """Draw accuracy and time of the pipeline, of the pipeline with this vectorizer, and of TextClassifier."""
+    """Draw accuracy and time of the pipeline, also with this vectorizer, and of TextClassifier."""
     names = {
         "scikit-learn": "HashingVectorizer",
         "vectorizer": "HashingNgramVectorizer",
@@ -290,7 +290,7 @@ def reversal() -> Drawing:
 
 
 def robustness() -> Drawing:
-    """Draw accuracy by error rate: a panel for each data set and model, with and without training on errors."""
+    """Draw accuracy by error rate, a panel per data set and model, plain and trained on errors."""
     result = read("robustness")
     models = {"hash": "hash embeddings", "svm": "LinearSVC", "sgnn": "SGNN", "fasttext": "fastText"}
     d = Drawing(640, 438, "Accuracy by the rate of typing errors, four models on two data sets, plain and augmented")

@@ -1,4 +1,4 @@
-"""Pictures of a move: what the calls of another program are here, and the cards of examples on other engines."""
+"""Pictures of a move: equivalents of other calls, and cards of examples on other engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of pages about the project: how to install it, what is tested, and how to experiment with it."""
+"""Pictures of pages about the project: its installation, its tests and experiments with it."""
 
 from __future__ import annotations
 

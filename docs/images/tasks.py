@@ -1,4 +1,4 @@
-"""Pictures of what surrounds a model: what goes in, what comes out, and what the calls of other programs are here."""
+"""Pictures of a model's surroundings: inputs, outputs, equivalents of other programs' calls."""
 
 from __future__ import annotations
 

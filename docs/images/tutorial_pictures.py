@@ -44,7 +44,7 @@ _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 def run(page: str) -> tuple[str, dict[str, Any]]:
-    """Run the code of a page in the current folder; return the page with new outputs, and its variables."""
+    """Run a page's code in the current folder; return it with new outputs, and its variables."""
     names: dict[str, Any] = {}
     found = [*_BLOCK.finditer(page), *_PRINTED.finditer(page)]
     outputs = []
@@ -63,7 +63,7 @@ def run(page: str) -> tuple[str, dict[str, Any]]:
 
 
 def save_confusion(display: Any, path: Path) -> None:
-    """Save a confusion matrix with dark numbers on blue cells, and gray numbers where counts are small."""
+    """Save a confusion matrix with dark numbers on blue cells, and small counts in gray."""
     counts = display.confusion_matrix
     smallest = counts.max() // 12
     colors = LinearSegmentedColormap.from_list("counts", ["#d3e5f7", "#6aa9e4"])

@@ -1,4 +1,4 @@
-"""Pages of the site that are not written by hand, and links of the others that lead out of ``docs``."""
+"""Generated pages of the site, and links of the others that lead out of ``docs``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write(docs: Path) -> None:
 
 
 def forget_other_examples(gallery: Path, *, quick: bool) -> None:
-    """Remove the gallery if its examples ran on less data and now should not, or the other way around."""
+    """Remove the gallery if its examples ran on less data and should not now, or vice versa."""
     stamp, kind = gallery / "kind.txt", "quick" if quick else "whole"
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != kind:
         shutil.rmtree(gallery, ignore_errors=True)
@@ -58,7 +58,7 @@ def forget_other_examples(gallery: Path, *, quick: bool) -> None:
 
 
 def refuse_remote_files(app: Any, error: Exception | None) -> None:
-    """Fail if a page loads a script, a style or a picture from elsewhere; called by Sphinx after the last page."""
+    """Fail if a page loads a remote script, style or picture; called by Sphinx at the end."""
     for page in [] if error else sorted(Path(app.outdir).rglob("*.html")):
         found = _REMOTE.search(page.read_text(encoding="utf-8"))
         if found:
@@ -66,7 +66,7 @@ def refuse_remote_files(app: Any, error: Exception | None) -> None:
 
 
 def fit_to_small_screens(_app: Any, _name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Let long paths, calls and titles take several lines, and plots be moved sideways; called by Sphinx."""
+    """Let long paths, calls and titles wrap, and plots scroll sideways; called by Sphinx."""
     if "body" in context:
         body = _TAG_OR_LONG_WORD.sub(lambda match: _breakable(match[0]), context["body"])
         body = _TITLE.sub(lambda match: _NEW_WORD.sub("<wbr>", match[0]), body)
@@ -87,7 +87,7 @@ def _folded(match: re.Match[str]) -> str:
 
 
 def describe(_app: Any, _name: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Give a page the description that search engines show, its first paragraph; called by Sphinx."""
+    """Describe a page for search engines by its first paragraph; called by Sphinx."""
     from docutils import nodes  # comes with Sphinx, which the tests do without
 
     paragraphs = [] if doctree is None else list(doctree.findall(nodes.paragraph))
@@ -104,7 +104,7 @@ def _breakable(word: str) -> str:
 
 
 def write_folder(folder: Path, pages: dict[str, str]) -> None:
-    """Write pages and remove others; equal files are left alone, so that a second build reads only what differs."""
+    """Write pages and remove others; equal files are left alone, which shortens a rebuild."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.*"):
         if path.name not in pages:
@@ -129,7 +129,7 @@ def point_links(app: Any, name: str, source: list[str]) -> None:
 
 
 def with_site_links(text: str, folder: Path, page_folder: Path) -> str:
-    """Return a Markdown text of a folder with links as the site has them, for a page in another folder.
+    """Return a folder's Markdown text with links as on the site, for a page in another folder.
 
     Files that the site does not have, such as scripts of benchmarks, are named, not linked.
     """

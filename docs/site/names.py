@@ -1,4 +1,4 @@
-"""Public names: links of the chapters to the reference, of the reference to the chapters, and of both to others."""
+"""Public names: links between the chapters and the reference, and from both to other packages."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def public_names() -> dict[str, str]:
 
 
 def link_names(text: str) -> str:
-    """Return a Markdown text with each public name, or method of one, as a link to the reference."""
+    """Return a Markdown text with each public name, or method of one, linked to the reference."""
     parts = FENCED.split(text)
     parts[::2] = [_LINK_OR_CODE.sub(_as_link, part) for part in parts[::2]]
     return "".join(parts)
@@ -121,7 +121,7 @@ def chapter_of(full_name: str) -> tuple[str, str]:
 
 
 def link_elsewhere(_app: Any, _env: Any, node: Any, shown: Any) -> Any:
-    """Link a name of another package that a docstring refers to; called by Sphinx for names it does not know."""
+    """Link a docstring's name of another package; called by Sphinx for names it does not know."""
     from docutils import nodes  # comes with Sphinx, which the tests do without
 
     name = node.get("reftarget", "")

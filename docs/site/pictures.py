@@ -18,7 +18,7 @@ _COLORS = ("#0b5cad", "#b45309", "#1a7f37", "#b42318", "#7a4fb5", "#57606a")
 
 
 def show(app: Any, _name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Put the pictures of a page into links that open them; called by Sphinx before a page is written."""
+    """Put pictures of a page into links that open them; called by Sphinx before writing."""
     if "body" in context:
         sources = {name: Path(app.srcdir) / path for path, name in app.builder.images.items()}
         context["body"] = _IMAGE.sub(lambda match: _picture(match, sources), context["body"])
@@ -43,7 +43,7 @@ def _picture(match: re.Match[str], sources: dict[str, Path]) -> str:
 
 
 def inline(svg: str, alt: str) -> str:
-    """Return an SVG for the inside of a page; nothing if its colors or names would not be the page's."""
+    """Return an SVG for the inside of a page; nothing if its colors or names would not match."""
     if "currentColor" not in svg or ' id="' in svg:
         return ""
     bare = _NOT_INLINE.sub("", svg).replace(' style="color-scheme:light dark"', "").strip()
@@ -51,7 +51,7 @@ def inline(svg: str, alt: str) -> str:
 
 
 def reset_plots(_gallery_conf: dict[str, Any], _file: str) -> None:
-    """Let plots of the gallery have no ground, and colors to be told apart on it; called by sphinx-gallery."""
+    """Let gallery plots have no background, and distinct colors; called by sphinx-gallery."""
     import matplotlib
 
     settings = {

@@ -1,4 +1,4 @@
-"""The API reference: a page for each public name, from the ``__all__`` of the package and its folders."""
+"""The API reference: a page per public name in the ``__all__`` of the package and its folders."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _index() -> str:
 
 
 def point_back(_app: Any, name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Point the links of a page of sources at the classes of results, which have no public name; called by Sphinx."""
+    """Point a source page's links at result classes without public names; called by Sphinx."""
     if name.startswith("_modules/"):
         for result in RESULTS.values():
             folder, _, class_name = result.split(".")
@@ -130,7 +130,7 @@ def _class(full_name: str, value: type) -> str:
 
 
 def arrange_docstring(_app: Any, what: str, _name: str, value: Any, _options: Any, lines: list[str]) -> None:
-    """Put the example of a class or function before its parameters, and a table of methods after them.
+    """Put the example of a class or function before its parameters, and a table of methods after.
 
     Called by Sphinx after numpydoc.
     """

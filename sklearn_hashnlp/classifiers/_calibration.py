@@ -1,4 +1,4 @@
-"""How much the scores of a row say: probabilities fitted on rows that were not trained on, and on crops of them.
+"""Calibration of scores by the length of a row, fitted on rows not trained on and crops of them.
 
 A text of a few words says less than the whole texts of the training, and an empty one nothing. How much is measured:
 e is the length of a row before it is normalized, without what all training rows have. With the scores s of the row and
@@ -50,7 +50,7 @@ class Calibration:
     def of(
         cls, rows: Samples, n_classes: int, earlier: Calibration | None = None, calibrate: Calibrate = "auto"
     ) -> Self:
-        """Describe rows together with earlier ones; a temperature alone needs no columns that all have."""
+        """Describe rows together with earlier ones; a temperature needs no common columns."""
         needs_common = calibrate != "temperature" if earlier is None else len(earlier.common_columns) > 0
         common = rows.common_columns() if needs_common else ()
         new = cls(count_classes(rows, n_classes), len(rows), 0.0, *common)
@@ -105,7 +105,7 @@ class Calibration:
 
 
 def count_classes(rows: Samples, n_classes: int) -> NDArray[np.float64]:
-    """Return the total weight of the rows of each class, and of all rows, shape (n_classes + 1,)."""
+    """Return the total weight of the rows of each class and, at the end, of all rows."""
     weights = np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
     if rows.targets.ndim == 2:
         own = (rows.targets * weights[:, np.newaxis]).sum(axis=0, dtype=np.float64)
@@ -115,7 +115,7 @@ def count_classes(rows: Samples, n_classes: int) -> NDArray[np.float64]:
 
 
 def common_columns(parts: Sequence[Calibration]) -> tuple[NDArray[Any], NDArray[np.float32]]:
-    """Return the columns that the rows of all parts have with one sign, and the smaller value of each."""
+    """Return the columns that the rows of all parts share with one sign, and the smaller values."""
     columns, values = parts[0].common_columns, parts[0].common_values
     for part in parts[1:]:
         columns, mine, theirs = np.intersect1d(columns, part.common_columns, return_indices=True)
@@ -198,7 +198,7 @@ def fit_calibration(
     n_earlier: int = 0,
     keeps_temperature: bool = False,
 ) -> None:
-    """Set a and h to those of the largest likelihood of the labels of some rows and of imagined ones.
+    """Set a and h to the maximum-likelihood values for the labels of some rows and imagined ones.
 
     Imagined are ``n_uniform`` rows of uniform classes, which make the optimum finite, and ``n_earlier`` rows with
     labels drawn from the probabilities by ``earlier`` numbers. ``keeps_temperature`` sets h only.
@@ -244,7 +244,7 @@ def fit_calibration(
     lowest, highest = (np.clip(start + sign * limit, -_LIMIT, _LIMIT) for sign in (-1, 1))
 
     def minimum() -> NDArray[np.float64]:
-        """Return the best point within the bounds; by an optimizer without BLAS, whose threads would go on waiting."""
+        """Return the best point within the bounds, by an optimizer without BLAS and its threads."""
         point: NDArray[np.float64] = np.clip(start, lowest, highest)
         unit = limit[free]
         corners = [-_STEP if point[i] + _STEP * limit[i] > highest[i] else _STEP for i in free]
@@ -272,7 +272,7 @@ def fit_calibration(
 
 
 def _costs_labels(loss: Loss, scored: Scored, logits: NDArray[np.float64]) -> bool:
-    """Return whether the labels of whole rows are significantly worse than those of their scores, by a sign test."""
+    """Check by a sign test whether logits predict whole rows significantly worse than scores."""
     if loss.multilabel or scored.targets.ndim == 2:
         return False
     targets = scored.targets[~scored.is_crop]
@@ -282,7 +282,7 @@ def _costs_labels(loss: Loss, scored: Scored, logits: NDArray[np.float64]) -> bo
 
 
 def _smoothed_targets(loss: Loss, scored: Scored, n_uniform: int, n_earlier: int) -> NDArray[np.float64]:
-    """Return a probability of each class for each row, nearer to uniform the fewer rows there are."""
+    """Return class probabilities of each row, the nearer to uniform the fewer the rows."""
     targets, n_classes = scored.targets, 2 if loss.multilabel else scored.scores.shape[1]
     if targets.ndim == 1:
         targets = np.eye(n_classes)[targets]

@@ -40,7 +40,7 @@ class Labels:
 
     @classmethod
     def of(cls, y: Any, classes: ArrayLike | None = None, *, caller: str) -> Self:
-        """Return the labels that occur in y, or in ``classes`` if given; of an indicator matrix its column indices."""
+        """Return the labels in ``classes`` or else in y; column indices of an indicator matrix."""
         if y.ndim == 2:
             indices = np.arange(y.shape[1])
             if classes is not None and not np.array_equal(classes, indices):
@@ -77,7 +77,7 @@ class Labels:
         return np.array([index_of[label] for label in present.tolist()], dtype=np.int64)[inverse.reshape(-1)]
 
     def warn_of_strings(self, caller: str) -> None:
-        """Warn of labels that are lists as text, and of labels that look the same, before the first training."""
+        """Warn of labels that are lists as text, and of labels that look the same."""
         names: list[Any] = self.classes.tolist()
         if not all(isinstance(name, str) for name in names):
             return
@@ -90,7 +90,7 @@ class Labels:
         warn_of_twins(names, caller)
 
     def check_same(self, others: Labels, estimator: Any) -> None:
-        """Check that the training of an estimator can continue with other rows, which have these labels."""
+        """Check that the training of an estimator can continue with rows with these labels."""
         if self.multilabel != others.multilabel or self.classes.tolist() != others.classes.tolist():
             known, new = (
                 f"with {'several of ' if one.multilabel else ''}the labels {one.classes.tolist()}"
@@ -101,7 +101,7 @@ class Labels:
 
 
 def has_label_lists(y: Any) -> bool:
-    """Return whether y holds a list, tuple or set of labels for each row; nested lists may be an indicator matrix."""
+    """Return whether y has a list, tuple or set per row, and is not a nested indicator matrix."""
     if len(getattr(y, "shape", (0,))) != 1 or (isinstance(y, np.ndarray) and y.dtype != object):
         return False
     rows = _as_list(y)
@@ -116,7 +116,7 @@ def has_label_lists(y: Any) -> bool:
 def read_targets(
     y: Any, *, classes: ArrayLike | None = None, known: Labels | None = None, soft: bool = False, caller: str
 ) -> tuple[Any, Labels | None]:
-    """Return y as an array or a matrix, and its labels if y is lists of labels, a frame, or has ``soft`` labels."""
+    """Return y as an array or matrix, and its labels for lists, a frame or ``soft`` labels."""
     if soft:
         return _read_soft_labels(y, known.classes if classes is None and known is not None else classes, caller)
     if has_label_lists(y):
@@ -173,7 +173,7 @@ def _unique_classes(classes: Any, caller: str) -> NDArray[Any]:
 
 
 def plain_labels(labels: Any) -> Any:
-    """Convert labels of a nullable type of pandas to integers or bools, not to floats, and numpy's StringDType."""
+    """Convert labels of pandas's nullable types to integers or bools, and numpy's StringDType."""
     if getattr(getattr(labels, "dtype", None), "kind", None) == "T":
         return _as_array(labels.tolist())
     return labels.to_numpy(dtype=labels.dtype.type) if _is_nullable(labels) else labels
@@ -185,7 +185,7 @@ def _is_nullable(labels: Any) -> bool:
 
 
 def read_indicator(y: Any, classes: NDArray[Any], *, caller: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return multilabel targets as an indicator matrix of the classes, and a mask of the rows of known labels."""
+    """Return multilabel targets as an indicator matrix, and a mask of rows with known labels."""
     if has_label_lists(y):
         rows, known = [set(row) for row in _as_list(y)], set(classes.tolist())
         matrix = MultiLabelBinarizer(classes=classes.tolist()).fit_transform([row & known for row in rows])
@@ -264,7 +264,7 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
 
 
 def check_targets(y: Any, named: Labels | None, *, loss: LossChoice, caller: str, is_batch: bool = False) -> Any:
-    """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix; soft labels are checked."""
+    """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix."""
     if named is not None and named.soft:
         return y
     from_lists = named is not None and named.lists  # an indicator matrix, of one distinct label too

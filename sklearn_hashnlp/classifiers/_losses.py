@@ -46,7 +46,7 @@ class Loss(ABC):
         """Compute the loss of each row."""
 
     def best_constant(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores with the smallest loss, the same for all rows, if each class has a share of them."""
+        """Return the constant scores with the smallest loss for the shares of the classes."""
         return log_odds_of(shares)
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ class Loss(ABC):
         return np.asarray(log_expit(scores))
 
     def logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logits: probabilities are their softmax, or their sigmoids if a row has any number of labels."""
+        """Return the logits: probabilities are their softmax or, if multilabel, their sigmoids."""
         return self.inverse_temperature * self.linked(scores)
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,7 +95,7 @@ class Loss(ABC):
         return np.asarray(logits[:, 1] - logits[:, 0])
 
     def prior_scores(self, class_counts: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the scores of which the probabilities are the shares of the classes; None if there are no counts."""
+        """Return the scores with the class shares as probabilities; None if there are no counts."""
         if class_counts[-1] <= 0:
             return None
         shares = class_shares(class_counts)
@@ -123,18 +123,18 @@ class SoftmaxLoss(Loss):
 
 
 class SoftLabelLoss(SoftmaxLoss):
-    """Cross-entropy with soft labels: log(sum_c exp(s_c)) - sum_c p_c s_c, p_c being the given probabilities."""
+    """Cross-entropy with soft labels: log(sum_c exp(s_c)) - sum_c p_c s_c, probabilities p_c."""
 
     name = "soft_softmax"
     takes_soft_labels = True
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return which rows have the class of the highest given probability as their predicted label."""
+        """Return which rows have the class of the highest probability as predicted label."""
         return outputs.argmax(dim=1) == targets.argmax(dim=1)
 
 
 class OneVsRestLoss(Loss):
-    """Binary cross-entropy of each class against all others, summed: log(1 + exp(-y_c s_c)), y_c being 1 or -1."""
+    """Binary cross-entropy, summed over the classes: log(1 + exp(-y_c s_c)), y_c being 1 or -1."""
 
     name: ClassVar[LossName] = "ova"
     takes_several_labels = True
@@ -170,7 +170,7 @@ class FastTextLoss(OneVsRestLoss):
 
 
 class SquaredHingeLoss(Loss):
-    """Squared hinge loss of each class against all others, summed: max(0, 1 - y_c s_c)^2, y_c being 1 or -1."""
+    """Squared hinge loss, summed over the classes: max(0, 1 - y_c s_c)^2, y_c being 1 or -1."""
 
     name = "hinge"
     needs_temperature = True
@@ -214,12 +214,12 @@ LOSSES: Final[dict[LossName, type[Loss]]] = {
 
 
 def takes_several_labels(name: str | None) -> bool:
-    """Return whether a loss supports multi-label classification; invalid names are refused by ``fit``."""
+    """Return whether a loss supports multi-label classification; ``fit`` refuses invalid names."""
     return name in (None, "auto") or (name in LOSSES and LOSSES[name].takes_several_labels)
 
 
 def takes_soft_labels(name: str) -> bool:
-    """Return whether a loss needs a probability of each class; invalid names are refused by ``fit``."""
+    """Return whether a loss needs a probability of each class; ``fit`` refuses invalid names."""
     return name in LOSSES and LOSSES[name].takes_soft_labels
 
 
@@ -232,7 +232,7 @@ def make_loss(
 
 
 def largest(probabilities: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the k largest probabilities of each row, in descending order, and the indices of their classes."""
+    """Return the k largest probabilities of each row, descending, and their class indices."""
     indices = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
     return probabilities[np.arange(len(indices))[:, np.newaxis], indices], indices
 
@@ -259,7 +259,7 @@ def loss_from_values(values: dict[str, Any]) -> Loss:
 
 
 def class_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of each class, from the weights of its rows and of all; multilabel shares do not add up to one.
+    """Return each class's share of the total weight; multilabel shares do not add up to one.
 
     A class without rows is improbable, not impossible.
     """

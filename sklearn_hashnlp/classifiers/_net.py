@@ -1,4 +1,4 @@
-"""ClassifierNet: the skorch net of the classifiers, and the fit of its probabilities to rows it was not trained on."""
+"""ClassifierNet: the skorch net of the classifiers, and calibration on rows not trained on."""
 
 from __future__ import annotations
 
@@ -77,16 +77,16 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
 
     @abstractmethod
     def score_rows(self, rows: Any) -> NDArray[np.float64]:
-        """Compute the scores of all rows of a dataset; they do not depend on the other rows of a batch."""
+        """Compute the scores of all rows of a dataset, independent of the other rows of a batch."""
 
     def host_bag(self) -> Any:
-        """Return what the lengths of rows are computed from, in the CPU's memory; None for rows without a length."""
+        """Return the source of row lengths in the CPU's memory; None for rows without lengths."""
         return None
 
     def scores_and_lengths(
         self, rows: Any, calibration: Calibration, *, unseen: bool = False, bag: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Compute the scores and the lengths of rows; ``unseen`` takes untrained columns as unknown.
+        """Compute the scores and lengths of rows; ``unseen`` takes untrained columns as unknown.
 
         Give the result of :meth:`host_bag` for several calls: it is a copy if the net is on another device.
         """
@@ -170,14 +170,14 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
         self.parts.append(Scored.by(score, self.rows, rows, cropped, self.calibration, len(net.history)))
 
     def scored(self, net: ClassifierNet) -> Scored | None:
-        """Return the scores, as large as of the trained net, if there are some; the data are released."""
+        """Return the scores, as large as the trained net's, if there are some; release the data."""
         parts = self.parts
         del self.rows, self.order, self.parts, self.bag  # the data do not outlive the training
         return Scored.joined(parts) if parts else None
 
 
 class OutOfBatchScores(UnseenScores):
-    """Scores of the last rows of the first epoch before the net is trained on them, scaled by the growth of others."""
+    """Scores of the first epoch's last rows before training on them, scaled by others' growth."""
 
     seen: tuple[Samples, NDArray[np.float64]] | None = None  # rows that were trained on, and their scores
 
@@ -216,7 +216,7 @@ class ProgressiveScores(UnseenScores):
             self.n_seen += len(part)
 
     def _cropped(self, net: ClassifierNet) -> NDArray[np.int64]:
-        """Return the rows to crop: some of many, or all rows of one in some calls, since each crop takes time."""
+        """Return the rows to crop: a share of many rows, or all of few rows in some epochs."""
         n_rows = len(self.rows)
         if not self.crops or self.n_seen:
             return self.order[:0]
@@ -235,7 +235,7 @@ def calibrate_net(
     calibrate: Calibrate,
     earlier: Calibration | None,  # of a training that was continued
 ) -> None:
-    """Fit the probabilities of a trained net, on rows that it was not trained on if there are any."""
+    """Fit the probabilities of a trained net, if possible on rows that it was not trained on."""
     loss, options = net.criterion_, dict[str, Any]()
     if earlier is not None:
         options["earlier"] = Numbers(loss.inverse_temperature, earlier.half)
@@ -261,7 +261,7 @@ def _centered(loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _are_informative(loss: Loss, scored: Scored) -> bool:
-    """Return whether the scores of the rows' own labels are high by more than two standard errors."""
+    """Return whether the rows' labels have scores high by more than two standard errors."""
     logits, targets = _centered(loss, scored.scores), scored.targets
     if loss.multilabel:
         own = (logits * (2 * targets - 1)).ravel()

@@ -88,7 +88,7 @@ def _weights_of_classes(class_weight: dict[Any, Any], labels: Labels, caller: st
 
 
 def weights_of_batch(rows: Samples, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
-    """Return the weights with which the rows of a further batch have about the class shares of all rows ``seen``."""
+    """Return weights that give a batch's rows about the class shares of all rows ``seen``."""
     if rows.targets.ndim == 2:
         return rows.row_weights
     usual = seen[:-1] / max(seen[-1], np.finfo(np.float64).tiny)

@@ -1,4 +1,4 @@
-"""Checks of all labels of a file or of an estimator: lists in text, undecoded bytes, labels that look the same, ids."""
+"""Checks of all labels: lists in text, undecoded bytes, labels that look the same, ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBERS = re.compile(r"[\[{][\s\d.,+-]*[\]}]$")
 
 
 def find_list(labels: Iterable[str]) -> str | None:
-    """Return a label that is a list or an object written as text; lists of numbers of one length may be intervals."""
+    """Return a label that is a list or object as text; equally long number lists are accepted."""
     labels = [label.strip() for label in labels if label.lstrip()[:1] in ("[", "{")]
     numbers = [label for label in labels if _NUMBERS.match(label)]
     if len({label.count(",") for label in numbers}) > 1:
@@ -28,7 +28,7 @@ def find_list(labels: Iterable[str]) -> str | None:
 
 
 def _is_list_of_strings(label: str) -> bool:
-    """Return whether a text is a list or an object in Python or JSON, such as ['a', 'b'] or {"choices": ["a"]}."""
+    """Return whether a text is a list or object in Python or JSON, such as {"choices": ["a"]}."""
     for parse in (json.loads, ast.literal_eval):
         with (
             contextlib.suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError),
@@ -40,7 +40,7 @@ def _is_list_of_strings(label: str) -> bool:
 
 
 def check_label_texts(labels: Collection[str], source: str) -> None:
-    """Raise an error for the labels of a file with undecoded bytes, or with a list or an object as text."""
+    """Raise an error for a file's labels with undecoded bytes, or a list or an object as text."""
     damaged = next((label for label in labels if "\ufffd" in label), None)
     if damaged is not None:
         raise ValueError(
@@ -59,7 +59,7 @@ def check_label_texts(labels: Collection[str], source: str) -> None:
 
 
 def check_repeated(n_different: int, n_labels: int, source: str, guessed: str | None) -> None:
-    """Raise an error, or warn, if nearly all labels are different; ``guessed``: a label column without a name."""
+    """Raise an error for a ``guessed`` column, else warn, if nearly all labels are different."""
     if n_labels < _FEW_ROWS or n_different <= _NEARLY_ALL * n_labels:
         return
     found = f"{source}: {n_different:,} of {n_labels:,} labels are different"
@@ -75,7 +75,7 @@ def check_repeated(n_different: int, n_labels: int, source: str, guessed: str | 
 
 
 def warn_of_twins(labels: Collection[str], source: str) -> None:
-    """Warn of labels that are equal but for invisible characters, whitespace or compatibility characters."""
+    """Warn of labels that differ only in invisible, whitespace or compatibility characters."""
     if all(map(str.isascii, labels)):
         return
     equal: dict[str, list[str]] = defaultdict(list)

@@ -97,7 +97,7 @@ def load_stdlib_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[list[st
 
 @lru_cache(maxsize=1)  # the source files do not change while Python runs
 def _read_docstrings(library: Path) -> tuple[tuple[str, str], ...]:
-    """Read pairs (docstring, top-level module) from the folder of the standard library, without duplicates."""
+    """Read pairs (docstring, top-level module) from the standard library, without duplicates."""
     label_by_text: dict[str, str] = {}
     for path in _source_files(library):
         label = path.relative_to(library).with_suffix("").parts[0]

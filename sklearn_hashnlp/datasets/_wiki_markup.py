@@ -63,7 +63,7 @@ _ANY_WORD = re.compile(r"\w")
 
 
 def plain_paragraphs(wikitext: str, hidden: Set[str]) -> list[str]:
-    """Return the paragraphs of running text in a page; links to ``hidden`` namespaces are removed."""
+    """Return the paragraphs of running text in a page, without links to ``hidden`` namespaces."""
     try:
         code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
     except ParserError as error:
@@ -82,7 +82,7 @@ def plain_paragraphs(wikitext: str, hidden: Set[str]) -> list[str]:
 
 
 def _visible(code: Any, hidden: Set[str]) -> Iterator[str]:
-    """Yield the visible text, with line breaks between paragraphs, without templates, headings and comments."""
+    """Yield visible text with paragraph breaks, without templates, headings and comments."""
     for node in code.nodes:
         if isinstance(node, Text):
             yield node.value

@@ -98,7 +98,7 @@ def _paragraphs(path: Path) -> Iterator[str]:
 
 
 def _articles(path: Path) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Yield title and markup of articles, and the lowercase names of the namespaces whose links have no text."""
+    """Yield title and markup of articles, and lowercase names of namespaces without link text."""
     hidden = _HIDDEN_NAMESPACES
     root: ET.Element | None = None
     with ExitStack() as stack:

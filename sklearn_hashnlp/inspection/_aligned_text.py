@@ -31,7 +31,7 @@ class AlignedText(NamedTuple):
         return cls(text, [(at, at + 1) for at in range(len(text))])
 
     def span(self, begin: int, end: int) -> Span | None:
-        """Return the span of some characters in the original text; None if it is unknown or empty."""
+        """Return the span of characters in the original text; None if it is unknown or empty."""
         if self.spans is None or begin >= end:
             return None
         return self.spans[begin][0], self.spans[end - 1][1]
@@ -45,7 +45,7 @@ class AlignedText(NamedTuple):
         return AlignedText(text, self.spans if len(text) == len(self.text) else None)
 
     def _mapped(self, function: Callable[[str], str]) -> AlignedText:
-        """Map the text as a whole, since some characters depend on their neighbors, and align it by characters."""
+        """Map the whole text, as characters may depend on neighbors, and align by characters."""
         text = function(self.text)
         if text == self.text or self.spans is None:
             return AlignedText(text, self.spans)
@@ -101,7 +101,7 @@ def joined(words: Units) -> tuple[str, Span | None]:
 
 
 def visible(text: str) -> str:
-    """Replace control characters by their pictures, and characters that change the writing direction by their code."""
+    """Replace control characters by their pictures, and direction-changing ones by their code."""
     return "".join(map(_visible, text))
 
 

@@ -91,7 +91,7 @@ def _layer(classifier: HashEmbeddingClassifier) -> tuple[NDArray[np.float64], ND
 
 
 def column_weights(classifier: HashEmbeddingClassifier, columns: NDArray[np.int64], label: Any) -> NDArray[np.float64]:
-    """Return the change of a label's score by a value of 1 in each column, without normalization of rows."""
+    """Return the change of a label's score by a value of 1 per column, without normalization."""
     classes = classifier.classes_.tolist()
     if label not in classes:
         raise ValueError(f"The model has the labels {shortened(classes)}; got {label!r}.")

@@ -22,7 +22,7 @@ _MAX_DIFFERENCE = 1e-4  # between a score and the sum of its contributions, rela
 
 
 def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Explanation:
-    r"""Explain the prediction for a text by the contribution of each n-gram to the score of each label.
+    r"""Explain the prediction for a text by each n-gram's contribution to each label's score.
 
     The contributions of all n-grams and the bias sum to ``model.decision_function([text])``. They are exact
     for models without hidden layers. With hidden layers or a hierarchical softmax they are integrated
@@ -106,7 +106,7 @@ def explain_by_steps(
     labels: Iterable[Any] | None = None,
     only_shown: bool = False,
 ) -> Explanation:
-    """Explain a prediction by the parts of a model, which are the same for all texts; optionally only shown labels."""
+    """Explain a prediction by a model's parts; ``only_shown`` restricts it to shown labels."""
     classes = np.asarray(classifier.classes_)
     features, row, vector_columns = text_features(steps, text)
     scores = np.atleast_1d(np.asarray(classifier.decision_function(row), dtype=np.float64)[0])
@@ -133,7 +133,7 @@ def explain_by_steps(
 
 
 def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
-    """Return the steps of a fitted model that convert texts to rows, and the classifier of the rows."""
+    """Return the steps of a fitted model that convert texts to rows, and the classifier."""
     model = _unwrapped(model)
     if not isinstance(model, Pipeline) or len(model.steps) < 2:
         raise TypeError(

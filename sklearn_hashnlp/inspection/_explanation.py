@@ -125,7 +125,7 @@ class Explanation:
         return [(self.ngrams[index], float(values[index])) for index in order]
 
     def contributions_to(self, label: Any = None) -> NDArray[np.float64]:
-        """Return the contributions to the score of one label, by default the predicted one, of shape (n_ngrams,).
+        """Return contributions (n_ngrams,) to the score of a label, by default the predicted one.
 
         With two classes the contributions to the first class are those to the second with the opposite sign.
         """
@@ -133,7 +133,7 @@ class Explanation:
         return sign * self.contributions[:, index]
 
     def character_weights(self, label: Any = None) -> NDArray[np.float64]:
-        """Return the contribution of each character of the text to the score of a label, by default the predicted one.
+        """Return each character's contribution to a label's score, by default the predicted one's.
 
         The contribution of an n-gram is divided equally among its occurrences, and then among its characters.
         Contributions without a position in the text, such as the bias, are excluded.
@@ -220,7 +220,7 @@ class Explanation:
         )
 
     def shown_labels(self) -> list[Any]:
-        """Return at most three labels for views: the predicted ones, then those with the highest scores.
+        """Return up to three labels for views: predicted ones, then the ones with highest scores.
 
         With two classes, only the predicted one.
         """
@@ -249,7 +249,7 @@ class Explanation:
         return labels.index(label), 1.0
 
     def to_html(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> str:
-        """Return a ``div`` element: the text with colors, and tables of n-grams; for light and dark pages.
+        """Return a ``div`` element: colored text and tables of n-grams, for light and dark pages.
 
         It has no scripts and no references to other files; the text and the labels are escaped.
 
@@ -268,7 +268,7 @@ class Explanation:
         return self.to_html()
 
     def to_rich(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> RenderableType:
-        """Return a renderable of the library rich: the text with colors, and a table of ``n`` n-grams for each label.
+        """Return a renderable of rich: colored text, and a table of ``n`` n-grams for each label.
 
         ``labels`` are by default the predicted one.
         """

@@ -1,4 +1,4 @@
-"""Views of an explanation: the text with colors, and a table of n-grams, on a terminal and as HTML."""
+"""Views of an explanation: colored text, and a table of n-grams, on a terminal and as HTML."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class NgramRow(NamedTuple):
 
 
 class LabelView(NamedTuple):
-    """The score of a label, the text with a weight for each character, and the most important n-grams."""
+    """The score of a label, the text with character weights, and the most important n-grams."""
 
     name: str
     score: float

@@ -78,7 +78,7 @@ class NgramInverter:
         self.max_ngrams = max_ngrams
 
     def fit(self, X: Iterable[str]) -> Self:
-        """Record the n-grams of texts, and drop those of earlier calls; a generator is read once, text by text."""
+        """Record the n-grams of texts, and drop earlier ones; a generator is read once."""
         is_classifier = hasattr(self.vectorizer, "predict")
         self._sources = TextColumns.of(text_pipeline(self.vectorizer)[0] if is_classifier else self.vectorizer).sources
         self._counts: list[dict[str, int]] = [{} for _ in self._sources]
@@ -136,7 +136,7 @@ class NgramInverter:
         self._is_indexed = True
 
     def ngrams_of(self, column: int) -> list[str]:
-        """Return the n-grams in a column by descending frequency; empty if the texts have none in this column."""
+        """Return the n-grams in a column by descending frequency; empty if the texts have none."""
         self._check_fitted()
         first, last = np.searchsorted(self._columns, [column, column + 1]).tolist()
         return [self._name(index) for index in range(first, last)]
@@ -154,7 +154,7 @@ class NgramInverter:
         return indices[indices >= 0]
 
     def get_feature_names_out(self, columns: ArrayLike | None = None) -> NDArray[Any]:
-        """Return names of columns, by default of ``columns_``, since a matrix may have a billion columns.
+        """Return names of columns, by default of ``columns_``, as there may be a billion columns.
 
         Multiple n-grams of a column are separated by `` | ``, by descending frequency; a column without known n-grams
         is called ``column`` and its index.

@@ -29,7 +29,7 @@ COUNTING_VECTORIZERS = (HashingVectorizer, CharNgramFeaturizer, FrequentNgramVec
 
 
 def find_ngrams(vectorizer: Any, text: str) -> dict[str, list[Span | None]]:
-    """Return the n-grams that a vectorizer or specification counts, with a span for each occurrence."""
+    """Return the n-grams counted by a vectorizer or specification, with a span per occurrence."""
     spans_of: dict[str, list[Span | None]] = {}
     if isinstance(vectorizer, FastTextPart):
         occurrences = vectorizer.find(text)
@@ -86,7 +86,7 @@ def _ngrams_of_scikit_learn(vectorizer: Any, text: str) -> Iterator[tuple[str, S
 
 
 def _analyze(options: Any, aligned: AlignedText, stop_words: Collection[str]) -> Iterator[tuple[str, Span | None]]:
-    """Yield the n-grams of a preprocessed text, for a specification or the parameters of a vectorizer."""
+    """Yield the n-grams of a preprocessed text, by a specification or vectorizer parameters."""
     if options.analyzer == "char":
         return _character_ngrams(aligned.with_single_spaces(), options.ngram_range)
     if options.analyzer == "char_wb":
@@ -107,7 +107,7 @@ def _character_ngrams(aligned: AlignedText, ngram_range: Sequence[int]) -> Itera
 def _ngrams_within_words(
     aligned: AlignedText, pattern: str, marks: str, ngram_range: Sequence[int], *, short_whole: bool
 ) -> Iterator[tuple[str, Span | None]]:
-    """Yield character n-grams of words between two marks; optionally a short word is an n-gram once."""
+    """Yield character n-grams of words in marks; ``short_whole`` yields a short word once."""
     for match in re.finditer(pattern, aligned.text):
         word, first = f"{marks[0]}{match.group()}{marks[1]}", match.start() - 1
         for n in range(ngram_range[0], ngram_range[1] + 1 if short_whole else min(ngram_range[1], len(word)) + 1):
@@ -172,7 +172,7 @@ class FastTextPart(NamedTuple):
         return self.vectorizer._dictionary
 
     def _words(self, text: str) -> Units:
-        """Return the tokens that are no labels, up to the end of the line, and the token of the end."""
+        """Return the tokens that are no labels, up to the end of the line, and the end token."""
         tokens = [(match.group(), match.span()) for match in _TOKEN.finditer(text)]
         ends = [index for index, (token, _) in enumerate(tokens) if token == _END_OF_LINE]
         words: Units = [token for token in tokens[: ends[0] if ends else None] if not self._is_label(token[0])]

@@ -1,4 +1,4 @@
-"""Contributions to the scores of a network: integrated gradients (Sundararajan, Taly & Yan, 2017)."""
+"""Contributions to scores of a network: integrated gradients (Sundararajan, Taly & Yan, 2017)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def column_vectors_of_net(net: Any, columns: NDArray[Any], values: NDArray[Any])
 def gradients_of_net(
     net: Any, loss: Loss, document: NDArray[np.float64], outputs: NDArray[np.int64], *, is_binary: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean gradients of scores on the path to a document vector, and the scores of an empty document."""
+    """Return mean gradients of scores on the path to a document, and an empty document's scores."""
     device = net.module_.bag.pool.device
 
     def compute(documents: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ def integrated_gradients(
     function: Callable[[Tensor], Tensor],  # (n, width) -> (n, n_outputs), independent rows
     end: Tensor,  # (width,), float64
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean gradients on the path (n_outputs, width), and the outputs at zero (n_outputs,)."""
+    """Return mean gradients on the path (n_outputs, width), and outputs at zero (n_outputs,)."""
     # The gradients times the end sum to the difference of the outputs at both ends: the mean of an interval combines
     # the gradients at its ends, with weights that satisfy this; an interval without such weights is halved.
     times = np.linspace(0.0, 1.0, _FIRST_INTERVALS + 1)
@@ -89,7 +89,7 @@ def integrated_gradients(
 def _evaluate(
     function: Callable[[Tensor], Tensor], end: Tensor, times: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return outputs (n, n_outputs) and their gradients (n, n_outputs, width) at points on the path."""
+    """Return outputs (n, n_outputs) and gradients (n, n_outputs, width) at points on the path."""
     points = torch.from_numpy(times).to(end.device).unsqueeze(1) * end
     points.requires_grad_(True)
     with torch.enable_grad():
@@ -101,7 +101,7 @@ def _evaluate(
 def _weights(
     times: NDArray[np.float64], values: NDArray[np.float64], slopes: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weight of the gradient at the start of each interval (n, n_outputs), and the errors (n,)."""
+    """Return the weight of the first gradient of each interval (n, n_outputs), and errors (n,)."""
     steps = np.diff(times)[:, np.newaxis]
     wanted = np.diff(values, axis=0) / steps
     first, last = slopes[:-1], slopes[1:]

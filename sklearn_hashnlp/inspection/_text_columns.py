@@ -56,7 +56,7 @@ class Source(NamedTuple):
 
 
 class TextColumns(NamedTuple):
-    """All sources of the columns of a transformer, and the columns of a pretrained model's vector."""
+    """Sources of the columns of a transformer, and the columns of a pretrained model's vector."""
 
     sources: list[Source]
     n_columns: int
@@ -101,7 +101,7 @@ class TextColumns(NamedTuple):
         return cls([Source("", transformer)], transformer.transform([""]).shape[1], "", range(0))
 
     def features(self, text: str) -> list[Feature]:
-        """Return the n-grams of a text with a column; n-grams in one column share its value by their counts."""
+        """Return a text's n-grams with a column; n-grams in one column share its value by count."""
         placed = []
         totals: dict[int, int] = {}
         for source in self.sources:

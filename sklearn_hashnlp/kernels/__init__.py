@@ -1,4 +1,4 @@
-"""Kernels: arrays in, arrays out, no policy. They are C++, in files beside the functions that call them."""
+"""Kernels: arrays in, arrays out, no policy; the C++ is in files beside the functions."""
 
 try:
     from sklearn_hashnlp.kernels import _native as _native

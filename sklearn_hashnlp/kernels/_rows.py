@@ -15,7 +15,7 @@ def group_rows(
     rows: NDArray[np.int32],  # (n_values,)
     n_rows: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:  # (n_values,), (n_groups + 1,), (n_groups,)
-    """Return the positions in ``rows`` sorted by row, where each row's positions start, and the distinct rows."""
+    """Return the positions sorted by row, the start of each row in them, and the distinct rows."""
     return _native.group_rows(rows, n_rows)
 
 
@@ -44,7 +44,7 @@ def average_rows(
     rows: NDArray[np.int64],  # (n_groups, width): -1 for a missing row
     weights: NDArray[Any],  # (n_averages, width): of the position in a group
 ) -> tuple[NDArray[Any], NDArray[Any]]:  # (n_groups, n_averages, n_columns), (n_groups, n_averages)
-    """Return the weighted averages of each group of rows, zeros for an empty group, and the reciprocal weight sums."""
+    """Return weighted averages of each group, zeros if it is empty, and reciprocal weight sums."""
     averages = np.empty((len(rows), len(weights), table.shape[1]), dtype=table.dtype)
     scales = np.empty((len(rows), len(weights)), dtype=table.dtype)
     arrays = np.ascontiguousarray(table), np.ascontiguousarray(rows), np.ascontiguousarray(weights, table.dtype)
@@ -86,7 +86,7 @@ def gather_windows(
     rows: NDArray[np.int64],  # (n,)
     width: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ``width`` words before some positions of a text, the oldest first, and the words at the positions."""
+    """Return the ``width`` words before each position, the oldest first, and the word at it."""
     contexts = np.empty((len(rows), width), dtype=np.int64)
     words = np.empty(len(rows), dtype=np.int64)
     _native.gather_windows(inputs, targets, positions, rows, contexts, words)

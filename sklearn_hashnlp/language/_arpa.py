@@ -29,7 +29,7 @@ _OTHER_UNKNOWN = b"<UNK>"  # as SRILM and others write it
 
 
 def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequence[int]) -> None:
-    """Write a model with ``sizes`` n-grams of each order, compressed if the name ends with .gz, .bz2 or .xz."""
+    """Write a model with ``sizes`` n-grams of each order, compressed for .gz, .bz2 and .xz."""
     check_arpa_path(path)
     encoded = list(map(_encode, words))
     with replacing(path) as unfinished, create(unfinished) as file:
@@ -95,7 +95,7 @@ class _Section(NamedTuple):
 
 
 def read_arpa(path: Path, decoding: Decoding) -> tuple[NgramTrie, list[str], int]:
-    """Read a model: its trie, the words except ``<s>``, the last word of the trie, and its order."""
+    """Read a model: its trie, the words except ``<s>`` (the last in the trie), and its order."""
     try:
         with open_bytes(path, decoding) as stream:
             return _read(_Reader(path, stream, decoding))
@@ -153,7 +153,7 @@ class _Reader:
             self.fail(f"expected {line}, got {_show(self._line)}.")
 
     def read_unigrams(self, size: int, *, is_last: bool) -> tuple[list[str], dict[bytes, int], _Section]:
-        """Read the words and their ids; add ``</s>`` and ``<unk>`` if they are missing, and ``<s>`` last."""
+        """Read words and ids; add ``</s>`` and ``<unk>`` if they are missing, and ``<s>`` last."""
         entries: dict[str, tuple[float, float]] = {}
         codes: dict[bytes, str] = {token.encode(): token for token in (_END, _UNKNOWN, _START)}
         for fields in self._entries(1, size):
@@ -180,7 +180,7 @@ class _Reader:
             return self._decoding.line(self._line, self._path, self._number)  # raises the error
 
     def read_ngrams(self, n: int, size: int, word_ids: dict[bytes, int], *, is_last: bool) -> _Section:
-        """Read the n-grams of one order, except those with ``<s>`` after another word, which no text has."""
+        """Read the n-grams of one order, except those with ``<s>`` after another word."""
         ids, log_probs, backoffs, lines = array("i"), array("d"), array("d"), array("q")
         start = _START.encode()
         for fields in self._entries(n, size):
@@ -238,7 +238,7 @@ class _Reader:
 
 
 def _sort(section: _Section, levels: list[TrieLevel], reader: _Reader, words: list[str]) -> TrieLevel:
-    """Sort the n-grams of one order, and find their contexts and suffixes among the shorter n-grams."""
+    """Sort the n-grams of one order; find their contexts and suffixes among shorter n-grams."""
     trie, ids = build_trie(list(levels)), section.ids
     first_node = len(trie.words) - len(levels[-1].words)
     contexts = find_nodes(trie, ids[:, :-1])

@@ -1,4 +1,4 @@
-"""Sentences, in any form that users pass them, as ids of words; vocabularies; and encoders of any words."""
+"""Sentences, in any form that users pass, as word ids; vocabularies; and encoders of any words."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ VOCABULARY: Final[dict[str, list[Any]]] = {
 
 
 class Vocabulary:
-    """Words with their indices as ids; the last word is the start token, which is never predicted."""
+    """Words with their indices as ids; the last is the start token, which is never predicted."""
 
     def __init__(self, words: Iterable[str], special_tokens: SpecialTokens = DEFAULT_TOKENS) -> None:
         self.special_tokens = special_tokens
@@ -106,7 +106,7 @@ class Vocabulary:
         return words
 
     def encode(self, words: Iterable[str]) -> NDArray[np.int32]:
-        """Return the ids of words within sentences, where the start and end tokens are unknown words."""
+        """Return the ids of words within sentences; start and end tokens are unknown words."""
         word_to_id, unknown_id = self.word_to_id, self.unknown_id
         start, end, _ = self.special_tokens
         return np.fromiter(
@@ -174,7 +174,7 @@ class HashEncoder:
 
 @dataclass(frozen=True)
 class ProjectionEncoder:
-    """Words as SGNN projections of the character n-grams (1 to 3) of the word in ``<`` and ``>``."""
+    """Words as SGNN projections of character n-grams (1 to 3) of the word in ``<`` and ``>``."""
 
     n_projections: int
     n_bits: int
@@ -195,7 +195,7 @@ class ProjectionEncoder:
 
 
 def word_encoder_of(architecture: Mapping[str, Any]) -> WordEncoder | None:
-    """Return the encoder of the words in a network's contexts; None if words outside the vocabulary have no vectors."""
+    """Return the encoder of context words; None if words outside the vocabulary lack vectors."""
     if architecture["hashed_words"] is not None:
         return HashEncoder()
     projected = architecture["projected_words"]
@@ -203,7 +203,7 @@ def word_encoder_of(architecture: Mapping[str, Any]) -> WordEncoder | None:
 
 
 def encode_with_special_tokens(encoder: WordEncoder, words: list[str], special_tokens: SpecialTokens) -> NDArray[Any]:
-    """Encode the start token, the end token, and words within sentences, where these two are unknown words."""
+    """Encode the start token, the end token, and words, among which these two are unknown."""
     start, end, unknown = special_tokens
     return encoder.encode([start, end, *(unknown if word in (start, end) else word for word in words)])
 
@@ -293,7 +293,7 @@ def tokenize(
     keep_end: bool = False,
     caller: str,
 ) -> list[str]:
-    """Split a sentence into words, without the start token and, unless kept, the final end token."""
+    """Split a sentence into words, without start token and, unless kept, the final end token."""
     if isinstance(sentence, str):
         tokens = sentence.split()
     elif isinstance(sentence, Iterable) and not isinstance(sentence, bytes | dict):

@@ -1,4 +1,4 @@
-"""Interpolated modified Kneser-Ney smoothing: estimates the trie of a backoff model from the words of a corpus."""
+"""Interpolated modified Kneser-Ney smoothing: estimates a backoff model's trie from a corpus."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NgramText(NamedTuple):
 def estimate_kneser_ney(
     text: NgramText, discounts: NDArray[np.float64] | None, min_counts: list[int]
 ) -> tuple[NgramTrie, NDArray[np.float64]]:
-    """Estimate a model with discounts of shape (order, 3), None for the closed formula; return these, too."""
+    """Estimate a model; return it and its discounts, by the closed formula if None is passed."""
     n_classes = text.n_words - 1
     ngrams = _count(text, len(min_counts))
     del text  # frees memory for the n-grams
@@ -61,7 +61,7 @@ def estimate_kneser_ney(
 
 
 def estimate_discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:
-    """Return the discounts of counts of 1, 2, and 3 or more, by the closed formula of Chen & Goodman."""
+    """Return the discounts of counts 1, 2, and 3 or more, by Chen & Goodman's closed formula."""
     n1, n2, n3, n4 = (int((counts == count).sum()) for count in (1, 2, 3, 4))
     if n1 == 0 or n2 == 0:
         return _DEFAULT_DISCOUNTS
@@ -90,7 +90,7 @@ def _count(text: NgramText, order: int) -> list[NgramCounts]:
 
 
 def _adjusted_counts(level: NgramCounts, longer: NgramCounts | None, *, is_first: bool) -> NDArray[np.int64]:
-    """Return the number of distinct words before each n-gram or, for the highest order, its occurrences."""
+    """Count the distinct words before each n-gram or, in the highest order, its occurrences."""
     if longer is None:
         return level.counts.astype(np.int64)
     counts = np.bincount(longer.suffixes, minlength=len(level.words))
@@ -102,7 +102,7 @@ def _adjusted_counts(level: NgramCounts, longer: NgramCounts | None, *, is_first
 
 
 def _choose(level: NgramCounts, min_count: int, node_of: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return a mask of n-grams that occur often enough, and whose prefix and suffix of n - 1 words were chosen."""
+    """Return a mask of n-grams that occur often enough, with a chosen prefix and suffix."""
     often = np.maximum(level.counts, 1) >= min_count  # n-grams within windows of word ids may have a count of zero
     chosen: NDArray[np.bool_] = often & (node_of[level.parents] >= 0) & (node_of[level.suffixes] >= 0)
     return chosen

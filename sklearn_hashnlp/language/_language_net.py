@@ -1,4 +1,4 @@
-"""The network of a language model as a skorch net, its data set of word windows, and the trees over its words."""
+"""The network of a language model as a skorch net, its word windows, and trees over its words."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class LanguageNet(Net):
     def parameter_groups(
         self, name: OptimizerName, learning_rate: float, eps: float, factors: Mapping[str, float]
     ) -> list[dict[str, Any]]:
-        """Return matrices, parameters with their own learning rate, and biases, which do not decay."""
+        """Return matrices, parameters with their own learning rate, and biases without decay."""
         parameters = dict(self.module_.named_parameters())
         others = {key: parameter for key, parameter in parameters.items() if key not in _SINGLE}
         groups: list[dict[str, Any]] = [{"params": [part for part in others.values() if part.dim() > 1]}]
@@ -319,7 +319,7 @@ def language_tree(
 
 
 def word_clusters(counts: NDArray[np.intp], vectors: NDArray[np.float32], *, seed: int) -> SoftmaxTree:
-    """Build a tree of about 1.5 sqrt(V) clusters, the smallest of which hold the most frequent words."""
+    """Build a tree of about 1.5 sqrt(V) clusters, the smallest with the most frequent words."""
     # A second level of clusters saves a tenth of the time, but raises the validation perplexity on the Penn Treebank by
     # 1.7 %.
     return trees.cluster_tree(
@@ -330,7 +330,7 @@ def word_clusters(counts: NDArray[np.intp], vectors: NDArray[np.float32], *, see
 def cooccurrence_vectors(
     windows: WordWindows, n_classes: int, *, n_components: int = 100, seed: int = 0
 ) -> NDArray[np.float32]:
-    """Compute word vectors by Hellinger PCA (Lebret & Collobert 2014), of shape (n_classes, at most n_components)."""
+    """Compute word vectors with at most n_components by Hellinger PCA (Lebret & Collobert 2014)."""
     counts = np.bincount(windows.y, minlength=n_classes)
     blocks = []
     for distance in range(1, windows.order):
@@ -371,7 +371,7 @@ def learned_tree(net: LanguageNet, windows: WordWindows, n_classes: int, *, seed
 
 
 def discriminant_vectors(net: LanguageNet, windows: WordWindows, n_classes: int) -> NDArray[np.float32]:
-    """Compute the mean hidden state before each word, shrunk for rare words, in the space of linear discriminants."""
+    """Compute mean hidden states before words, shrunk if rare, in linear discriminant space."""
     counts = np.bincount(windows.y, minlength=n_classes)
     shares = counts / counts.sum()
     with threadpool_limits(1, user_api="blas"):  # the order of summation depends on the number of threads
@@ -387,14 +387,14 @@ def discriminant_vectors(net: LanguageNet, windows: WordWindows, n_classes: int)
 
 
 def mean_hidden_states(net: LanguageNet, windows: WordWindows, n_classes: int) -> NDArray[np.float32]:
-    """Compute the mean hidden state before each word, minus the mean over all words; zeros for absent words."""
+    """Compute the mean hidden state before each word, minus the overall mean; zeros if absent."""
     return _hidden_moments(net, windows, n_classes)[0].astype(np.float32)
 
 
 def _hidden_moments(
     net: LanguageNet, windows: WordWindows, n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute the mean hidden state before each word, minus the mean over all, and the covariance of all states."""
+    """Compute the centered mean hidden state before each word, and the covariance of all states."""
     module = net.module_.eval()
     counts = np.bincount(windows.y, minlength=n_classes)[:, np.newaxis]
     sums, products = 0.0, 0.0

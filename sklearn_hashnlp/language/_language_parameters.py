@@ -1,4 +1,4 @@
-"""Parameters of the neural language model: bundles, automatic values, checks, and the network's architecture."""
+"""Parameters of the neural language model: bundles, automatic values, checks, architecture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1
 
 @dataclass(eq=False, repr=False)
 class Regularization(Bundle):
-    """Regularization of a :class:`HsigmoidLanguageModel`: dropout, weight decay and clipping of gradients.
+    """Dropout, weight decay and gradient clipping of a :class:`HsigmoidLanguageModel`.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Regularization(Bundle):
 
 
 class LanguageSchedule(Schedule):  # not a dataclass: it has no ``shuffle``
-    """Learning rate schedule of a :class:`HsigmoidLanguageModel`, with learning rates of two groups of parameters.
+    """Learning rate schedule of a :class:`HsigmoidLanguageModel`, with two groups of parameters.
 
     ``partial_fit`` keeps the learning rate constant, after a warmup in the first call of a new model.
 
@@ -148,7 +148,7 @@ _WARM_START_RATES = 1 / 32, 1 / 4  # factors after fit: the lowest, with the sam
 
 
 def auto_settings(estimator: Any, n_windows: int, batch_size: int | None, rate_factor: float = 1.0) -> dict[str, Any]:
-    """Return learning rate, epochs and batch size; ``batch_size`` is the size used before, if training continues."""
+    """Return learning rate, epochs and batch size; ``batch_size`` is the previous one, if any."""
     if estimator.batch_size != "auto":
         batch_size = int(estimator.batch_size)
     elif batch_size is None:  # the optimizer's state depends on it, so a net keeps its first batch size
@@ -162,7 +162,7 @@ def auto_settings(estimator: Any, n_windows: int, batch_size: int | None, rate_f
 
 
 def warm_start_rate(n_windows: int, n_before: int) -> float:
-    """Return the factor of the learning rate for training on ``n_windows`` after ``n_before`` others."""
+    """Return the learning rate's factor for training on ``n_windows`` after ``n_before`` others."""
     lowest, equal_sizes = _WARM_START_RATES
     return min(max(equal_sizes * (n_windows / n_before) ** 2, lowest), 1.0) if n_before else 1.0
 
@@ -227,7 +227,7 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
 
 
 def check_network_parameters(estimator: Any) -> None:
-    """Check the parameters of an estimator that determine the network, beyond their declared constraints."""
+    """Check the parameters that determine the network, beyond their declared constraints."""
     name, direct = type(estimator).__name__, estimator.direct_connections
     check_sizes(estimator.hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller=name)
     check_sizes(estimator.embedding, EMBEDDINGS, parameter="embedding", caller=name)

@@ -75,7 +75,7 @@ class WordWindows:
         return self.far.n_words + self.order - 1
 
     def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Gather contexts, (n_rows, n_context) or with codes (n_rows, n_context, width), and the next words."""
+        """Gather contexts, (n_rows, n_context) or, with codes, (..., width), and the next words."""
         contexts, y = gather_windows(self.inputs, self.targets, self.positions, rows, self.n_context)
         if self.far.n_words and not self.far.across_sentences:
             mask_before_last(contexts, self.start)
@@ -244,7 +244,7 @@ class Tokenizer:
         return cls(vocabulary, arrays.get("translation"), order, values["padding"], word_encoder, caller, far)
 
     def _pad_sentences(self, words: list[str]) -> list[str]:
-        """Insert start tokens after each end token, as in the text, if contexts reach across sentences."""
+        """Insert start tokens after each end token if contexts reach across sentences."""
         start, end, _ = self.special_tokens
         if not self.far.across_sentences or end not in words:
             return words
@@ -252,7 +252,7 @@ class Tokenizer:
         return list(chain.from_iterable([word, *padding] if word == end else [word] for word in words))
 
     def _codes(self, words: list[str]) -> NDArray[Any]:
-        """Return the codes or ids of the start token, of the end token and of words within sentences."""
+        """Return codes or ids of the start token, the end token and words within sentences."""
         if self.word_encoder is not None:
             return encode_with_special_tokens(self.word_encoder, words, self.special_tokens)
         vocabulary = self.vocabulary
@@ -269,7 +269,7 @@ def build_tokenizer(
     word_encoder: WordEncoder | None = None,
     far: FarContext = FarContext(),  # noqa: B008 - a tuple
 ) -> Tokenizer:
-    """Build the tokenizer of a corpus; without a ``vocabulary`` from the words of the training sentences."""
+    """Build the tokenizer of a corpus, without a ``vocabulary`` from the training sentences."""
     special_tokens, caller = SpecialTokens.of(estimator), type(estimator).__name__
     if estimator.vocabulary is not None:
         words, id_map = vocabulary_from_dict(estimator.vocabulary, special_tokens=special_tokens, caller=caller)
@@ -350,7 +350,7 @@ def read_training_data(
     split_seed: int = 0,
     tokenizer: Tokenizer | None = None,  # of the net to be trained on
 ) -> TrainingData:
-    """Read sentences, and split off a validation set for early stopping unless ``X_valid`` is given."""
+    """Read sentences; split off a validation set for early stopping unless ``X_valid`` is given."""
     name = type(estimator).__name__
     special_tokens = SpecialTokens.of(estimator) if tokenizer is None else tokenizer.special_tokens
     corpus = read_training_corpus(X, order=int(estimator.order), special_tokens=special_tokens, caller=name)

@@ -17,7 +17,7 @@ from sklearn_hashnlp.nn._hashing import to_int64
 
 
 class HashEmbedding(HashTables):
-    """Embed integer ids without a dictionary: hashed rows of two small tables make a trainable vector for any id.
+    """Embed integer ids without a dictionary, by trainable, hashed rows of two small tables.
 
     A feature id w selects k component vectors from a shared pool by k hash functions, and k trainable importance
     weights by one more:

@@ -1,4 +1,4 @@
-"""The network over sparse rows: a bag of hash embeddings, and dense layers or a hierarchical softmax."""
+"""The network over sparse rows: a hash embedding bag, and dense layers or hierarchical softmax."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class TreeHead(nn.Sequential):
 
 
 class HashEmbeddingNetwork(nn.Module):
-    """A :class:`HashEmbeddingBag` and a head, which computes scores or the input of a hierarchical softmax."""
+    """A :class:`HashEmbeddingBag` and a head for scores or the input of hierarchical softmax."""
 
     def __init__(
         self,
@@ -143,14 +143,14 @@ class HashEmbeddingNetwork(nn.Module):
         return outputs
 
     def linear_model(self) -> LinearModel | None:
-        """Return the arrays of a linear network, which share its memory; None if kernels cannot compute its scores."""
+        """Return a linear network's arrays, sharing memory; None if kernels cannot compute it."""
         layer = self.head[0]
         if len(self.head) != 1 or type(layer) is not nn.Linear:
             return None
         return self._arrays(layer.weight, layer.bias, (self, self.bag, self.head, layer))
 
     def bag_model(self) -> LinearModel | None:
-        """Return the arrays of the bag and a layer without outputs; None if kernels cannot compute its vectors."""
+        """Return arrays of the bag and a layer without outputs; None if kernels do not apply."""
         return self._arrays(torch.empty(0, self.bag.output_dim), torch.empty(0), (self.bag,))
 
     def _arrays(self, weight: Tensor, bias: Tensor, modules: Sequence[nn.Module]) -> LinearModel | None:
@@ -170,7 +170,7 @@ class HashEmbeddingNetwork(nn.Module):
 
     @property
     def tables(self) -> dict[str, float]:
-        """The initial value of each table with few updated rows per batch, by its name in the state dict."""
+        """The initial values of tables with few updated rows per batch, by state dict name."""
         initial = {"pool": 0.0, "importance": self.bag.importance_init}
         return {f"bag.{name}": initial[name] for name, _ in self.bag.named_parameters()}
 

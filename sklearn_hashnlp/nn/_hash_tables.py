@@ -18,7 +18,7 @@ from sklearn_hashnlp.nn._tensors import CheckedState, lazy_zeros
 def _median(
     parts: Tensor,  # (..., k, d)
 ) -> Tensor:  # (..., d)
-    """Return the median of the components by column; for an even number, the mean of the two middle values."""
+    """Return the median of the components by column, the mean of the middle two if even."""
     ordered = parts.sort(dim=-2).values
     k = parts.shape[-2]
     middle = ordered[..., (k - 1) // 2, :]
@@ -125,7 +125,7 @@ class HashTables(CheckedState):
         return self.spec.output_dim
 
     def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Hash feature ids of any shape to the rows of both tables, of shape (...) and (..., num_hashes)."""
+        """Hash feature ids of any shape to rows of both tables, (...) and (..., num_hashes)."""
         # Rows are h(w), D1(w) for "paper", and w itself with hash_rows=False. Slots are u_1(w) .. u_k(w), those of
         # D1(w) for "paper", and one column, the rows, for "standard".
         mixed, high = mix_ids(ids)
@@ -142,7 +142,7 @@ class HashTables(CheckedState):
         return rows, torch.stack(slots, dim=-1)
 
     def check_rows(self, ids: Tensor) -> None:
-        """Check that ids are rows of the first table, if ``hash_rows=False``. CUDA devices check in the lookup."""
+        """Check that ids are table rows if ``hash_rows=False``; CUDA checks in the lookup."""
         if self.hash_rows or ids.device.type != "cpu" or not ids.numel():
             return
         smallest, largest = (int(end) for end in torch.aminmax(ids))
@@ -153,7 +153,7 @@ class HashTables(CheckedState):
             )
 
     def weights_of(self, rows: Tensor) -> Tensor:
-        """Return the importance weights p_w of rows, of shape (..., num_hashes); ones for ``"standard"``."""
+        """Return importance weights p_w of rows, (..., num_hashes); ones for ``"standard"``."""
         if self.importance is None:
             return torch.ones((*rows.shape, 1), dtype=self.pool.dtype, device=self.pool.device)
         return functional.embedding(rows, self.importance, sparse=self.sparse)
@@ -163,7 +163,7 @@ class HashTables(CheckedState):
         return torch.tensor(self.spec.to_numbers(), dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that a state was saved with the hash functions and the aggregation of this module."""
+        """Check that a state has the hash functions and the aggregation of this module."""
         self.spec.check_state(state.tolist())
 
     def extra_repr(self) -> str:

@@ -23,7 +23,7 @@ def mix_tensor(keys: Tensor) -> Tensor:
 
 
 def mix_ids(ids: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Mix 64-bit ids to two 32-bit words, as input of all hash functions; the second is None if all are 0."""
+    """Mix 64-bit ids to two 32-bit words for hash functions; the second is None if all are 0."""
     keys = to_int64(ids)
     low = keys & LOW_32_BITS
     if ids.dtype in _BELOW_2_32 or (is_readable(keys) and torch.equal(low, keys)):
@@ -86,7 +86,7 @@ def history_hashes(
     context: Tensor,  # (rows, n_words)
     padding_id: int | None = None,
 ) -> Tensor:  # (rows, n_words)
-    """Hash the last word, the last two words, and so on; -1 if the longer history only adds padding."""
+    """Hash the last word, the last two words, ...; -1 if the longer history only adds padding."""
     # h_0 = 0, h_k = fmix32(h_(k-1) * _GOLDEN + w_k + 1), where w_k is the k-th word from the end: features of
     # maximum-entropy models with hashed n-grams, section 4 of Mikolov, Deoras, Povey, Burget & Cernocky (2011),
     # Strategies for training large scale neural network language models, ASRU.

@@ -1,4 +1,4 @@
-"""Hierarchical softmax: an output layer with a cost proportional to the length of a path in a tree."""
+"""Hierarchical softmax: an output layer with a cost proportional to a path's length in a tree."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class HierarchicalSoftmax(CheckedState):
 
     @torch.no_grad()
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases to the log-odds of class counts, so that training starts near the class frequencies.
+        """Set the biases to the log-odds of class counts, to start training near the frequencies.
 
         For an input of zeros, the probability of each class is then its share of the counts plus one.
 
@@ -242,7 +242,7 @@ class HierarchicalSoftmax(CheckedState):
         return make_output(self._path_log_probs(inputs, target, features), keep, shape, self.reduction)
 
     def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
-        """Compute the log-probabilities of all classes, of shape (..., V), for arguments as in :meth:`forward`."""
+        """Compute log-probabilities of all classes, (..., V), for arguments of :meth:`forward`."""
         inputs, features = self._check(input, features)
         return unflatten_rows(self._log_prob(inputs, features), input.shape[:-1])
 
@@ -302,7 +302,7 @@ class HierarchicalSoftmax(CheckedState):
 
     @torch.no_grad()
     def topk(self, input: Tensor, k: int, features: Tensor | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
-        """Predict the k most probable classes, as :meth:`FullSoftmax.topk`; ``features`` are as in :meth:`forward`.
+        """Predict the k most probable classes, see :meth:`FullSoftmax.topk` and :meth:`forward`.
 
         On the CPU, a best-first search only computes the scores of nodes more probable than the k-th class. The order
         of equally probable classes is arbitrary.
@@ -317,7 +317,7 @@ class HierarchicalSoftmax(CheckedState):
         return unflatten_rows(log_probs, input.shape[:-1]), unflatten_rows(classes, input.shape[:-1])
 
     def topk_with_bound(self, inputs: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Return the k most probable classes with k + 1 log-probabilities; no other class exceeds the last."""
+        """Return the k most probable classes and k + 1 log-probabilities; the last is a bound."""
         if len(self.node_up) and runs_compiled(inputs, self.weight):
             return self._search(inputs, None, k, with_bound=True)
         log_probs = self._log_prob(inputs, None)
@@ -345,7 +345,7 @@ class HierarchicalSoftmax(CheckedState):
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Sample a class for each row, as :meth:`FullSoftmax.sample`; ``features`` are as in :meth:`forward`."""
+        """Sample a class for each row, see :meth:`FullSoftmax.sample` and :meth:`forward`."""
         inputs, features = self._check(input, features)
         if runs_compiled(inputs, self.weight):
             draws = torch.rand(len(inputs), dtype=torch.float64, device=inputs.device, generator=generator)
@@ -356,7 +356,7 @@ class HierarchicalSoftmax(CheckedState):
         return unflatten_rows(classes, input.shape[:-1])
 
     def get_extra_state(self) -> Tensor:
-        """Return the digest of the tree and the seed of the direct connections, for ``state_dict``."""
+        """Return the tree's digest and the direct connections' seed, for ``state_dict``."""
         seed = (self.direct_seed + 2**63) % 2**64 - 2**63 if self.n_direct else 0
         return torch.tensor([self.tree.digest, seed], dtype=torch.int64, device="cpu")
 

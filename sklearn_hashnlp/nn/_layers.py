@@ -1,4 +1,4 @@
-"""Layers of networks: linear layers and dropout with reproducible results, residual blocks, and dense networks."""
+"""Layers: linear layers and dropout with reproducible results, residual blocks, dense networks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn_hashnlp._constraints import check_parameters, number
 
 
 class SteadyLinear(nn.Linear):
-    """A linear layer that, in evaluation on the CPU, computes the same bytes for a row in any batch."""
+    """A linear layer that, in evaluation on the CPU, computes a row's same bytes in any batch."""
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
@@ -101,7 +101,7 @@ _FLOAT32_RESOLUTION = 1e-7  # relative resolution of float32; a smaller deviatio
 
 
 class Standardize(nn.Module):
-    """Subtract the mean of each column, and divide all columns by the root of their mean variance."""
+    """Subtract the mean of each column, and divide by the root of the columns' mean variance."""
 
     # The columns of a projection only differ by their means, so they share the scale. Dividing by its own deviation
     # would make an almost constant column large.

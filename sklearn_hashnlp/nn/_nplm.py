@@ -206,7 +206,7 @@ class NPLM(nn.Module):
         self._initialize(init, embedding_dim, hidden_size)
 
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases of the output layer from word counts, so that training starts at the word frequencies."""
+        """Set output biases from word counts, so that training starts at the word frequencies."""
         self.output_layer.init_bias(counts)
 
     def forward(self, context: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -265,7 +265,7 @@ class NPLM(nn.Module):
         return log_probs
 
     def predict(self, context: Tensor, search: Search = "exact") -> Tensor:
-        """Predict the most probable word, int64 of shape (rows,), for contexts as in :meth:`forward`.
+        """Predict the most probable word, int64 (rows,), for contexts as in :meth:`forward`.
 
         ``search="greedy"``, only with a tree, follows the most probable child of each node.
         """
@@ -280,17 +280,17 @@ class NPLM(nn.Module):
         return words
 
     def topk(self, context: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Predict the k most probable words: log-probabilities in descending order, and words, of shape (rows, k)."""
+        """Predict the k most probable words: descending log-probabilities and words, (rows, k)."""
         result: tuple[Tensor, Tensor] = self.output_layer.topk(self.hidden(context), k, *self._features(context))
         return result
 
     def sample(self, context: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-        """Sample the next word of each context, int64 of shape (rows,); by default with torch's generator."""
+        """Sample the next word of each context, (rows,), by default with torch's generator."""
         words: Tensor = self.output_layer.sample(self.hidden(context), *self._features(context), generator=generator)
         return words
 
     def _features(self, context: Tensor) -> tuple[Tensor, ...]:
-        """Return the features of hashed direct connections, an argument of the output layer, or no argument."""
+        """Return the features of hashed direct connections, if any, for the output layer."""
         if self.direct_connections != "hashed":
             return ()
         window = context[:, self.far_context :]
@@ -409,7 +409,7 @@ def split_sizes(option: Any, usual: Mapping[str, tuple[int, ...]]) -> tuple[str,
 def check_sizes(
     option: Any, usual: Mapping[str, tuple[int, ...]], *, parameter: str, caller: str, besides: tuple[Any, ...] = ()
 ) -> None:
-    """Check an option that is a name, or a tuple of the name and as many sizes as the usual ones."""
+    """Check an option that is a name, or a tuple of the name and as many sizes as usual."""
     if isinstance(option, str) and option in usual:
         return
     if isinstance(option, tuple | list) and option and isinstance(option[0], str) and usual.get(option[0]):

@@ -12,7 +12,7 @@ from sklearn_hashnlp._constraints import check_parameters, number
 
 
 class BlockLoss(nn.Module, ABC):
-    """A loss that is low if unit vectors are near those of their own block and far from those of other blocks."""
+    """A loss that is low if unit vectors are near their own block and far from other blocks."""
 
     def forward(self, vectors: Tensor, blocks: Tensor) -> Tensor:
         """Compute the loss, a scalar; in float32 also under autocast, in float64 for such vectors.
@@ -55,7 +55,7 @@ _EPSILON = 1e-7
 
 
 class SimilarityBXENT(BlockLoss):
-    """Binary cross-entropy between the cosine similarities of a batch and its block-diagonal matrix.
+    """Binary cross-entropy between cosine similarities of a batch and its block-diagonal matrix.
 
     The predicted probability that two unit vectors belong to one block is p = (1 + cosine) / 2, clamped to
     [1e-7, 1 - 1e-7]. The target is 1 for pairs of one block and 0 for all others. The loss is the mean of - log p over
@@ -101,7 +101,7 @@ class SimilarityBXENT(BlockLoss):
 
 
 class CosineProximityLoss(BlockLoss):
-    """Cosine embedding loss over all pairs: attract the vectors of one block, and repel others up to a right angle.
+    """Cosine embedding loss over pairs: attract vectors of one block, repel others to 90 degrees.
 
     The loss is the mean of 1 - cosine over the pairs of different vectors of one block, plus the mean of
     max(0, cosine) over the pairs from two blocks. A mean over no pairs is zero.
@@ -133,7 +133,7 @@ class CosineProximityLoss(BlockLoss):
 
 
 class InfoNCELoss(BlockLoss):
-    r"""Supervised contrastive loss: classify the members of a vector's block among all other vectors of the batch.
+    r"""Supervised contrastive loss: classify the members of a vector's block among the batch.
 
     With t the temperature and P(i) the other members of the block of v_i, the loss of v_i is that of supervised
     contrastive learning, equation 2 of [1]_:
@@ -184,7 +184,7 @@ class InfoNCELoss(BlockLoss):
 
 
 class VonMisesFisherLoss(BlockLoss):
-    r"""Negative log-likelihood of each vector under a von Mises-Fisher density that the rest of its block predicts.
+    r"""Negative log-likelihood of von Mises-Fisher densities predicted by other block members.
 
     The other members of a block predict a vector v of d columns by e = concentration * their mean. As in [1]_, section
     3, the direction of e is the mean direction of the density and its length is the concentration, so members that
@@ -248,12 +248,12 @@ class VonMisesFisherLoss(BlockLoss):
         return masked_mean(loss, others.any(dim=1))
 
     def _predict(self, vectors: Tensor, members: Tensor) -> Tensor:
-        """Return the prediction by the members in each row of a mask; zeros where there are none."""
+        """Return the prediction by the members in each row of a mask; zeros without members."""
         counts = members.sum(dim=1, keepdim=True).clamp(min=1)
         return self.concentration * (members.to(vectors.dtype) @ vectors) / counts
 
     def _log_normalizer(self, predictions: Tensor) -> Tensor:
-        """Compute log C_d of the length of each prediction, by the power series of the Bessel function."""
+        """Compute log C_d of predictions' lengths by the power series of the Bessel function."""
         half = predictions.shape[1] / 2
         quarters = predictions.double().square().sum(dim=1, keepdim=True) / 4
         # After the k-th, with k at most the concentration, each term is less than a quarter of the one before.
@@ -270,7 +270,7 @@ class VonMisesFisherLoss(BlockLoss):
 def word_blocks(
     words: Tensor,  # (n_sentences, longest)
 ) -> tuple[Tensor, Tensor]:
-    """Return the distinct words of each sentence, and the sentence of each, as blocks of a word-level loss."""
+    """Return the distinct words of each sentence, and their sentences, blocks of a word loss."""
     mask = words >= 0
     sentences = torch.arange(len(words), device=words.device).unsqueeze(1).expand_as(words)
     blocks, distinct = torch.unique(torch.stack([sentences[mask], words[mask]]), dim=1)

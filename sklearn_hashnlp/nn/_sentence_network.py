@@ -20,7 +20,7 @@ _HALF_REMOVED_WORDS = 35  # half of the common component of the second part is r
 
 
 class SentenceNetwork(nn.Module):
-    """Embed sentences as unit vectors of two parts: the spelling of their words, and a Transformer's vector."""
+    """Embed sentences as unit vectors of two parts: words' spelling and a Transformer's vector."""
 
     # With p_i the projections of the words of a sentence and w_i their weights, the first part s is S sum_i w_i p_i,
     # normalized, where S is semi-orthogonal: the cosine similarity of two such parts is about that of weighted n-gram
@@ -61,18 +61,18 @@ class SentenceNetwork(nn.Module):
         self.dim = n_columns + n_context
 
     def forward(self, batch: WordBatch, context_weight: ContextWeight | None = None) -> Tensor:
-        """Embed sentences, as :meth:`SGNNTransformer.forward`; ``context_weight`` replaces the network's own."""
+        """Embed sentences as :meth:`SGNNTransformer.forward`; ``context_weight`` is an override."""
         return self.embed_sentences(self.embed_words(batch.projections), batch.words, batch.weights, context_weight)
 
     def embed_words(self, projections: Tensor) -> WordVectors:
-        """Return the vectors of words, of both parts, from their projections or bits of shape (n_words, n_features)."""
+        """Return the word vectors of both parts from projections or bits (n_words, n_features)."""
         context = None if self.transformer is None else self.transformer.word_vectors(projections)
         return WordVectors(None if self.spelling is None else _spell_words(self.spelling, projections), context)
 
     def embed_sentences(
         self, vectors: WordVectors, words: Tensor, weights: Tensor, context_weight: ContextWeight | None = None
     ) -> Tensor:
-        """Embed sentences, as :meth:`forward`, from vectors of words that :meth:`embed_words` computed."""
+        """Embed sentences, as :meth:`forward`, from word vectors of :meth:`embed_words`."""
         weight = self.context_weight if context_weight is None else context_weight
         n_words = (words >= 0).sum(dim=1, keepdim=True)
         many = n_words / (n_words + _EQUAL_PARTS_WORDS)  # towards one with more words
@@ -96,13 +96,13 @@ class SentenceNetwork(nn.Module):
         return functional.normalize(torch.cat(parts, dim=1), dim=1)
 
     def spell(self, batch: WordBatch) -> Tensor:
-        """Return s of each sentence, the spelling of its words, of shape (n_sentences, projection_dim)."""
+        """Return s, the spelling of each sentence's words, (n_sentences, projection_dim)."""
         if self.spelling is None:
             raise RuntimeError("SentenceNetwork.spell: with context_weight=1 the network has no spelling part.")
         return pool_rows(_spell_words(self.spelling, batch.projections), batch.words, batch.weights)
 
     def remove_common(self, spelled: Tensor) -> Tensor:
-        """Return s', unit vectors without the common components, for s from :meth:`spell`; zero if nothing is left."""
+        """Return s' for s of :meth:`spell`: unit vectors without common components, or zeros."""
         if not len(self.common):
             return spelled
         common = self.common.to(spelled.dtype)  # of half precision only the modules are
@@ -127,7 +127,7 @@ def _spell_words(spelling: nn.Linear, projections: Tensor) -> Tensor:
 
 
 class MaskedWordHead(nn.Module):
-    """Masked language modeling without a vocabulary: predict hidden words among the distinct words of the batch."""
+    """Masked language modeling without a vocabulary, over the distinct words of the batch."""
 
     # Devlin, Chang, Lee & Toutanova (2019), section 3.1. A linear layer predicts the vector of a hidden word from its
     # contextual vector; probabilities are the softmax of the cosine similarities, divided by the temperature.

@@ -29,7 +29,7 @@ _CONSTRAINTS = {
 
 
 class SGNNProjection(nn.Module):
-    """Project sparse rows of any width to a few bits by random hyperplanes: ``text.SGNNProjector`` as a torch module.
+    """Project sparse rows to a few bits by random hyperplanes: ``text.SGNNProjector`` in torch.
 
     On every device the results are bitwise equal to :class:`sklearn_hashnlp.text.SGNNProjector`: sums are in float64,
     over the values of a row in the given order. There are no parameters to train, and no gradient flows to the weights.
@@ -130,7 +130,7 @@ class SGNNProjection(nn.Module):
         return torch.cat([self._project(streams, weights, *block) for block in blocks])
 
     def project_dense(self, rows: Tensor) -> Tensor:
-        """Project the nonzero values of dense rows of shape (n_rows, n_columns), as :meth:`forward`."""
+        """Project the nonzero values of dense rows, (n_rows, n_columns), as :meth:`forward`."""
         check_shape("SGNNProjection", "rows", rows, "n_rows", "n_columns")
         row, column = rows.nonzero(as_tuple=True)
         offsets = torch.zeros(len(rows) + 1, dtype=torch.int64, device=rows.device)
@@ -141,13 +141,13 @@ class SGNNProjection(nn.Module):
     def project_arrays(
         self, indptr: NDArray[np.int64], indices: NDArray[np.int64], data: NDArray[np.float64]
     ) -> NDArray[Any]:
-        """Project the rows of a CSR matrix of numpy arrays (int64 and float64), as :meth:`forward`."""
+        """Project the rows of a CSR matrix of int64 and float64 arrays, as :meth:`forward`."""
         tensors = (torch.from_numpy(array).to(self.ties.device) for array in (indices, indptr, data))
         projections: NDArray[Any] = self(*tensors).cpu().numpy()
         return projections
 
     def _streams(self, ids: Tensor) -> list[Tensor]:
-        """Return the random streams of each column: state and step of the coefficients and of the density."""
+        """Return each column's random streams: state and step, of coefficients and of density."""
         if self._kind == GOOGLE:
             return [ids.remainder(PRIME)]
         low, high = ids & LOW_32_BITS, (ids >> 32) & LOW_32_BITS
@@ -178,7 +178,7 @@ class SGNNProjection(nn.Module):
         return out
 
     def _coefficients(self, streams: list[Tensor], indices: Tensor, first: int, last: int) -> Tensor:
-        """Return the coefficients of values in the hyperplanes from ``first`` to ``last``, multiples of GROUP."""
+        """Return coefficients in the hyperplanes ``first`` to ``last``, multiples of GROUP."""
         if self._kind == GOOGLE:
             seeds = functional.pad(self.seeds, (0, len(self.ties) - self._n))
             residues = (streams[0][indices, None] * seeds[first:last]).remainder(PRIME)

@@ -1,4 +1,4 @@
-"""A Transformer sentence encoder whose input is the projections of words instead of a vocabulary; pooling of words."""
+"""A Transformer sentence encoder over projections of words instead of a vocabulary; pooling."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ class WordBatch(NamedTuple):
     weights: Tensor
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> WordBatch:
-        """Move the batch to a device; ``non_blocking`` copies asynchronously, if the tensors are in pinned memory."""
+        """Move the batch to a device; ``non_blocking`` copies pinned tensors asynchronously."""
         return WordBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in self))
 
 
 class WordVectors(NamedTuple):
-    """The vectors of words, from which a ``SentenceNetwork`` embeds sentences; None for a part that it has not."""
+    """Word vectors with which a ``SentenceNetwork`` embeds sentences; None for a missing part."""
 
     spelling: Tensor | None  # (n_words, projection_dim): the reduced projections of the words' characters
     context: Tensor | None  # (n_words, width): the input of the Transformer
 
 
 class SGNNTransformer(nn.Module):
-    """Embed sentences as unit vectors by a Transformer encoder over projections of the characters of words.
+    """Embed sentences as unit vectors by a Transformer encoder over projections of words.
 
     1. The projection p of a word is multiplied by a matrix, x = W p, once for each distinct word of the batch. Bits are
        read as signs, p = (2 b - 1) / sqrt(n_features). The vector from hashed tables may be added.
@@ -196,14 +196,14 @@ class SGNNTransformer(nn.Module):
         self._initialize(layers)
 
     def forward(self, batch: WordBatch) -> Tensor:
-        """Embed sentences as unit vectors of shape (n_sentences, dim); zero for a sentence without words.
+        """Embed sentences as unit vectors, (n_sentences, dim); zero for a sentence without words.
 
         They are float32, also of half precision and under autocast, or float64 of float64.
         """
         return self.embed_sentences(self.word_vectors(batch.projections), batch.words, batch.weights)
 
     def embed_sentences(self, vectors: Tensor, words: Tensor, weights: Tensor) -> Tensor:
-        """Embed sentences, as :meth:`forward`, from vectors of words that :meth:`word_vectors` computed.
+        """Embed sentences, as :meth:`forward`, from word vectors of :meth:`word_vectors`.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class SGNNTransformer(nn.Module):
         return pooled
 
     def word_vectors(self, projections: Tensor) -> Tensor:
-        """Return x = W p of each word, plus its vector from the tables, of shape (n_words, embedding_dim).
+        """Return x = W p of each word, plus its vector from the tables, (n_words, embedding_dim).
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class SGNNTransformer(nn.Module):
         return self._encode(vectors, batch.words, hidden)[-1]
 
     def _encode(self, vectors: Tensor, words: Tensor, hidden: Tensor | None) -> list[Tensor]:
-        """Return the outputs that are concatenated and pooled, each of shape (n_sentences, longest, embedding_dim)."""
+        """Return outputs to concatenate and pool, each (n_sentences, longest, embedding_dim)."""
         visible = words if hidden is None else words.masked_fill(hidden, -1)
         # The last row, of zeros, is for padding and hidden words.
         rows = visible.masked_fill(visible < 0, len(vectors))

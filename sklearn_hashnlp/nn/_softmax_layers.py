@@ -23,12 +23,12 @@ REDUCTION = one_of("mean", "sum", "none")
 
 
 def at_least_float32(scores: Tensor) -> Tensor:
-    """Return scores in float32 or float64; half precision, as under autocast, is not accurate enough."""
+    """Return scores in float32 or float64; half precision (autocast) is not accurate enough."""
     return scores if scores.dtype == torch.float64 else scores.float()
 
 
 class SoftmaxOutput(NamedTuple):
-    """Log-probabilities of the targets and loss, named as in :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`."""
+    """Log-probabilities of targets and loss, as in :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`."""
 
     output: Tensor  # (...): one per row; 0 for ignored targets
     loss: Tensor  # (), or (...) without reduction
@@ -245,7 +245,7 @@ class FullSoftmax(SoftmaxLayer):
 
     @torch.no_grad()
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases to the logarithms of class counts of shape (n_classes,), each plus one (add-one smoothing)."""
+        """Set the biases to the logarithms of class counts with add-one smoothing, (n_classes,)."""
         smoothed = smoothed_counts(counts, self.n_classes, "FullSoftmax.init_bias")
         self.bias.copy_(torch.from_numpy(map_distinct(math.log, smoothed / smoothed.sum())))
 
@@ -320,7 +320,7 @@ class AdaptiveSoftmax(SoftmaxLayer):
 
     @torch.no_grad()
     def init_bias(self, counts: ArrayLike) -> None:
-        """Set the biases of the frequent classes and of the clusters to the logarithms of their counts."""
+        """Set the biases of frequent classes and of clusters to the logarithms of their counts."""
         smoothed = smoothed_counts(counts, self.n_classes, "AdaptiveSoftmax.init_bias")
         first = self.layer.shortlist_size
         clusters = np.add.reduceat(smoothed, self.layer.cutoffs[:-1])

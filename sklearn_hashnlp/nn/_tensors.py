@@ -1,4 +1,4 @@
-"""Tensors on the CPU: conditions for compiled kernels, gradients of rows, and zeros that are committed when written."""
+"""Tensors on the CPU: conditions for kernels, gradients of rows, and lazily committed zeros."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sklearn_hashnlp._posix import lazy_bytes
 
 
 def is_traced() -> bool:
-    """Return whether torch compiles, exports, traces or transforms a function: shapes cannot depend on values."""
+    """Return whether torch compiles, traces or transforms code: shapes cannot depend on values."""
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active() or torch._C._is_tracing()
 
 
 def is_readable(tensor: Tensor) -> bool:
-    """Return whether the values of a tensor are available without synchronization: eager torch on the CPU."""
+    """Return whether a tensor's values can be read without synchronization: eager, on the CPU."""
     return (
         tensor.device.type == "cpu"
         and not is_traced()
@@ -27,12 +27,12 @@ def is_readable(tensor: Tensor) -> bool:
 
 
 def kernels_apply(table: Tensor) -> bool:
-    """Return whether compiled kernels can read a table: eager torch on the CPU, in float32 or float64."""
+    """Return whether kernels can read a table: eager torch on the CPU, in float32 or float64."""
     return table.dtype in (torch.float32, torch.float64) and is_readable(table)
 
 
 def row_gradient(rows: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], *, sparse: bool = True) -> Tensor:
-    """Return the gradient of a table by those of some of its rows, ascending: coalesced and sparse, or dense."""
+    """Return a table's gradient from the gradients of ascending rows: coalesced, or dense."""
     indices, gradients = torch.from_numpy(rows), torch.from_numpy(values)
     if not sparse:
         return torch.zeros(shape, dtype=gradients.dtype, device="cpu").index_copy_(0, indices, gradients)
@@ -42,7 +42,7 @@ def row_gradient(rows: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...
 
 
 class CheckedState(nn.Module):
-    """A module that checks the extra state before its weights are overwritten; torch sets it last."""
+    """A module that checks the extra state before loading weights; torch sets it last."""
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         if (state := state_dict.get(f"{prefix}_extra_state")) is not None:

@@ -1,4 +1,4 @@
-"""Hierarchical softmax in plain torch, for other devices than the CPU, compiled programs and second derivatives."""
+"""Hierarchical softmax in plain torch: other devices, compiled programs and second derivatives."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TreeTensors:
         self,
         scores: Tensor,  # (rows, n_scores)
     ) -> Tensor:  # (rows,)
-        """Follow the most probable child of each node from the root to a class; the first child at a tie."""
+        """Follow the most probable child from the root to a class; the first child at a tie."""
         best = torch.zeros((len(scores), self.tree.n_nodes), dtype=torch.int64, device=scores.device)
         for arity in np.unique(self.tree.arities).tolist():
             nodes = self._tensor(np.flatnonzero(self.tree.arities == arity))
@@ -72,7 +72,7 @@ class TreeTensors:
 
     @cached_property
     def levels(self) -> tuple[list[tuple[list[tuple[int, Tensor, Tensor]], Tensor, Tensor]], Tensor]:
-        """The levels from the root down, and the index of each class among their concatenated leaves.
+        """The levels from the root down, and each class's index among their concatenated leaves.
 
         A level is its blocks of nodes with the same number of children (the number, their rows of the weight, and
         their indices in the level), and the indices of the children that are inner nodes and that are classes.
@@ -115,7 +115,7 @@ class PathTensors(NamedTuple):
         self,
         target: Tensor,  # (rows,)
     ) -> tuple[Tensor, Tensor]:  # (rows, max_depth)
-        """Return the inner nodes on the path of each class and the branches taken, padded with -1."""
+        """Return the inner nodes on the path of each class and the branches, padded with -1."""
         steps = []
         up = self.class_up[target].long()
         for _ in range(self.max_depth):
@@ -240,7 +240,7 @@ def _all_steps(
     path_branches: Tensor,  # (rows, max_depth)
     features: Tensor | None,  # (rows, n_features)
 ) -> Tensor:  # (rows, max_depth)
-    """Compute the log-probability of each step below a wide root, padding all nodes to the largest width."""
+    """Compute log-probabilities of all steps below a wide root, padding to the largest width."""
     nodes, branches = path_nodes.clamp(min=0).flatten(), path_branches.clamp(min=0).flatten()
     width = paths.width_below
     owners = torch.arange(len(nodes), device=nodes.device).repeat_interleave(width)

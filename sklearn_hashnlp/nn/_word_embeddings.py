@@ -1,4 +1,4 @@
-"""Word embeddings: a table, averages of it, a linear layer over projections, and locality-sensitive hashing."""
+"""Word embeddings: tables, averages, linear layers over projections, locality-sensitive hashing."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class ProjectedEmbedding(nn.Module):
 
 
 def _distinct(rows: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Return the distinct rows and the index of each row in them; all rows if ids are not unique."""
+    """Return the distinct rows and the index of each row; all rows if the ids are not unique."""
     array = rows.numpy()
     _, first_rows, indices = np.unique(array[:, 0], return_index=True, return_inverse=True)
     distinct = array[first_rows]
@@ -95,7 +95,7 @@ _MULTIPLIER = -0x61C8864680B583EB  # 2^64 divided by the golden ratio, as a sign
 
 
 class LSHEmbedding(nn.Module):
-    """Embed words by locality-sensitive hashing: the bits of a projection select one row from each of several tables.
+    """Embed words by locality-sensitive hashing: projection bits select a row from each table.
 
     The first ``n_tables * table_bits`` bits of a projection are read as ``n_tables`` numbers, the buckets of
     locality-sensitive hashing [1]_, which are rows of the tables. The vector of a word is the sum of its rows. Two
@@ -186,7 +186,7 @@ _SCALE = 4.0  # chosen empirically: the average of many vectors is short and lea
 
 
 class WordAverages(nn.Module):
-    """Two averages of the vectors of words: equally weighted, and with larger weights of later words."""
+    """Two averages of word vectors: equally weighted, and with larger weights of later words."""
 
     weights: Tensor
 

@@ -1,4 +1,4 @@
-"""Base class of the row-wise optimizers: in-place updates of rows, weight averaging, and clipping of gradients."""
+"""Base class of row-wise optimizers: in-place row updates, weight averaging, gradient clipping."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RowwiseOptimizer(Optimizer):
         super().__init__(params, defaults | {"average_after": average_after, "steps": 0})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a parameter group: ``params`` and the options that differ from the optimizer's defaults."""
+        """Add a parameter group: ``params`` and the options that differ from the defaults."""
         _add_param_group(self, param_group)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -71,7 +71,7 @@ class RowwiseOptimizer(Optimizer):
     def step(
         self, closure: Callable[[], Any] | None = None, *, row_gradients: Mapping[Tensor, RowGradients] | None = None
     ) -> Any:
-        """Take one optimization step, and return the result of ``closure``, which evaluates the model again.
+        """Take a step, and return the result of ``closure``, which evaluates the model again.
 
         ``row_gradients`` are gradients of tables on the CPU, used instead of their ``grad``.
         """
@@ -93,7 +93,7 @@ class RowwiseOptimizer(Optimizer):
 
     @torch.no_grad()
     def load_average(self) -> bool:
-        """Set every parameter to its mean over the steps since ``average_after``, and stop averaging.
+        """Set every parameter to its mean over the steps since ``average_after``; stop averaging.
 
         Return whether there was a mean to load.
         """
@@ -166,7 +166,7 @@ class RowwiseOptimizer(Optimizer):
             average_offset.index_add_(0, rows, updates, alpha=steps_averaged)
 
     def _average_state(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> tuple[int, Tensor]:
-        """Return the number of averaged steps, -1 before averaging starts, and the offset of the mean."""
+        """Return the number of averaged steps, -1 before averaging, and the offset of the mean."""
         # The last weights minus their mean since step t are a sum over the updates, each times the number of averaged
         # steps before it. So a step only changes the rows that it updates, and no second table is averaged.
         steps_averaged = -1 if group["average_after"] is None else group["steps"] - group["average_after"] - 1
@@ -186,7 +186,7 @@ class RowwiseOptimizer(Optimizer):
 
     @abstractmethod
     def _to_row_state(self, state: dict[str, Any], parameter: Tensor) -> None:
-        """Convert the state of dense gradients, if any, to the state after as many gradients of all rows."""
+        """Convert any state of dense gradients to one after as many gradients of all rows."""
 
     @abstractmethod
     def _row_updates(
@@ -201,7 +201,7 @@ class RowwiseOptimizer(Optimizer):
 
     @abstractmethod
     def _row_kernel(self, table: Tensor, state: dict[str, Any], group: dict[str, Any]) -> RowKernel:
-        """Return the kernel that updates rows in place, and adds ``steps`` times the update to the average's offset."""
+        """Return the kernel that updates rows, and adds ``steps`` times that to average offsets."""
 
 
 def coalesced(gradient: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ _MAX_AGE = 86_400.0  # seconds without a change after which a folder is abandone
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the name of a file to write, which replaces ``path`` atomically at the end; system errors name ``path``."""
+    """Yield a file to write, which replaces ``path`` atomically; system errors name ``path``."""
     with errors_naming(path), replacing_files(path.parent, [path.name]) as folder:
         yield folder / path.name
 
@@ -37,7 +37,7 @@ def errors_naming(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Yield a folder for files that at the end replace those in ``folder``, in the order of ``names``."""
+    """Yield a folder for files that finally replace ``names`` in ``folder``, in this order."""
     with unfinished_folder(folder) as unfinished:
         yield unfinished
         for name in names:
@@ -61,7 +61,7 @@ def unfinished_folder(folder: Path) -> Iterator[Path]:
 
 
 def check_writable(folder: Path) -> None:
-    """Check that a folder is writable by writing, since os.access is wrong for root and network drives."""
+    """Check that a folder is writable by writing; os.access errs for root and network drives."""
     with unfinished_folder(folder):
         pass
 

@@ -56,7 +56,7 @@ _BLOCK = 2**20  # rows that are compared with the centroids at once
 
 @dataclass(frozen=True)
 class FastTextFile:
-    """The content of a file of a supervised model; a quantized matrix is computed from its codes."""
+    """The content of a supervised model's file; a quantized matrix is computed from its codes."""
 
     arguments: dict[str, Any]  # by fastText's names; those that are missing are written with its defaults
     dictionary: FastTextDictionary
@@ -67,7 +67,7 @@ class FastTextFile:
 
 
 def read_fasttext(path: str | os.PathLike[str]) -> FastTextFile:
-    """Read a file of a supervised model; each size is compared with the size of the file before memory is taken."""
+    """Read a supervised model's file; compare sizes with the file's size before allocation."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(
@@ -241,7 +241,7 @@ def _read_matrix(reader: _Reader, what: str, is_quantized: bool) -> NDArray[np.f
 
 
 def _read_centroids(reader: _Reader, n_columns: int, what: str) -> tuple[int, NDArray[np.float32]]:
-    """Return the columns of a part, and the centroids of all parts side by side, shape (256, n_columns)."""
+    """Return the columns of a part, and the centroids of all parts, shape (256, n_columns)."""
     width, n_parts, part, last = reader.numbers(CENTROIDS, what)
     if width < 1 or width != n_columns or part < 1 or n_parts != -(-width // part) or last != (width - 1) % part + 1:
         raise ValueError(f"its {what} has {n_parts} parts of {part} columns for {n_columns}")
@@ -263,7 +263,7 @@ def _check_memory(n_bytes: int, file_size: int, what: str) -> None:
 
 
 def write_fasttext(content: FastTextFile, path: str | os.PathLike[str]) -> None:
-    """Write a file that fastText reads, replacing one atomically; the input matrix of an ``.ftz`` file is quantized."""
+    """Write a file for fastText, replacing atomically; an ``.ftz`` input matrix is quantized."""
     path = Path(path)
     quantized = quantize(content.inputs) if path.suffix == ".ftz" else None
     dictionary, arguments = content.dictionary, _DEFAULTS | content.arguments
@@ -311,7 +311,7 @@ def _write_dense(file: BinaryIO, matrix: NDArray[np.float32]) -> None:
 
 
 def quantize(matrix: NDArray[np.float32]) -> tuple[NDArray[np.uint8], list[NDArray[np.float32]]]:
-    """Quantize a matrix: return the codes of its rows, (n_rows, n_parts), and centroids of each part, (256, columns).
+    """Quantize a matrix: return codes (n_rows, n_parts) and centroids of each part (256, columns).
 
     Rows that were never trained are zero in the columns that are not constant: the first centroid is their value. The
     others are those of k-means of the other rows.

@@ -105,7 +105,7 @@ def escape(value: Any) -> str:
 
 
 def _visible(text: str) -> str:
-    """Escape control characters, including those that reorder text, line separators and lone surrogates."""
+    """Escape control characters, also reordering ones, line separators and lone surrogates."""
     return "".join(
         char.encode("unicode_escape").decode()
         if unicodedata.category(char) in _INVISIBLE and char not in _JOINERS

@@ -164,13 +164,13 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
 
 
 def _is_own_callback(callback: Any) -> bool:
-    """Return whether a callback, possibly with a name, is one of this package, such as TimeLimit, and not saved."""
+    """Return whether a callback, possibly named, is of this package and therefore not saved."""
     alone = callback[-1] if isinstance(callback, tuple | list) and callback else callback
     return type(alone).__module__ == "sklearn_hashnlp.training._callbacks"
 
 
 def _has_model_state(estimator: Any) -> bool:
-    """Return whether the class of an estimator has a learned state; a FrozenEstimator has another's attributes."""
+    """Return whether an estimator's class has a learned state, unlike a FrozenEstimator."""
     return hasattr(type(estimator), "_get_model_state")
 
 
@@ -225,7 +225,7 @@ def _add(name: str, array: NDArray[Any], arrays: Arrays) -> str:
 
 
 def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str], Any]) -> Any:
-    """Build an estimator with checked parameters; parameters that are not stored have their defaults."""
+    """Build an estimator with checked parameters; missing parameters have their defaults."""
     cls = _class_named(name)
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:

@@ -27,7 +27,7 @@ def to_float16(values: NDArray[np.float32], where: str) -> NDArray[np.float16]:
 
 
 def to_int8(values: NDArray[np.float32], where: str) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Quantize each column of a table to 255 levels, which are denser near zero; return levels and scales."""
+    """Quantize table columns to 255 levels, denser near zero; return levels and scales."""
     scale = _max_magnitudes(values, where)
     parts = np.abs(values) / np.where(scale > 0, scale, np.float32(1))
     return np.rint(np.copysign(_LEVELS * np.sqrt(parts), values)).astype(np.int8), scale
@@ -54,7 +54,7 @@ _BLOCK = 2**18
 
 
 def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray[Any]]:
-    """Return the rows of a table that differ from its initial value, or the whole table if that is smaller."""
+    """Return a table's rows that differ from the initial value, or the whole table if smaller."""
     # Bits are compared to preserve -0.0 and NaN; in blocks, to avoid a copy of the table.
     unsigned = np.dtype(f"u{table.dtype.itemsize}")
     bits, untouched = table.view(unsigned), np.asarray(fill, dtype=table.dtype).view(unsigned)

@@ -25,7 +25,7 @@ _TREES = "sklearn_hashnlp.trees"  # imported on use: it is loaded if there is a 
 
 
 class ModelFormatError(ValueError):
-    """Error for a model or file that cannot be loaded: incomplete, damaged, changed, or from a newer version.
+    """Error for a model or file that cannot be loaded: incomplete, damaged, changed, or too new.
 
     Raised by :func:`~sklearn_hashnlp.persistence.load_model` and
     :func:`~sklearn_hashnlp.persistence.load_word_vectors`; the message explains the problem and its solution.

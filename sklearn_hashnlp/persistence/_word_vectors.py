@@ -233,7 +233,7 @@ def _parse_line(line: bytes, n_columns: int) -> _Row:
 
 
 def _binary_rows(file: IO[bytes], path: Path, n_words: int, n_columns: int) -> Iterator[_Row]:
-    """Read words and vectors; a newline after each vector, which not every program writes, allows spaces in words."""
+    """Read words and vectors; a newline after each vector, if present, allows spaces in words."""
     try:
         content = file.read()
     except DECOMPRESSION_ERRORS as error:
@@ -277,7 +277,7 @@ def _spaces(content: bytes, start: int) -> Iterator[int]:
 
 
 def _word_ends(content: bytes, start: int, size: int, n_words: int) -> Iterator[int]:
-    """Yield the spaces after which a vector and a newline follow, and another word with them unless it is the last."""
+    """Yield the spaces followed by a vector and a newline and, unless last, by another word."""
     for end in _ends_before_newline(content, start, size, is_last=n_words == 1):
         following = _ends_before_newline(content, end + 2 + size, size, is_last=n_words == 2)
         if n_words == 1 or next(following, None) is not None:

@@ -17,7 +17,7 @@ _ROUNDING = 1e-6  # rounding error of float32 sums
 
 
 class ReliabilityDisplay(Display):
-    """Reliability diagram: accuracy against the probability of the predicted label, for any number of classes.
+    """Reliability diagram: accuracy against the predicted label's probability, for any classes.
 
     The legend shows the expected calibration error (ECE): the mean distance of the points from the diagonal, weighted
     by their shares of the samples [1]_. Pass the same axes to draw several classifiers into one plot.
@@ -98,7 +98,7 @@ class ReliabilityDisplay(Display):
         name: str | None = None,
         ax: Axes | None = None,
     ) -> ReliabilityDisplay:
-        """Draw the plot of a fitted classifier with ``predict_proba`` for test samples ``X`` and their labels ``y``.
+        """Plot a fitted classifier with ``predict_proba`` for test samples ``X`` and labels ``y``.
 
         The other parameters are as in :meth:`from_predictions`; the default ``name`` is the class of the estimator.
         """
@@ -150,7 +150,7 @@ class ReliabilityDisplay(Display):
         return cls(proba.max(axis=1), correct, n_bins=n_bins, name=name).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> ReliabilityDisplay:
-        """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the line for ``ax.plot``."""
+        """Draw into ``ax`` or a new figure; ``line_kw`` are line properties for ``ax.plot``."""
         ax = self._take_axes(ax)
         if not ax.lines:
             ax.plot([0, 1], [0, 1], linestyle=":", color="gray", label="calibrated")

@@ -116,7 +116,7 @@ class RobustnessDisplay(Display):
         return cls(rates, accuracies, name=name or type(estimator).__name__).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> RobustnessDisplay:
-        """Draw into ``ax`` (by default a new figure); ``line_kw`` are properties of the line for ``ax.plot``."""
+        """Draw into ``ax`` or a new figure; ``line_kw`` are line properties for ``ax.plot``."""
         if self.accuracies.ndim != 2 or len(self.accuracies) != len(self.rates):
             raise ValueError(
                 "RobustnessDisplay needs a row of accuracies for each rate and a column for each repetition, but for "

@@ -56,7 +56,7 @@ class TrainingHistoryDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> TrainingHistoryDisplay:
-        """Draw the ``history_`` of a fitted estimator, or of a pipeline's last step, into ``ax`` or a new figure."""
+        """Draw the ``history_`` of a fitted estimator or pipeline into ``ax`` or a new figure."""
         check_is_fitted(estimator)
         if isinstance(estimator, Pipeline):
             estimator = estimator[-1]

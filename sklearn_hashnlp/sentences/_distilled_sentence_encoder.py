@@ -206,7 +206,7 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
         return vectors
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything learned, as JSON values and as arrays; coefficients can be saved in lower precision."""
+        """Return everything learned as JSON values and arrays, perhaps in lower precision."""
         check_is_fitted(self)
         dictionary = self._dictionary
         values = {"sizes": list(dictionary.sizes), "n_texts": dictionary.n_texts, "history": self.history_}
@@ -268,7 +268,7 @@ def _check_vectors(y: Any, n_texts: int, *, caller: str) -> NDArray[np.floating]
 # With n_components the targets are principal components, and the offset is zero: cosine similarities of centered
 # vectors agree better with human judgements. Without, they are the vectors themselves, and the offset is their mean.
 def center(vectors: NDArray[np.floating], n_components: int | None) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the targets of unit vectors, without their mean, and the offset that is added to predictions."""
+    """Return the targets of unit vectors, without their mean, and the offset of predictions."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     scales = 1 / np.where(lengths > 0, lengths, 1)
     blocks = [slice(start, start + _ROW_BLOCK) for start in range(0, len(vectors), _ROW_BLOCK)]

@@ -1,4 +1,4 @@
-"""The ridge regression of vectors on the most frequent words, pairs of words and character n-grams of texts."""
+"""The ridge regression of vectors on the most frequent words, word pairs and character n-grams."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class NgramDictionary:
         return cls(fingerprints, counts.astype(np.int32), sizes, len(rows.offsets) - 1)
 
     def design(self, words: list[str], rows: Ragged) -> Design:
-        """Return the rows of texts: n-grams of words, weighted by document frequency, and pairs of words."""
+        """Return the rows of texts: n-grams of words, weighted by idf, and pairs of words."""
         hashes = word_fingerprints(words)
         spellings, counts = self._spellings(words, hashes)
         once = distinct_ids_of_rows(rows, len(words))
@@ -180,7 +180,7 @@ def _csr(rows: Ragged, values: NDArray[Any], shape: tuple[int, int]) -> csr_arra
 
 
 class Design(NamedTuple):
-    """A design matrix, ``outer @ inner + direct``: the n-grams of a word are stored once, not for each text."""
+    """A design matrix, ``outer @ inner + direct``, with the n-grams of each word stored once."""
 
     outer: csr_array  # (n_rows, n_groups)
     inner: csr_array  # (n_groups, n_columns)
@@ -201,7 +201,7 @@ class Design(NamedTuple):
 
 
 def multiply(matrix: csr_array, dense: Matrix, out: Matrix | None = None) -> Matrix:
-    """Return the product of a sparse and a dense matrix, in float32, added to ``out``, for any number of threads."""
+    """Return the product of a sparse and a dense matrix, added to ``out``, for any thread count."""
     out = np.zeros((matrix.shape[0], dense.shape[1]), dtype=np.float32) if out is None else out
     add_product(matrix.indptr, matrix.indices, matrix.data, dense, out)
     return out
@@ -217,7 +217,7 @@ def ridge_regression(
     n_threads: int = 1,
     report: Callable[[int, int], Any] | None = None,  # called with the number of targets fitted, and of all
 ) -> tuple[Matrix, NDArray[np.float64]]:
-    """Return the coefficients, and the sum of all squared residuals at the start and after each step."""
+    """Return the coefficients, and the sum of squared residuals at first and after each step."""
     coefficients = np.zeros((design.shape[1], targets.shape[1]), dtype=np.float32)
     blocks = [slice(start, start + _TARGET_BLOCK) for start in range(0, targets.shape[1], _TARGET_BLOCK)]
     transposed = design.transpose()

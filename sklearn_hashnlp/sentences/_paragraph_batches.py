@@ -64,7 +64,7 @@ class ParagraphBatch(NamedTuple):
 # A batch depends on the paragraphs, batch_size, seed and epoch alone: not on n_jobs, first or the cache.
 @dataclass(eq=False)
 class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
-    """Iterate over the batches of an epoch, in a random order; the next time over those of the next epoch."""
+    """Iterate over the batches of an epoch, in a random order; each time over the next epoch."""
 
     text: TrainingText
     _: KW_ONLY
@@ -162,7 +162,7 @@ def pad_sentences(
     sentences: Ragged,  # of word ids
     weights: NDArray[np.float32],  # (n_words,)
 ) -> tuple[torch.Tensor, torch.Tensor]:  # (n_sentences, longest): word ids, -1 is padding, and their weights
-    """Pad sentences to one length; a word that is repeated in a sentence has its weight once, in equal parts."""
+    """Pad sentences to one length; a repeated word has its weight once, in equal parts."""
     lengths = np.diff(sentences.offsets)
     mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
     words = np.full(mask.shape, -1, dtype=np.int64)

@@ -75,7 +75,7 @@ class SentenceObjective:
         return others[self.objectives.loss]()
 
     def _sample_words(self, batch: ParagraphBatch, epoch: int) -> tuple[Tensor, Tensor]:
-        """Sample distinct words, each in one of its sentences: in two, it would be a negative of itself."""
+        """Sample distinct words, each in one sentence, or it would be a negative of itself."""
         words, blocks = (part.cpu().numpy() for part in word_blocks(batch.batch.words))
         order = np.random.default_rng((self.seed, epoch, batch.number)).permutation(len(words))
         _, first = np.unique(words[order], return_index=True)
@@ -85,7 +85,7 @@ class SentenceObjective:
 
 
 class SentenceNet(Net):
-    """A skorch net that learns which sentences belong together; its criterion is a :class:`SentenceObjective`."""
+    """A skorch net that learns which sentences belong together, by a :class:`SentenceObjective`."""
 
     criterion_: SentenceObjective
     keeps_batches = False
@@ -127,7 +127,7 @@ class SentenceNet(Net):
 
 
 class _Adam(torch.optim.Adam):
-    """Adam that imports torch's compiler at its first step, not when a model is loaded: that takes two seconds."""
+    """Adam that imports torch's compiler (two seconds) at its first step, not on loading."""
 
     add_param_group = unwrap(torch.optim.Optimizer.add_param_group)  # torch wraps it so that its compiler skips it
 
@@ -185,7 +185,7 @@ class TrainingState:
 
 
 class WarmUpAndDecay(Callback):  # type: ignore[misc]  # skorch has no types
-    """Warm up the learning rate in the first steps and decay it linearly to zero; or keep it constant."""
+    """Warm up the learning rate and decay it linearly to zero, or keep it constant."""
 
     def __init__(self, decays: bool) -> None:
         self.decays = decays
@@ -248,7 +248,7 @@ class RecordTraining(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def take_step_logs(settings: TrainingSettings, log: list[dict[str, Any]]) -> tuple[TrainingSettings, int | None]:
-    """Return the settings without StepLog callbacks, which get the log, and the steps between its entries."""
+    """Return settings without StepLog callbacks, which get the log, and the log's step interval."""
     step_logs = callbacks_of_kind(settings.callbacks, StepLog)
     for step_log in step_logs:
         step_log.log_ = log

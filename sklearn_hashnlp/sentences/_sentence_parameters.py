@@ -1,4 +1,4 @@
-"""Parameters of the sentence encoder: bundles, the network's architecture, and those that may not change."""
+"""Parameters of the sentence encoder: bundles, architecture, and the ones that may not change."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Objectives(Bundle):
 
 
 def first_and_last(weight: Any) -> tuple[Any, ...]:
-    """Return the weights of an objective at the first and the last step; a single number is both."""
+    """Return the weights of an objective at the first and the last step; a number is both."""
     return tuple(weight) if isinstance(weight, tuple | list) else (weight, weight)
 
 
@@ -175,7 +175,7 @@ def sentence_architecture(estimator: Any) -> dict[str, Any]:
 
 
 def _key_bits(estimator: Any) -> int | None:
-    """Return the number of bits of a projection that select a row of a table; with enough, words have separate rows."""
+    """Return the number of projection bits that select a table row; enough bits separate words."""
     if not estimator.n_tables:
         return None
     available = int(estimator.n_projections) * int(estimator.n_bits) // int(estimator.n_tables)

@@ -1,4 +1,4 @@
-"""The reader of a sentence encoder: paragraphs as word ids, weights by document frequency, projections of words."""
+"""The reader of a sentence encoder: paragraphs as word ids, word weights, and projections."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_paragraphs(
     max_words: int,  # longer sentences are truncated, with a warning
     caller: str,
 ) -> Paragraphs:
-    """Read paragraphs, without sentences that have no words and paragraphs that have no sentences."""
+    """Read paragraphs, dropping sentences without words and paragraphs without sentences."""
     sentences = _WordRows(max_words, caller)
     n_sentences: list[int] = []
     for paragraphs in _chunks(_split_paragraphs(X, split, caller)):
@@ -123,7 +123,7 @@ def warn_of_truncation(longest: int, max_words: int, kind: str, advice: str, *, 
 
 
 def warn_of_single_sentences(paragraphs: Paragraphs, *, caller: str) -> None:
-    """Warn if each paragraph has one sentence, the sign of an input of sentences instead of paragraphs."""
+    """Warn if each paragraph has one sentence, as if sentences were passed as paragraphs."""
     if len(paragraphs) == paragraphs.n_sentences:
         warnings.warn(
             f"{caller}: no paragraph has more than one sentence with words, so there are no similar sentences to train "
@@ -270,7 +270,7 @@ class SentenceReader:
 
 @dataclass(frozen=True)
 class WordFrequencies:
-    """Document frequencies of words, a sentence being a document; words with the same hash are counted together."""
+    """Document frequencies of words, a sentence being a document; equal hashes share a count."""
 
     counts: NDArray[np.int32]  # (n_counters,): number of sentences with a word of that hash
     n_sentences: int
@@ -287,7 +287,7 @@ class WordFrequencies:
         return cls(counts.astype(np.int32), paragraphs.n_sentences)
 
     def weights(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return the weights of words: min(idf, 9)^1.5 with a smoothed idf, and half of it for punctuation."""
+        """Return word weights: min(idf, 9)^1.5, with a smoothed idf, halved for punctuation."""
         idf = smoothed_idf(self.counts[_counters(words, len(self.counts))], self.n_sentences)
         weights = map_distinct(lambda one: min(one, _MAX_IDF) ** _IDF_POWER, idf).astype(np.float32)
         is_punctuation = np.array([_has_letter_or_digit(word) is None for word in words], dtype=np.bool_)
@@ -301,7 +301,7 @@ def _counters(words: Sequence[str], n_counters: int) -> NDArray[np.int64]:
 
 
 class CachedProjections:
-    """Return the projections of words, scaled to unit length; the same to the last bit with and without the cache."""
+    """Return unit-length word projections, the same to the last bit with and without the cache."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Word pretraining: word vectors from co-occurrence, and the principal components that are removed from sentences."""
+"""Word pretraining: vectors from co-occurrence; principal components removed from sentences."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def fit_word_vectors(
     n_steps: int,  # of conjugate gradients
     verbose: int = 0,
 ) -> list[float]:
-    """Fit word vectors to targets by least squares; return the loss of the linear layer and after each step."""
+    """Fit word vectors to targets by least squares; return the initial loss and each step's."""
     weights = counts.astype(np.float64) ** _COUNT_POWER
     weights = (weights / weights.mean()).astype(np.float32)[:, np.newaxis]
     scale = math.sqrt(transformer.embedding_dim)
@@ -147,7 +147,7 @@ def _ridge_regression(
 def _design_matrix(
     transformer: SGNNTransformer, projections: CachedProjections, word_ids: NDArray[np.int64]
 ) -> tuple[csr_array, NDArray[np.int64]]:
-    """Return the matrix of words by used table rows, 1 where a word has the row, and the indices of these rows."""
+    """Return the 0-1 matrix of words by used table rows, and the indices of these rows."""
     assert transformer.tables is not None
     buckets = [
         transformer.tables.buckets(torch.from_numpy(projections.rows(word_ids[start : start + _WORD_BLOCK]))).numpy()
@@ -176,7 +176,7 @@ def whiten_spelling(
     text: TrainingText,
     n_removed: int,
 ) -> None:
-    """Set the linear map of the first part, which removes principal components and scales the others."""
+    """Set the first part's linear map, which removes principal components and scales the others."""
     moment = np.zeros((text.projections.n_features,) * 2)
     with threadpool_limits(1, user_api="blas"):  # more threads would sum in another order
         for rows in _sample(text.paragraphs.n_sentences, _MAX_WHITENED_SENTENCES, _SENTENCE_BLOCK):
@@ -194,7 +194,7 @@ def whiten_spelling(
 
 
 def _pool_projections(text: TrainingText, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the weighted sums of the projections of the words of some sentences, at unit length."""
+    """Return the weighted sums of the word projections of sentences, at unit length."""
     sentences = take_rows(text.paragraphs.sentences, rows)
     distinct, index = np.unique(sentences.values, return_inverse=True)
     counts = csr_array(
@@ -212,7 +212,7 @@ def _pool_projections(text: TrainingText, rows: NDArray[np.int64]) -> NDArray[np
 # Of the second moment, not of the covariance: the first component is near the mean of all sentences. It is kept, since
 # a sentence's part of it measures how ordinary its words are; the next ones are the spelling of frequent words.
 def principal_components(network: SentenceNetwork, text: TrainingText, n_components: int) -> torch.Tensor:
-    """Return the principal components of the spelling parts of sentences, without the first; fewer if there are few."""
+    """Return at most n_components principal components of spelling parts, without the first."""
     batches = map(text.batch, _sample(text.paragraphs.n_sentences, _MAX_SENTENCES, _SENTENCE_BLOCK))
     eigenvalues, eigenvectors = _principal_axes(network.spell, batches, network.common)
     rank = int((eigenvalues > 1e-9 * eigenvalues[-1]).sum())  # the eigenvalues ascend; others are rounding errors
@@ -220,7 +220,7 @@ def principal_components(network: SentenceNetwork, text: TrainingText, n_compone
 
 
 def set_context_component(network: SentenceNetwork, text: TrainingText) -> None:
-    """Set the first principal component of the second parts of sentences, a part of which is removed."""
+    """Set the first principal component of sentences' second parts, which is partly removed."""
     if network.transformer is None:
         return
     network.transformer.eval()
@@ -267,7 +267,7 @@ def ppmi_vectors(
     power: float = 0.75,  # exponent of the singular values: below 1, smaller components weigh more
     seed: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-    """Return the ids of the words with co-occurrences, ascending, their unit vectors and their counts."""
+    """Return the ids of words with co-occurrences, ascending, their unit vectors and counts."""
     counts = np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
     frequent = np.flatnonzero(counts >= min_count)
     frequent = frequent[np.argsort(-counts[frequent], kind="stable")]

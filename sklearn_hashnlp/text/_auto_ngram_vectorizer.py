@@ -175,7 +175,7 @@ class AutoNgramVectorizer(TextVectorizer):
         return list(_specs(int(self.n_features), bool(self.lowercase), ngram_range, features, weight, characters))
 
     def _unseen_share(self, sample: list[Any]) -> float:
-        """Return the share of the words in every second text that occur in none of the other texts."""
+        """Return the share of words in every second text that are in none of the others."""
         if len(sample) < 2:
             return 1.0
         words = replace(self._specs()[0], ngram_range=(1, 1), around=("", ""), damped=False)
@@ -234,7 +234,7 @@ def _specs(
 
 
 def _encode_labels(y: Any, n_texts: int) -> NDArray[np.int64] | None:
-    """Return labels as 0, 1, ...; None if they are not one label per text, or too few or too many classes."""
+    """Return labels as 0, 1, ...; None if not one per text, or too few or too many classes."""
     try:
         labels = np.asarray(y)
     except ValueError:  # lists of labels
@@ -258,7 +258,7 @@ def _choose_weight(
     labels: NDArray[np.int64],  # (n_texts,)
     n_threads: int,
 ) -> float:
-    """Return the weight with more correct predictions of a linear support vector machine on left-out texts."""
+    """Return the weight with more correct predictions of a linear SVM on left-out texts."""
     columns, indices, frequencies = np.unique(counts.indices, return_inverse=True, return_counts=True)
     offsets, n_classes = counts.indptr.astype(np.int64), int(labels.max()) + 1
     if len(columns) * n_classes > _MAX_WEIGHTS:

@@ -111,7 +111,7 @@ class CharNgramFeaturizer(TextVectorizer):
         return self
 
     def ngram_specs(self) -> list[NgramSpec]:
-        """Return the specification in a list; raise a ValueError for skip-grams, which have none."""
+        """Return the specification in a list, or raise a ValueError for skip-grams."""
         if self.analyzer == "skipgram":
             raise ValueError(f"A {type(self).__name__} with analyzer='skipgram' has no n-gram specification.")
         return super().ngram_specs()

@@ -108,7 +108,7 @@ def count_ngrams(
 
 
 def text_counters(specs: Sequence[NgramSpec]) -> tuple[list[Any], list[Callable[[str], bytes]], list[int]] | None:
-    """Return counters of single texts, their encoders and numbers of columns; None if kernels alone cannot count."""
+    """Return counters of texts, encoders and numbers of columns; None if kernels do not suffice."""
     widths = [spec.n_features + spec.padding for spec in specs]
     if sum(widths) > _MAX_COLUMNS or not all(map(_counts_alone, specs)):
         return None
@@ -203,7 +203,7 @@ def _count(
 def count_by_scikit_learn(
     vectorizer: HashingVectorizer, documents: Iterable[Any], *, decode: tuple[str, str] | None = None, caller: str
 ) -> Any:
-    """Count the n-grams of documents without a kernel; ``decode`` is the encoding of bytes, if any."""
+    """Count the n-grams of documents without a kernel; ``decode`` is the encoding of bytes."""
     iterator = iter(documents if decode is None else _read(documents, decode, caller))
     leading = list(islice(iterator, 1))
     if not leading:
@@ -316,7 +316,7 @@ def sparse_matrix(
 
 
 def row_pointers(ends: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
-    """Return row offsets; int64, which makes scipy's indices int64 as well, only if int32 is too small."""
+    """Return row offsets, as int64 only if int32 is too small, since scipy's indices follow."""
     return ends if ends[-1] > np.iinfo(np.int32).max else ends.astype(np.int32)
 
 
@@ -364,7 +364,7 @@ class _Turns:
 
     @contextmanager
     def in_turn(self, turn: int) -> Iterator[bool]:
-        """Wait until all earlier chunks are appended, and yield True, or False if one of them failed."""
+        """Wait until all earlier chunks are appended, and yield True, or False if one failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._next == turn or self._aborted)
             yield not self._aborted

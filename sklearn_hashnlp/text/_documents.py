@@ -44,7 +44,7 @@ def check_column(X: Any, *, caller: str) -> None:
 
 
 def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
-    """Return the documents of a list, tuple, generator, array, column or one-column data frame as an iterable."""
+    """Return the documents of any iterable, column or one-column data frame as an iterable."""
     check_column(X, caller=caller)
     if isinstance(X, np.ndarray) and X.ndim == 2:
         X = X[:, 0]
@@ -64,7 +64,7 @@ def as_plain_list(column: Any) -> Any:
 
 
 def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[int, list[Any]]]:
-    """Yield chunks of documents of about ``n_characters``, each with the index of its first document."""
+    """Yield chunks of documents of about ``n_characters`` with the index of the first document."""
     first = size = 0
     chunk: list[Any] = []
     iterator = iter(documents)
@@ -101,7 +101,7 @@ def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str"
 
 
 def plain_texts(chunk: list[Any], *, caller: str, first: int = 0, decode: tuple[str, str] | None = None) -> list[str]:
-    """Return documents as plain ``str``, decoding bytes if ``decode`` is given, or raise an error."""
+    """Return documents as plain ``str``, decoding bytes with ``decode``, or raise an error."""
     if set(map(type, chunk)) == {str}:
         return chunk
     texts, wanted = [], "str" if decode is None else "bytes or str"
@@ -122,7 +122,7 @@ def encoder(
     preprocess: Callable[[str], str] | None = None,
     check_surrogates: Callable[[int, str], None] | None = None,
 ) -> Callable[[int], bytes]:
-    """Return the function that preprocesses and encodes the document at an index, between the strings ``around``."""
+    """Return the function that preprocesses and encodes an indexed document within ``around``."""
     begin, end = around
 
     def encode(index: int) -> bytes:
@@ -146,7 +146,7 @@ def pack(
     lowercase: bool,
     max_characters: int,
 ) -> Iterator[Texts]:
-    """Pack documents into UTF-8 buffers of at most about ``max_characters``; ``encode`` is their :func:`encoder`."""
+    """Pack documents into UTF-8 buffers of about ``max_characters``, with their :func:`encoder`."""
     slices = [(0, len(documents))]
     while slices:
         start, stop = slices.pop()
@@ -181,7 +181,7 @@ def surrogate_error(caller: str, position: int, error: UnicodeEncodeError) -> Va
 
 
 def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
-    """Raise an error for a column of texts, also in a data frame; scikit-learn checks everything else."""
+    """Raise an error for a text column, also of a data frame; scikit-learn checks the rest."""
     shape = getattr(X, "shape", None)
     if not isinstance(X, Collection) or issparse(X):
         return

@@ -1,4 +1,4 @@
-"""A dictionary of fastText: its words and labels, and the rows of the input matrix that a text selects."""
+"""A fastText dictionary: words, labels, and the rows of the input matrix that a text selects."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FastTextDictionary:
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """Build a dictionary from the values and arrays that :meth:`to_state` returned, and check it."""
+        """Build a dictionary from the values and arrays of :meth:`to_state`, and check it."""
         if not isinstance(values["label_prefix"], str):
             raise TypeError(f"the prefix of labels is {values['label_prefix']!r}")
         pruned = None

@@ -170,7 +170,7 @@ class FastTextVectorizer(TextVectorizer):
         return self._set_dictionary(dictionary)
 
     def transform_words(self, words: Iterable[str]) -> Any:
-        """Count the columns of single words: the word itself, if it is in the dictionary, and its character n-grams.
+        """Count the columns of single words: a word in the dictionary and its character n-grams.
 
         The mean of their vectors is fastText's ``get_word_vector``, see
         :meth:`HashEmbeddingClassifier.document_vectors
@@ -205,7 +205,7 @@ class FastTextVectorizer(TextVectorizer):
 
     @property
     def words_(self) -> list[str]:
-        """The words of the dictionary, in the order of their columns; lone surrogates for bytes that are not UTF-8."""
+        """The dictionary's words in column order, with lone surrogates for bytes not in UTF-8."""
         check_is_fitted(self)
         return self._dictionary.entries(0, self.n_words_)
 

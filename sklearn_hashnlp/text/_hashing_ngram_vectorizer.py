@@ -19,7 +19,7 @@ from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 
 
 class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Convert documents to a matrix of hashed n-gram counts: scikit-learn's matrix, computed faster.
+    r"""Convert documents to a matrix of hashed n-gram counts, as scikit-learn does, but faster.
 
     This is :class:`~sklearn.feature_extraction.text.HashingVectorizer` with the same parameters, defaults and results,
     so a model trained with one works with the other. Documents are packed into a buffer, then tokenized, hashed and

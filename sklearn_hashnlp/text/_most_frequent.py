@@ -29,7 +29,7 @@ def most_frequent(
     max_memory: int,
     n_threads: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the most frequent fingerprints and their counts, by descending count and ascending fingerprint."""
+    """Return the most frequent fingerprints and counts, descending, ties by fingerprint."""
     # The fingerprints are computed once for the sizes of ranges, then once per pass, which sorts and counts as many
     # ranges as fit into the memory. Counts below the current top are dropped.
     sizes = np.zeros(N_RANGES, dtype=np.int64)
@@ -67,7 +67,7 @@ def _fill(
     fingerprint: Callable[[Part], Iterator[NDArray[np.uint64]]],
     n_threads: int,
 ) -> Sequence[int]:
-    """Write the fingerprints of some ranges into the buffer, range by range; return the offsets of the ranges."""
+    """Write the fingerprints of some ranges into the buffer; return the offsets of the ranges."""
     ends = np.zeros(ranges.stop - ranges.start + 1, dtype=np.int64)
     np.cumsum(sizes[ranges], out=ends[1:])
     reserved = np.zeros(N_RANGES, dtype=np.int64)
@@ -96,7 +96,7 @@ def _fill(
 def _count(
     buffer: NDArray[np.uint64], ends: Sequence[int], threshold: Callable[[], int], n_threads: int
 ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Yield the sorted fingerprints of a few ranges at a time, and their counts, if above the threshold."""
+    """Yield sorted fingerprints of a few ranges at a time, and counts, if above the threshold."""
 
     def work(first: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         last = min(first + _RANGES_AT_ONCE, len(ends) - 1)

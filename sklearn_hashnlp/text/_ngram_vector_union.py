@@ -32,7 +32,7 @@ _N_SLOTS = 1_048_573  # a prime; columns are counted modulo it, in one pass
 
 
 class NgramVectorUnion(TextVectorizer):
-    """Convert texts to n-grams and, in additional columns, to the vectors of a model of other texts."""
+    """Convert texts to n-grams and, in additional columns, vectors of a model of other texts."""
 
     # For a linear classifier that weights n-grams by inverse document frequency and normalizes rows.
 
@@ -51,7 +51,7 @@ class NgramVectorUnion(TextVectorizer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
-        """Fit the vectorizer, and measure the lengths of its rows; ``y`` is passed to the vectorizer."""
+        """Fit the vectorizer, passing it ``y``, and measure the lengths of its rows."""
         self._fitted_counts(list(as_documents(X, caller=type(self).__name__)), y)
         return self
 
@@ -91,7 +91,7 @@ class NgramVectorUnion(TextVectorizer):
         return [*specs_of(self.vectorizer_), vector]
 
     def _fitted_counts(self, texts: list[Any], y: Any, *, fit_vectorizer: bool = True) -> csr_matrix:
-        """Fit a clone of the vectorizer, measure the lengths of the rows, and return the n-grams."""
+        """Fit a clone of the vectorizer, measure the row lengths, and return the n-grams."""
         try:
             check_is_fitted(self.encoder)
         except NotFittedError as error:

@@ -21,7 +21,7 @@ _CHARACTERS = 2**22
 
 
 class SGNNWordProjector(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Project each word of a text and average the projections: the word level of self-governing neural networks [1]_.
+    """Average projections of a text's words: the word level of self-governing neural networks [1]_.
 
     A column is the share of words on one side of a hyperplane. A pipeline of :class:`CharNgramFeaturizer` and
     :class:`SGNNProjector` projects all n-grams of a text together instead, which preserves the angle between texts.
@@ -75,7 +75,7 @@ class SGNNWordProjector(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTr
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Compute the mean projection of each text's words, float32 of shape (n_texts, n_projections * n_bits)."""
+        """Compute the mean word projection of texts, float32 (n_texts, n_projections * n_bits)."""
         self._validate_params()
         self._check()
         documents = list(as_documents(X, caller=type(self).__name__))

@@ -29,7 +29,7 @@ _PARAMETERS = (*_SHARED, "input", "encoding", "decode_error", "preprocessor", "t
 
 
 def specs_of(transformer: Any) -> list[NgramSpec]:
-    """Return the specifications of a fitted transformer, or raise a TypeError or ValueError if it has none."""
+    """Return the specifications of a fitted transformer, or raise a TypeError or ValueError."""
     if isinstance(transformer, FrozenEstimator):
         return specs_of(transformer.estimator)
     if isinstance(transformer, FeatureUnion):

@@ -156,7 +156,7 @@ def _ends_sentence(line: str, start: int, candidate: re.Match[str], has_case: bo
 
 
 def _is_initials(token: str) -> bool:
-    """Return whether a token is initials, such as "J" and "U.S", or a similar abbreviation, such as "c" and "p.m"."""
+    """Return whether a token is initials ("J", "U.S") or a similar abbreviation ("c", "p.m")."""
     parts = token.split(".")
     if len(parts) == 1:
         return len(token) == 1 and (token.isupper() or "a" <= token <= "z")

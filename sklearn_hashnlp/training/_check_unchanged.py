@@ -1,4 +1,4 @@
-"""Check that a training may continue: with the parameters, the device and the data that it started with."""
+"""Check that a training continues with the parameters, device and data that it started with."""
 
 from __future__ import annotations
 

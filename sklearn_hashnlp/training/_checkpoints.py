@@ -21,7 +21,7 @@ _KEPT = "best", "all"
 
 
 class Checkpoints:
-    """Saved models with their training state: by epoch in the folders ``epoch-00001`` and so on, or by time the last.
+    """Saved models and training states: by epoch in ``epoch-00001`` and so on, or by time the last.
 
     By time the folder itself is the model, which is saved every ``every`` seconds.
     """
@@ -33,7 +33,7 @@ class Checkpoints:
 
     @classmethod
     def of(cls, estimator: Any, *, every: float | None = None) -> Self | None:
-        """Return the checkpoints in ``checkpoint_dir``: None, a path, or a pair of a path and the epochs to keep."""
+        """Return the checkpoints in ``checkpoint_dir``: None, a path, or (path, epochs to keep)."""
         name, folder, keep = type(estimator).__name__, estimator.checkpoint_dir, "best"
         if isinstance(folder, tuple | list):
             if len(folder) != 2 or not isinstance(folder[0], str | PathLike) or folder[1] not in _KEPT:
@@ -58,7 +58,7 @@ class Checkpoints:
         return sorted(int(match[1]) for match in map(_NAME.fullmatch, names) if match)
 
     def begin(self, estimator: Any, *, n_epochs: int = 0) -> Any:
-        """Return the model to resume or, if ``resume`` is not set or there is none, None and create the folder.
+        """Return the model to resume or, without one or ``resume``, None and create the folder.
 
         An error is raised if the folder has another training than the ``n_epochs`` epochs that the estimator had.
         """
@@ -120,7 +120,7 @@ class Checkpoints:
 
 @dataclass(eq=False, repr=False)
 class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
-    """Save the model after every epoch, by time also within epochs; by epoch remove older checkpoints."""
+    """Save the model after every epoch, by time also within; by epoch remove older ones."""
 
     checkpoints: Checkpoints
     make_model: Callable[[], Any]
@@ -132,7 +132,7 @@ class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
         self._saved = time.perf_counter()
 
     def on_batch_begin(self, net: Any, training: bool = False, **_: Any) -> None:
-        """Save if the time has passed; a callback at the end of a batch would synchronize with a GPU."""
+        """Save if it is time; a callback at the end of a batch would synchronize with a GPU."""
         every = self.checkpoints.every
         if training and every is not None and time.perf_counter() - self._saved >= every:
             self._save(net)
@@ -157,14 +157,14 @@ class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def best_epoch(history: Sequence[Mapping[str, Any]], first_epoch: int) -> int:
-    """Return the epoch with the lowest validation loss, or without validation the lowest training loss."""
+    """Return the epoch with the lowest validation loss or, without validation, training loss."""
     measure = "valid_loss" if all("valid_loss" in entry for entry in history[first_epoch:]) else "train_loss"
     losses = [entry[measure] for entry in history[first_epoch:]]
     return first_epoch + losses.index(min(losses)) + 1 if losses else 0
 
 
 def storable_copy(estimator: Any, *functions: str) -> Any:
-    """Return a shallow copy that can be saved: without callbacks, generators and ``functions``, the named ones."""
+    """Return a shallow copy that can be saved: no callbacks, generators or named ``functions``."""
     copy = estimator._shallow_copy()
     copy.set_params(**dict.fromkeys(("callbacks", *functions)))
     if not isinstance(copy.random_state, Integral):

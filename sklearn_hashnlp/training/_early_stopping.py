@@ -1,4 +1,4 @@
-"""The end of a training: by a validation set, with the weights of the best epoch, or by the training loss."""
+"""The end of a training: by validation, with the best epoch's weights, or by training loss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VANISHED = 0.01  # loss relative to the first one
 
 @dataclass(eq=False, repr=False)
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
-    """Stop when validation has not improved for some epochs, and restore the weights of the best epoch."""
+    """Stop when validation has not improved for some epochs, and restore the best weights."""
 
     patience: int | None  # number of epochs without improvement; None never stops
     monitor: str = "valid_acc"
@@ -87,7 +87,7 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
 
 @dataclass(eq=False, repr=False)
 class Convergence(Callback):  # type: ignore[misc]  # skorch has no types
-    """Stop when the training loss no longer falls, or has nearly vanished, after some epochs of averaged weights."""
+    """Stop when training loss is flat or nearly zero, after some epochs of averaged weights."""
 
     _: KW_ONLY
     averages: bool
@@ -123,7 +123,7 @@ def score_of(epoch: Mapping[str, Any], monitor: str) -> float:
 
 
 def _not_copied(module: nn.Module) -> set[str]:
-    """Return the parameters without a copy: untrained ones, and tables with a log of changed rows."""
+    """Return the parameters without a copy: untrained ones, and tables with logs of changes."""
     return {
         name
         for name, parameter in module.named_parameters()

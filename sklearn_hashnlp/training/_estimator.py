@@ -47,7 +47,7 @@ _NO_MEASURES = frozenset({"epoch", "train_batch_count", "valid_batch_count"})  #
 
 
 class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a base class without types
-    """The net and the history of an estimator: stored after training, pickled, and saved as values and arrays."""
+    """The net and history of an estimator: stored, pickled, and saved as values and arrays."""
 
     _net: Any  # a Net
     history_: list[dict[str, Any]]
@@ -98,11 +98,11 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
         return model
 
     def _learned(self) -> Any:
-        """Return what was learned, None before: the net, or an object with the same methods for saving."""
+        """Return the learned net (None before fit) or an object with the same saving methods."""
         return self.__dict__.get("_net")
 
     def _state(self) -> Packed:
-        """Return what was learned as values and arrays: only the changed rows of a table are among them."""
+        """Return the learned values and arrays, of a table only the changed rows."""
         values, arrays = self._learned().to_state()
         if not self._keeps_step_sizes:
             return values, arrays
@@ -127,7 +127,7 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
             self.net_.load_training_state(values, arrays)
 
     def _get_training_state(self) -> Packed | None:
-        """Return the state needed to resume training; None if the model was not trained since loading."""
+        """Return the state to resume training; None if the model was not trained since loading."""
         learned = self._learned()
         return learned.to_training_state() if learned.has_training_state else None
 

@@ -87,7 +87,7 @@ _TREE = "tree."  # prefix of the tree's arrays
 
 
 class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
-    """skorch's history, without copying all epochs on each access: a stream has an epoch per call."""
+    """skorch's history without copying all epochs on each access: a stream has one per call."""
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, int | slice):
@@ -98,7 +98,7 @@ class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
 
 
 class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
-    """A skorch net with low overhead per batch; SIGINT stops training after it, or after the epoch's callbacks."""
+    """A skorch net with low overhead per batch; SIGINT stops training after a batch or epoch."""
 
     deadline: float | None = None  # by time.perf_counter; training then stops, as if by a callback after a short epoch
     max_grad_norm: float | None = None  # of the gradient of all parameters
@@ -277,7 +277,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
     @contextmanager
     def _ended_by_callbacks(self) -> Iterator[None]:
-        """End the training if a callback or a SIGINT, except for a second one, stops it; drop an unfinished epoch."""
+        """End training when a callback or the first SIGINT stops it; drop an unfinished epoch."""
         self._interrupt = current_interrupt()
         self._interrupt.deferred = True
         self._n_finished = len(self.history)
@@ -311,7 +311,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         return architecture
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the architecture and the device as JSON values, and the weights and the tree as arrays."""
+        """Return architecture and device as JSON values, and weights and tree as arrays."""
         arrays = module_to_arrays(self.module_, self.tables())
         tree = self.get_params_for("module").get("tree")
         if tree is not None:
@@ -385,7 +385,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         weight_decay: float = 0.0,
         factors: Mapping[str, float] = MappingProxyType({}),
     ) -> RowwiseOptimizer:
-        """Build an optimizer without state, with the parameter groups of the net; ``eps`` is AdaGrad's."""
+        """Build a new optimizer with the net's parameter groups; ``eps`` is AdaGrad's."""
         eps = self.eps if eps is None else eps
         groups = self.parameter_groups(name, learning_rate, eps, factors)
         if name == "adagrad":
@@ -397,7 +397,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     def parameter_groups(
         self, name: OptimizerName, learning_rate: float, eps: float, factors: Mapping[str, float]
     ) -> list[dict[str, Any]]:
-        """Return the parameter groups of an optimizer; ``factors`` of the learning rate belong to single parameters."""
+        """Return an optimizer's parameter groups, with learning rate ``factors`` of parameters."""
         return [{"params": list(self.module_.parameters())}]
 
 

@@ -1,4 +1,4 @@
-"""The state of an optimizer as arrays, exact for resumption or rounded to step sizes; without torch."""
+"""An optimizer's state as arrays, exact to resume or rounded to step sizes; without torch."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class OptimizerState:
 def pack_step_sizes(
     state: OptimizerState | None, rows_per_step: int | None, shapes: Shapes, tables: Container[str]
 ) -> Packed:
-    """Return the accumulators as codes of eight bits, one per column for matrices of dense layers, to save."""
+    """Return the accumulators as eight-bit codes, one per column for matrices of dense layers."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, key, value in [] if state is None or state.optimizer not in _NAMES else state.items():
         if key not in _ACCUMULATORS:
@@ -72,7 +72,7 @@ def pack_step_sizes(
 def unpack_step_sizes(
     values: Mapping[str, Any], arrays: Mapping[str, Any], shapes: Shapes
 ) -> tuple[OptimizerState | None, int | None]:
-    """Return the content of :func:`pack_step_sizes`; converted or untrained models have no state."""
+    """Reverse :func:`pack_step_sizes`; converted or untrained models have no state."""
     values = values["step_sizes"]
     if "optimizer" not in values:
         return None, values["rows_per_step"]

@@ -23,7 +23,7 @@ _OF_ONE_TRAINING = "average_offset"  # state of weight averaging, which ends wit
 
 
 def transfer_state(old: Optimizer, new: Optimizer) -> None:
-    """Copy the state of an optimizer to another one of the same class; other classes start without state."""
+    """Copy the state of an optimizer to another of the same class; others start without state."""
     if type(old) is type(new):
         for parameter, state in old.state.items():
             new.state[parameter] = {key: value for key, value in state.items() if key != _OF_ONE_TRAINING}

@@ -1,4 +1,4 @@
-"""Context managers in which estimators run torch: one thread, default modes and dtype, seeded, on a device."""
+"""Context managers to run torch with one thread, default modes and dtype, seed and device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 
 class _Shared:
-    """A setting of torch that all Python threads share: how many have changed it, and the user's value."""
+    """A torch setting shared by all Python threads: how many changed it, and the user's value."""
 
     def __init__(self, of_the_user: Any) -> None:
         self.lock, self.n_inside, self.of_the_user = Lock(), 0, of_the_user
@@ -58,7 +58,7 @@ def one_torch_thread() -> Iterator[None]:
 
 @contextmanager
 def float32_by_default() -> Iterator[None]:
-    """Set torch's default dtype, which is shared by all Python threads, to float32, and restore the user's."""
+    """Set torch's default dtype, shared by all threads, to float32, and restore the user's."""
     with _dtype.lock:
         if _dtype.n_inside == 0:
             _dtype.of_the_user = torch.get_default_dtype()

@@ -43,7 +43,7 @@ _MIN_VALIDATION_ROWS = 20  # minimum for a meaningful accuracy
 
 
 def validation_split(rows: AnySamples, fraction: float, *, seed: int) -> tuple[AnySamples, AnySamples | None]:
-    """Split off a validation set, stratified by class; None, with a warning, if there are too few rows."""
+    """Split off a validation set, stratified by class; None, with a warning, for too few rows."""
     indices, stratify, n_classes = np.arange(len(rows)), None, 1
     if rows.targets.ndim == 1:
         counts = np.bincount(rows.targets)

@@ -166,7 +166,7 @@ def ranges(starts: Ints, sizes: Ints) -> Ints:
 
 
 def _preorder_numbers(children: Ints, offsets: Ints) -> Ints:
-    """Return the pre-order number of each inner node: a node before its children, the first child first."""
+    """Return the pre-order numbers of inner nodes: each before its children, first child first."""
     parents, of_edges, inner = np.full(len(offsets) - 1, -1, dtype=np.int64), edge_parents(offsets), children >= 0
     parents[children[inner]] = of_edges[inner]
     sizes = _subtree_sizes(parents)
@@ -179,7 +179,7 @@ def _preorder_numbers(children: Ints, offsets: Ints) -> Ints:
 
 
 def renumber(children: Ints, offsets: Ints, new_numbers: Ints | None = None) -> tuple[Ints, Ints]:
-    """Return ``children`` and ``offsets`` with node i renumbered to ``new_numbers[i]``, by default in pre-order."""
+    """Return ``children`` and ``offsets`` with renumbered nodes, by default in pre-order."""
     new_numbers = _preorder_numbers(children, offsets) if new_numbers is None else new_numbers
     arities = np.empty(len(new_numbers), dtype=np.int64)
     arities[new_numbers] = np.diff(offsets)

@@ -1,4 +1,4 @@
-"""Balanced clustering: two-means splits, k-means with clusters of similar size, and clusters of a small cost."""
+"""Balanced clustering: two-means splits, k-means with similar sizes, and clusters of small cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Balance:
     slack: float  # maximum deviation, relative to the smaller share of both parts; 0 is the nearest cut
 
     def cut(self, scores: Floats, starts: Ints) -> tuple[Ints, Ints]:
-        """Sort each cluster by score and cut it at the sign change, or as near as the balance allows."""
+        """Sort each cluster by score; cut at the sign change, or as near as the balance allows."""
         sizes = np.diff(np.append(starts, len(scores)))
         cluster = np.repeat(np.arange(len(starts)), sizes)
         order = np.lexsort((scores, cluster))
@@ -54,7 +54,7 @@ class Balance:
 def balanced_split(
     vectors: Floats, weights: Floats, balance: Balance, starts: Ints, generator: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Split each cluster in two by two-means; return the order of the rows and the sizes of the left parts."""
+    """Split each cluster by two-means; return the order of rows and the sizes of left parts."""
     sizes = np.diff(np.append(starts, len(vectors)))
     cluster = np.repeat(np.arange(len(starts)), sizes)
     weighted = vectors * weights[:, None]
@@ -103,7 +103,7 @@ def balanced_k_means(vectors: Floats, weights: Floats, loads: Doubles, labels: I
 
 
 def _assign(vectors: Floats, weights: Floats, loads: Doubles, means: Floats, capacity: float) -> Ints:
-    """Assign rows to the nearest open cluster, in several rounds, in the order of the loss elsewhere."""
+    """Assign rows to the nearest open cluster, in rounds, in the order of the loss elsewhere."""
     labels = np.zeros(len(vectors), dtype=np.int64)
     remaining = np.full(len(means), capacity)
     is_open = np.ones(len(means), dtype=bool)
@@ -157,7 +157,7 @@ def _nearest(vectors: Floats, means: Floats) -> tuple[Ints, Floats]:
 
 
 def exchange(vectors: Floats, weights: Floats, labels: Ints, price: float) -> Ints:
-    """Move rows between clusters to lower the variance within them plus ``price`` times the mean cluster size."""
+    """Move rows to lower the variance in clusters plus ``price`` times the mean cluster size."""
     # By Hartigan & Wong (1979): unlike Lloyd's method, it accounts for how a move changes the means.
     rows, shares, labels = vectors.astype(np.float64), weights.astype(np.float64), labels.copy()
     shares /= shares.sum()

@@ -40,7 +40,7 @@ def cluster_tree(
     slack: float = 0.4,
     random_state: RandomState = None,
 ) -> SoftmaxTree:
-    """Build a tree by clustering vectors of the classes, so that similar classes share most of their path.
+    """Build a tree by clustering vectors of classes, so that similar classes share most of a path.
 
     Clusters are split from the root down by balanced two-means [1]_, which keeps paths short; nodes with more than two
     children are split repeatedly. With three children or more, the clusters below the root are then improved by
@@ -110,7 +110,7 @@ def cluster_tree(
 
 
 def _levels(arity: object, leaf_size: object, n_classes: int) -> list[tuple[int, int]]:
-    """Return the most clusters of each level, the last for all deeper ones, and the most classes of an unsplit one."""
+    """Return the maxima of clusters and of unsplit classes per level, the last for deeper ones."""
     if leaf_size is not None and (not is_integer(leaf_size) or leaf_size < 1):
         raise ValueError(f"cluster_tree: leaf_size must be an integer of at least 1, got {leaf_size!r}.")
     below_last = n_classes if leaf_size is None else int(leaf_size)
@@ -139,7 +139,7 @@ class _Clusters:
     def split(
         self, order: Ints, starts: Ints, sizes: Ints, parts: Ints, generator: np.random.Generator
     ) -> tuple[Ints, Ints, Ints]:
-        """Reorder the classes of each cluster into parts; return the start, size and cluster of each part."""
+        """Reorder classes of clusters into parts; return each part's start, size and cluster."""
         owners = np.arange(len(starts))
         results: list[tuple[Ints, Ints, Ints]] = []
         while len(starts):
@@ -162,7 +162,7 @@ class _Clusters:
         return starts[by_start], sizes[by_start], owners[by_start]
 
     def improve(self, order: Ints, start: int, sizes: Ints) -> tuple[Ints, Ints]:
-        """Improve neighboring clusters by k-means; return the starts and sizes of nonempty clusters."""
+        """Improve neighboring clusters by k-means; return starts and sizes of nonempty ones."""
         whole = slice(start, start + int(sizes.sum()))
         members = order[whole]
         loads = self.loads[members]
@@ -186,7 +186,7 @@ class _Clusters:
 def _grow(
     clusters: _Clusters, order: Ints, levels: list[tuple[int, int]], generator: np.random.Generator
 ) -> SoftmaxTree:
-    """Split clusters level by level; clusters of a node are neighbors in `order`, initially sorted by frequency."""
+    """Split clusters by level, with siblings as neighbors in `order`, initially by frequency."""
     parents: list[Ints] = []
     positions: list[Ints] = []
     children: list[Ints] = []
@@ -219,7 +219,7 @@ def _grow(
 
 
 def _improve(clusters: _Clusters, order: Ints, starts: Ints, sizes: Ints, owners: Ints) -> tuple[Ints, Ints, Ints]:
-    """Improve the parts of each owner, in ascending order; return the starts, sizes and owners of nonempty parts."""
+    """Improve each owner's parts in order; return starts, sizes and owners of nonempty parts."""
     firsts = np.flatnonzero(np.diff(owners, prepend=-1))
     improved = [
         clusters.improve(order, int(starts[first]), part)

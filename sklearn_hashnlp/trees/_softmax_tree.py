@@ -137,7 +137,7 @@ class SoftmaxTree:
 
     @cached_property
     def node_branch(self) -> Ints:
-        """Index of each inner node among its parent's children, int64 of shape (n_nodes,); -1 for the root."""
+        """Index of each inner node among siblings, int64 of shape (n_nodes,); -1 for the root."""
         return self._below(self._edge_branches, classes=False)
 
     @cached_property
@@ -147,7 +147,7 @@ class SoftmaxTree:
 
     @cached_property
     def class_branch(self) -> Ints:
-        """Index of each class among its parent's children, int64 of shape (V,); -1 for the tree of one class."""
+        """Index of each class among siblings, int64 of shape (V,); -1 in the tree of one class."""
         return self._below(self._edge_branches, classes=True)
 
     @cached_property
@@ -157,7 +157,7 @@ class SoftmaxTree:
 
     @cached_property
     def digest(self) -> int:
-        """64 bits of a SHA-256 of the tree, as a signed integer; equal trees have equal digests on any machine."""
+        """64 bits of the tree's SHA-256, a signed integer, equal for equal trees on any machine."""
         sha = hashlib.sha256()
         for array in (self.offsets, self.children):
             sha.update(array.astype("<i8").tobytes())
@@ -223,7 +223,7 @@ class SoftmaxTree:
         return self._average(self._path_sums(np.diff(self.score_offsets)), counts, "expected_cost")
 
     def depth_statistics(self, counts: ArrayLike | None = None) -> DepthStatistics:
-        """Return the :class:`DepthStatistics` of the paths; ``counts`` of shape (V,) are weights of the classes."""
+        """Return the :class:`DepthStatistics` of the paths; ``counts`` weights the classes."""
         mean = float(self.depths.mean())
         expected = mean if counts is None else self.expected_depth(counts)
         return DepthStatistics(
@@ -231,7 +231,7 @@ class SoftmaxTree:
         )
 
     def draw(self, names: Sequence[str] | None = None, *, max_lines: int | None = 1000) -> str:
-        """Draw the tree as text, a line for each inner node and each class, children below their parent.
+        """Draw the tree as text, a line per inner node or class, children below their parent.
 
         Parameters
         ----------
@@ -322,7 +322,7 @@ class SoftmaxTree:
         return np.arange(len(self.children)) - self.offsets[edge_parents(self.offsets)]
 
     def _below(self, of_edges: Ints, *, classes: bool) -> Ints:
-        """Return the value of the edge above each class, or above each inner node; -1 if there is none."""
+        """Return the value of the edge above each class or inner node; -1 if there is none."""
         numbers = ~self.children if classes else self.children
         is_kind = numbers >= 0
         values = np.full(self.n_classes if classes else self.n_nodes, -1, dtype=np.int64)

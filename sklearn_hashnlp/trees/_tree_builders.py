@@ -99,7 +99,7 @@ def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
 
 
 def random_tree(counts: ArrayLike | int, *, random_state: RandomState = None) -> SoftmaxTree:
-    """Build a random binary tree: shuffle the classes, then merge neighbors in pairs until one node is left.
+    """Build a random binary tree: shuffle the classes, then merge neighbors in pairs up to a root.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def _merge(
 
 
 def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> SoftmaxTree:
-    """Build a tree of two levels: a softmax over groups, then a softmax over the classes of a group.
+    """Build a tree of two levels: a softmax over groups, then one over the classes of a group.
 
     Groups are runs of the classes from the most to the least frequent, with nearly equal sums of the *square roots* of
     the counts. With G groups of sizes s and shares m of all counts, a class costs ``G + sum(m * s)`` scores on average.

@@ -105,7 +105,7 @@ def report_collisions(results: Sequence[Result]) -> list[Table]:
 
 
 def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
-    """Plot counted and expected pairs, and shares of colliding words with the upper bounds of the reference."""
+    """Plot counted and expected pairs, and shares of colliding words with their upper bounds."""
     groups = group_by_settings(results)
     rows = _merge(groups[0][1], "embedding") if groups else []
     figure.set_layout_engine("constrained")

@@ -44,7 +44,7 @@ class Variant:
 
 
 class Block(nn.Module):
-    """A block of a transformer: causal attention and two linear layers, each with a norm before it."""
+    """A transformer block: causal attention and two linear layers, each with a norm before it."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """A causal transformer; a memory, if any, is added to the hidden states before one of its blocks."""
+    """A causal transformer; a memory, if any, is added to the hidden states before one block."""
 
     def __init__(self, n_ids: int, context: int, variant: Variant) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class Convolution(nn.Module):
 
 
 class Memory(nn.Module):
-    """Add hashed n-grams to hidden states, with gate and convolution as Engram (arXiv:2601.07372)."""
+    """Add hashed n-grams to hidden states, gated and convolved as in Engram (arXiv:2601.07372)."""
 
     def __init__(self, embedding: Any, variant: Variant) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class Memory(nn.Module):
 
 
 class DictionaryEmbedding(nn.Module):
-    """NgramHashEmbedding without collisions: only the most frequent n-grams of a text have a row, each its own."""
+    """NgramHashEmbedding without collisions: only the most frequent n-grams have a row each."""
 
     def __init__(self, text: NDArray[np.int64], n_ids: int, variant: Variant) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ def ngram_keys(ids: NDArray[np.int64], order: int, n_ids: int) -> NDArray[np.int
 
 
 def within_articles(ids: NDArray[np.int64], order: int) -> NDArray[np.bool_]:
-    """Return whether each n-gram is in one article: it may begin with the boundary, but not reach over it."""
+    """Return whether each n-gram is in one article: only its first token may be the boundary."""
     n_ngrams = max(len(ids) - order + 1, 0)
     within = np.ones(n_ngrams, dtype=bool)
     for start in range(1, order):

@@ -1,4 +1,4 @@
-"""The recipes ``ngram-memory-bytes`` and ``ngram-memory-words``: what hashed n-grams add to a small transformer."""
+"""The recipes ``ngram-memory-bytes`` and ``ngram-memory-words``: a transformer's hashed n-grams."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ _HEADER = (
 
 
 class Difference(NamedTuple):
-    """The mean difference of a variant from ``hash``, over the seeds that both have on the same processor."""
+    """A variant's mean difference from ``hash`` over common seeds on the same processor."""
 
     mean: float
     half: float  # of its 95 % interval; NaN for fewer than two seeds
 
 
 def group_runs(results: Sequence[Result]) -> dict[tuple[str, str, int, int], dict[str, list[Result]]]:
-    """Return the results by unit, GPU if any, seconds of training and rows of a batch, and then by variant."""
+    """Return results by unit, GPU if any, training seconds and batch rows, and then by variant."""
     groups: dict[tuple[str, str, int, int], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
         settings = result["settings"]
@@ -39,7 +39,7 @@ def group_runs(results: Sequence[Result]) -> dict[tuple[str, str, int, int], dic
 
 
 def differences(variants: dict[str, list[Result]]) -> dict[str, Difference]:
-    """Compare each variant with ``hash``, seed by seed: on another processor, other numbers of steps take equal time.
+    """Compare each variant with ``hash``, seed by seed and only on the same processor.
 
     Intervals are from the pooled spread of the differences: of the variants with tables, and of those without.
     """
@@ -109,7 +109,7 @@ def report(results: Sequence[Result]) -> list[Table]:
 
 
 def plot(results: Sequence[Result], figure: Figure) -> None:
-    """Draw the difference from ``hash`` of each variant, a panel for each unit: of the table with the most variants."""
+    """Draw each variant's difference from ``hash``, a panel per unit for the largest table."""
     by_size = sorted(group_runs(results).items(), key=lambda group: len(group[1]))
     groups = {unit: variants for (unit, *_), variants in by_size if _with_tables(variants)}
     figure.set_size_inches(8.0, 4.8)

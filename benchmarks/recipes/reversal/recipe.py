@@ -1,4 +1,4 @@
-"""The recipes ``reversal`` and ``reversal-sgd``: strings reversed by a network with a full softmax or a random tree."""
+"""The recipes ``reversal`` and ``reversal-sgd``: string reversal by full softmax or random tree."""
 
 from __future__ import annotations
 

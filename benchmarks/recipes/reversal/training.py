@@ -44,7 +44,7 @@ def generator_for(seed: int, purpose: Purpose, number: int = 0) -> torch.Generat
 def draw_strings(
     n_strings: int, n_symbols: int, max_length: int, *, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """Return random strings, padded with -1, and their reversals; all lengths and symbols are equally probable."""
+    """Return strings of uniform lengths and symbols, padded with -1, and their reversals."""
     lengths = torch.randint(1, max_length + 1, (n_strings, 1), generator=generator)
     symbols = torch.randint(n_symbols, (n_strings, max_length), generator=generator)
     positions = torch.arange(max_length)
@@ -104,7 +104,7 @@ class Trainer:
         loss.backward()
 
     def loss(self, source: Tensor, target: Tensor) -> float:
-        """Return the negative log-likelihood, summed over all symbols and ends of strings as in the reference."""
+        """Return the negative log-likelihood, summed over symbols and ends as in the reference."""
         with plain_torch(), torch.no_grad():
             log_probs, _ = self.network(source, target)
         return -float(log_probs.sum())
@@ -127,7 +127,7 @@ class Trainer:
 
 @torch.no_grad()
 def draw_glorot(network: AttentionNetwork) -> None:
-    """Draw all parameters as the library of the reference: uniform, up to sqrt(6 / the sum of the sizes of axes)."""
+    """Draw parameters as the reference's library: uniform, up to sqrt(6 / sum of axis sizes)."""
     for name, parameter in network.named_parameters():
         parts: Iterable[Tensor] = [parameter]
         if name.startswith(("encoder", "decoder")):
@@ -165,7 +165,7 @@ def make_output(
 def time_layers(
     layers: Mapping[str, nn.Module], *, in_features: int, n_classes: int, rows: int, repeats: int
 ) -> dict[str, float]:
-    """Return the median seconds of a forward and backward pass of each output layer, measured in turns."""
+    """Return the median seconds of each output layer's forward and backward pass, in turns."""
     generator = torch.Generator().manual_seed(0)
     states = torch.randn(rows, in_features, generator=generator, requires_grad=True)
     classes = torch.randint(n_classes, (rows,), generator=generator)

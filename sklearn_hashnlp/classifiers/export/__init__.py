@@ -1,1 +1,1 @@
-"""Classifiers as a Python file or folder that needs numpy alone: the writer, and the code that is written."""
+"""Classifiers as a Python file or folder that needs only numpy: the writer and the written code."""

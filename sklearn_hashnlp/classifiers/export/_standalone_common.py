@@ -1,4 +1,4 @@
-"""The parts that all exported predictors share: texts, hashes, probabilities, the weights and the program.
+"""The parts that exported predictors share: texts, hashes, probabilities, weights and program.
 
 An exported file is the source of this module, that of the predictor's kind, and the weights. It needs numpy only.
 """
@@ -88,7 +88,7 @@ def _read_content(model: str, checksum: int) -> tuple[dict[str, Any], bytes]:
 
 
 def _map_weights(path: Path) -> tuple[dict[str, Any], Any]:
-    """Return the header of a file of weights, and its bytes, of which the system reads those that are used."""
+    """Return the header of a file of weights, and its bytes as a memory map."""
     with path.open("rb") as file:
         header = file.readline()
     return json.loads(header), np.memmap(path, dtype=np.uint8, mode="r", offset=len(header))

@@ -1,4 +1,4 @@
-"""A linear classifier over hash embeddings with numpy alone: a part of the files that export_predictor writes.
+"""A linear classifier over hash embeddings in numpy alone: a part of export_predictor's files.
 
 Texts are converted to counts of hashed n-grams, these to the sum of their hash embeddings, and a linear layer computes
 the scores. Hashes equal the exported pipeline's, and sums are computed in float32 in the same order.
@@ -50,7 +50,7 @@ class LinearTextPredictor:
             self._base = self._square(arrays["common_values"][:, np.newaxis] * importance, vectors)
 
     def predict(self, texts: Iterable[str | bytes]) -> Any:
-        """Predict the label of each text; multilabel predictions are lists or an indicator matrix."""
+        """Predict the label of each text; multilabel results are lists or an indicator matrix."""
         scores = self.scores(texts)
         if not self.multilabel:
             return self.classes_[scores.argmax(axis=1)]
@@ -63,7 +63,7 @@ class LinearTextPredictor:
         return lists
 
     def predict_proba(self, texts: Iterable[str | bytes]) -> Any:
-        """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
+        """Estimate the probability of each label for each text, of shape (n_texts, n_classes)."""
         return _class_probabilities(self.scores(texts), self.header)
 
     def scores(self, texts: Iterable[str | bytes]) -> Any:
@@ -85,7 +85,7 @@ class LinearTextPredictor:
         return np.where(share < 1, share * scores + (1 - share) * self._arrays["prior"], scores)
 
     def _embed(self, first: int, texts: list[str | bytes]) -> Iterator[tuple[Any, float]]:
-        """Yield the vector of each text, and the sum of its squared weights without unknown n-grams."""
+        """Yield each text's vector and the sum of its squared weights without unknown n-grams."""
         parts, offset = [], 0
         for vectorizer in self._vectorizers:
             columns, signs, owners = vectorizer.hash_ngrams(first, texts)
@@ -138,7 +138,7 @@ class LinearTextPredictor:
         return np.where(found, self._decode(name, values[at]), np.float32(initial))
 
     def _decode(self, name: str, values: Any) -> Any:
-        """Return values of a table in float32; levels of eight bits are closer together near zero."""
+        """Return values of a table in float32; levels of eight bits are denser near zero."""
         if values.dtype != np.int8:
             return values.astype(np.float32, copy=False)
         roots = values / np.float32(127)
@@ -309,7 +309,7 @@ class _Vectorizer:
         self._stop_words = frozenset(options["stop_words"])
 
     def hash_ngrams(self, first: int, texts: list[str | bytes]) -> tuple[Any, Any, list[Any]]:
-        """Return columns and signs of the distinct n-grams of texts, and the indices of each text's n-grams."""
+        """Return columns and signs of distinct n-grams, and the indices of each text's n-grams."""
         index_of: dict[str, int] = {}
         owners = []
         for text in texts:
@@ -324,7 +324,7 @@ class _Vectorizer:
         return np.abs(hashes) % self.n_features, np.where(hashes < 0, -1, 1), owners
 
     def count(self, columns: Any, signs: Any, indices: Any) -> tuple[Any, Any]:
-        """Return the index of an n-gram of each column of a text, in the order of the columns, and their values."""
+        """Return an n-gram's index and the value for each column of a text, in column order."""
         _, at, inverse = np.unique(columns[indices], return_index=True, return_inverse=True)
         weights = signs[indices] if self.options["alternate_sign"] else None
         values = np.bincount(inverse.ravel(), weights=weights, minlength=len(at)).astype(np.float64)
@@ -387,12 +387,12 @@ def _strip_accents(text: str, how: str | None) -> str:
 
 
 def predict(texts: Iterable[str | bytes]) -> Any:
-    """Predict the label of each text; multilabel predictions are lists or an indicator matrix."""
+    """Predict the label of each text; multilabel results are lists or an indicator matrix."""
     return _model().predict(texts)
 
 
 def predict_proba(texts: Iterable[str | bytes]) -> Any:
-    """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
+    """Estimate the probability of each label for each text, of shape (n_texts, n_classes)."""
     return _model().predict_proba(texts)
 
 

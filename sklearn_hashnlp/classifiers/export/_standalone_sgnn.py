@@ -1,4 +1,4 @@
-"""A self-governing neural network with numpy alone: a part of the files that export_predictor writes.
+"""A self-governing neural network in numpy alone: a part of export_predictor's files.
 
 Texts are converted to counts of hashed n-grams, these to bits by sign random projections, and dense layers with integer
 weights compute the scores: bits and labels equal the exported pipeline's.
@@ -30,7 +30,7 @@ _BLOCK = 1024  # columns per matrix product
 
 
 def predict(texts: Iterable[str]) -> Any:
-    """Predict the label of each text: an array of labels, or an indicator matrix in multi-label classification."""
+    """Predict the labels: an array, or an indicator matrix in multi-label classification."""
     scores, model = _scores(texts), _model()
     if model["multilabel"]:
         return (scores > 0).astype(np.int64)
@@ -38,7 +38,7 @@ def predict(texts: Iterable[str]) -> Any:
 
 
 def predict_proba(texts: Iterable[str]) -> Any:
-    """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
+    """Estimate the probability of each label for each text, of shape (n_texts, n_classes)."""
     return _class_probabilities(_scores(texts), _model())
 
 
@@ -132,7 +132,7 @@ _word_cache: dict[str, Any] = {}
 
 
 def _rows_of(columns: Any) -> Any:
-    """Look up the coefficients of distinct columns in the cache, and compute those that are missing."""
+    """Look up the coefficients of distinct columns in the cache, and compute missing ones."""
     # Keeps its own references: another thread may clear the cache at any time.
     rows: dict[int, Any] = {column: _column_cache.get(column) for column in columns.tolist()}
     missing = [column for column, row in rows.items() if row is None]

@@ -1,4 +1,4 @@
-"""load_fasttext: a model of fastText as a pipeline of a vectorizer and a HashEmbeddingClassifier."""
+"""load_fasttext: a fastText model as a pipeline of a vectorizer and a HashEmbeddingClassifier."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOSSES: dict[str, LossName] = {
 
 
 def load_fasttext(path: str | os.PathLike[str]) -> Pipeline:
-    """Load a supervised model of fastText, a ``.bin`` or ``.ftz`` file, as a pipeline that takes texts.
+    """Load a supervised model of fastText (``.bin`` or ``.ftz``) as a pipeline that takes texts.
 
     The pipeline is a ``FastTextVectorizer`` with the dictionary of the model and a
     :class:`HashEmbeddingClassifier` (``variant="standard"``) with its two matrices. ``partial_fit`` of the classifier
@@ -144,7 +144,7 @@ def _classifier(file: FastTextFile) -> HashEmbeddingClassifier:
 
 
 def fasttext_tree(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[SoftmaxTree, NDArray[np.int64]]:
-    """Return fastText's tree of the labels of a file, and its numbers of the nodes: here the first is the root.
+    """Return fastText's tree of labels, and its numbers of the nodes: here the first is the root.
 
     ``classes`` has the indices of the labels in ``classes_``.
     """
@@ -157,7 +157,7 @@ def fasttext_tree(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> tupl
 
 
 def huffman_children(counts: list[int]) -> NDArray[np.int32]:
-    """Build fastText's Huffman tree of descending label counts, (n_labels - 1, 2): labels, or n_labels + node."""
+    """Build fastText's Huffman tree of descending label counts; child n_labels + i is node i."""
     n_labels = len(counts)
     sums = list(counts)
     children = np.empty((n_labels - 1, 2), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""make_fasttext_classifier: a pipeline with fastText's dictionary and n-grams, which save_fasttext writes."""
+"""make_fasttext_classifier: a pipeline with fastText's words and n-grams, for save_fasttext."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _obstacles(dictionary: FastTextDictionary, classifier: HashEmbeddingClassifi
 def _labels(
     dictionary: FastTextDictionary, classifier: HashEmbeddingClassifier
 ) -> tuple[NDArray[np.str_], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the labels in the order of the file, their counts, and their indices in ``classes_``."""
+    """Return the labels in the order of the file, their counts and indices in ``classes_``."""
     names = [str(label) for label in classifier.classes_]
     n_words, n_entries = dictionary.n_words, len(dictionary.counts)
     labels = [label.removeprefix(dictionary.label_prefix) for label in dictionary.entries(n_words, n_entries)]
@@ -155,7 +155,7 @@ def _labels(
 def _matrices(
     classifier: HashEmbeddingClassifier, n_rows: int, counts: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[str, NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """Return fastText's name of the loss, the input and output matrices, and the bias of each output."""
+    """Return fastText's loss name, the input and output matrices, and the bias of each output."""
     model, loss = classifier._model, classifier._loss
     inputs, (weight, bias) = model.weights[POOL][:n_rows], model.last_layer
     if not isinstance(loss, TreeLoss):

@@ -1,1 +1,1 @@
-"""The parts of HashEmbeddingClassifier: sparse rows, network, training steps, scores without torch."""
+"""The parts of HashEmbeddingClassifier: sparse rows, network, training, scores without torch."""

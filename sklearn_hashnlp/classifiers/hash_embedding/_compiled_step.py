@@ -1,4 +1,4 @@
-"""Compiled training steps of a bag of hash embeddings with a linear softmax layer, without torch's autograd."""
+"""Compiled training steps of a hash embedding bag with linear softmax, without torch's autograd."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ _ROWS_TO_CHECK = 32
 
 
 def n_dual_epochs(n_rows: int, n_hashes: int = 1) -> int:
-    """Return the number of epochs: fewer rows, and collisions of more hashes, need more to come near the optimum."""
+    """Return the number of epochs, larger for few rows and for collisions of several hashes."""
     n_epochs = next((n_epochs for limit, n_epochs in _EPOCHS if n_rows < limit), _MIN_EPOCHS)
     return n_epochs * min(n_hashes, 2)
 
@@ -151,7 +151,7 @@ class LabelSums(NamedTuple):
 
     @classmethod
     def of(cls, model: LinearModel, importance: NDArray[np.float32] | None, rows: SparseRows) -> LabelSums:
-        """Compute the sums, with initial importance weights; each value counts in k rows of the pool."""
+        """Compute sums with initial importance weights; a value counts in k rows of the pool."""
         sizes = len(model.known), len(model.pool)
         own, total = lazy_table((sizes[1], len(model.bias))), lazy_table((sizes[1],))
         for start in range(0, len(rows), _BLOCK_ROWS):  # few values at a time take little memory
@@ -169,7 +169,7 @@ class LabelSums(NamedTuple):
     def log_odds(
         self, model: LinearModel, loss: LossName
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:  # (n,), (n, d)
-        """Return rows of the pool, and what is added to them: a share of the log-odds of naive Bayes."""
+        """Return rows of the pool and their increments, a share of the log-odds of naive Bayes."""
         used = np.flatnonzero(self.total)
         odds = self.own[used]
         to_log_odds(odds, self.total[used], SMOOTHING)
@@ -188,7 +188,7 @@ def sum_by_label(model: LinearModel, rows: SparseRows) -> Future[LabelSums] | No
 
 
 class LeftOut(NamedTuple):
-    """Rows, and crops of them, with scores by models not trained on them, as large as by training on all rows."""
+    """Rows and crops with scores by models not trained on them, scaled to training on all rows."""
 
     rows: NDArray[np.int64]  # (n,): of crops the rows that they are of
     scores: NDArray[np.float64]  # (n, n_classes)
@@ -241,7 +241,7 @@ def choose_settings(problem: LinearProblem, seed: int, crop: Crop | None = None)
 
 
 def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float) -> float:
-    """Return the factor by which scores grow from training on two of three folds to training on all rows.
+    """Return the growth factor of scores from training on two of three folds to all rows.
 
     ``small`` and ``large`` are scores of the same rows after training on one and on two folds, ``more`` is the number
     of rows relative to the three folds. Scores grow as a power of the number of training rows.
@@ -252,7 +252,7 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
 
 
 def choose_strength(problem: LinearProblem, seed: int, crop: Crop | None = None) -> tuple[Settings, LeftOut]:
-    """Choose the penalty for many rows on a sample, and train on all rows but some, whose scores are returned."""
+    """Choose the penalty for many rows on a sample; return it and the scores of left-out rows."""
     rows = np.random.default_rng(seed).permutation(len(problem.rows.labels))
     n_epochs = n_dual_epochs(len(rows), problem.n_hashes)
     some, others = np.split(rows, [min(_MAX_FOLD_ROWS, len(rows) // 4)])
@@ -285,7 +285,7 @@ class Minimum(NamedTuple):
 
 
 def minimize(problem: LinearProblem, seed: int, crop: Crop | None) -> Minimum:
-    """Choose the settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
+    """Choose settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
     n_rows, interrupt = len(problem.rows.labels), current_interrupt()
     settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(problem, seed, crop)
     n_epochs, interrupt.deferred = n_dual_epochs(n_rows, problem.n_hashes), True
@@ -322,7 +322,7 @@ def fit_dual(
     seed: int,
     calibrate: Calibrate,
 ) -> DualFit:
-    """Fit a linear model and its probabilities; ``learning_rate`` and ``rows_per_step`` are for further training."""
+    """Fit and calibrate a model; ``learning_rate`` and ``rows_per_step`` are for later training."""
     spec, n_classes = spec_of(architecture), architecture["num_classes"]
     linear, divisor = LinearModel.zeros(spec, n_classes, float(importance_init == "ones")), None
     located = Located.of(linear, rows)

@@ -1,4 +1,4 @@
-"""EmbeddingTables: how the tables of a HashEmbeddingClassifier start, and whether they are trained."""
+"""EmbeddingTables: initial values of HashEmbeddingClassifier's tables, and which are trained."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class FittedHashEmbedding(NetClassifier):
         return self._model.calibration
 
     def document_vectors(self, X: Any) -> NDArray[np.float32]:
-        """Compute the vector of each row: the embeddings of its columns, combined and divided by ``normalize``.
+        """Compute the vectors of rows: column embeddings, combined and divided by ``normalize``.
 
         For a model of :func:`load_fasttext` these are fastText's sentence vectors and, for rows of
         :meth:`FastTextVectorizer.transform_words <sklearn_hashnlp.text.FastTextVectorizer.transform_words>`, its word
@@ -117,7 +117,7 @@ class FittedHashEmbedding(NetClassifier):
         self._model = net.to_model(calibration)
 
     def _keep_model(self, model: HashEmbeddingModel, history: list[dict[str, Any]]) -> None:
-        """Set the model, its number of parameters and its history; a net is made of it where torch computes scores."""
+        """Set the model, its number of parameters and history, and a net if torch is needed."""
         self.__dict__.pop("_net", None)
         self._model, self.n_parameters_ = model, model.n_parameters
         self._keep_history(history, [])
@@ -153,7 +153,7 @@ class FittedHashEmbedding(NetClassifier):
         return np.exp(log_probs), classes
 
     def _tree_topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Search the tree for the k most probable classes of each row, without a score for every class."""
+        """Search the tree for each row's k most probable classes, without scoring every class."""
         rows = self._rows(X)
         from sklearn_hashnlp.training._torch_scope import plain_torch
 

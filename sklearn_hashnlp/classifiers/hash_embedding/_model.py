@@ -1,4 +1,4 @@
-"""HashEmbeddingModel: what a HashEmbeddingClassifier learned, as arrays and a few numbers; without torch.
+"""HashEmbeddingModel: the learned arrays and numbers of a HashEmbeddingClassifier, without torch.
 
 Predictions, explanations, exports and saved models are functions of it. A net is made from it where training
 continues, and returns it.
@@ -43,7 +43,7 @@ _MAX_BLOCK_ROWS = 1024  # per thread at once
 
 @dataclass
 class HashEmbeddingModel:
-    """The tables and layers of a network over sparse rows, its loss, and the state needed to continue training."""
+    """The tables and layers of a network over sparse rows, its loss, and its training state."""
 
     architecture: dict[str, Any]  # arguments of the network
     weights: dict[str, NDArray[Any]]  # by their names in the network
@@ -100,7 +100,7 @@ class HashEmbeddingModel:
 
     @property
     def bag(self) -> LinearModel | None:
-        """The tables above a layer without outputs; None for a median, which kernels do not compute."""
+        """The tables above a layer without outputs; None for a median, which kernels lack."""
         return None if self.spec.aggregation == "median" and self.spec.has_importance else self._sums
 
     @cached_property
@@ -113,12 +113,12 @@ class HashEmbeddingModel:
         return base_of(self._sums, self.calibration)
 
     def lengths(self, rows: SparseRows) -> NDArray[np.float64]:  # (n_rows,)
-        """Return the lengths of rows before they are normalized, without what all training rows have."""
+        """Return row lengths before normalization, without parts common to all training rows."""
         return score_rows(self.tables, rows).lengths
 
     @property
     def tables(self) -> LinearModel:
-        """The tables above a layer without outputs, to compute lengths by; of a median's the sums."""
+        """The tables above a layer without outputs, to compute lengths; of a median, the sums."""
         return self._sums._replace(base=self.base)
 
     @property
@@ -132,7 +132,7 @@ class HashEmbeddingModel:
         return self.optimizer is not None and self.optimizer.learning_rates is not None
 
     def to_state(self) -> Packed:
-        """Return architecture, device and loss as JSON values, and the trained rows of tables and other weights."""
+        """Return architecture, device and loss as JSON values, and trained rows and weights."""
         initial = {POOL: 0.0, IMPORTANCE: self.architecture["importance_init"]}
         arrays: dict[str, NDArray[Any]] = {}
         for name, array in self.weights.items():
@@ -147,7 +147,7 @@ class HashEmbeddingModel:
 
     @classmethod
     def from_state(cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Load the result of :meth:`to_state` and :meth:`to_step_sizes`, checked before memory is allocated."""
+        """Load results of :meth:`to_state` and :meth:`to_step_sizes`, checked before allocation."""
         architecture, spec = values["architecture"], spec_of(values["architecture"])
         spec.check_state(arrays[_NUMBERS].tolist())
         stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
@@ -217,7 +217,7 @@ def _last_layer(architecture: Mapping[str, Any]) -> str:
 def _shapes_of(
     architecture: Mapping[str, Any], spec: TableSpec, tree: SoftmaxTree | None
 ) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each weight of a network: tables, hidden layers with batch normalization, last layer."""
+    """Return the shapes of weights: tables, hidden layers with batch normalization, last layer."""
     shapes: dict[str, tuple[int, ...]] = {POOL: spec.pool_shape}
     shapes |= {IMPORTANCE: spec.importance_shape} if spec.has_importance else {}
     width, layer = spec.output_dim, 0
@@ -272,7 +272,7 @@ def score_rows(model: LinearModel, rows: SparseRows, *, with_scores: bool = True
 
 
 def embed_rows(model: LinearModel, rows: SparseRows) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return the vectors of rows that the layer reads, shape (n_rows, output_dim), and the lengths of the rows."""
+    """Return the vectors of rows, as the input of the layer, and the lengths of the rows."""
     width = model.spec.output_dim  # the scores of a layer that returns its input
     nothing = np.zeros(width, dtype=np.float32)
     identity = model._replace(weight=np.eye(width, dtype=np.float32), bias=nothing)

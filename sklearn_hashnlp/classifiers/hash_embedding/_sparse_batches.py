@@ -55,7 +55,7 @@ class SparseDataset(SparseRows, Dataset):
         dropout: tuple[int, int] | None = None,
         generator: np.random.Generator | None = None,
     ) -> tuple[SparseBatch, Tensor]:
-        """Return some rows as a batch, and their targets; dropout keeps a random number of columns in each row."""
+        """Return rows as a batch with targets; dropout keeps a random number of columns per row."""
         if isinstance(rows, slice):
             offsets = self.indptr[rows.start : rows.stop + 1].astype(np.int64)
             ids = self.indices[offsets[0] : offsets[-1]].astype(np.int64, copy=False)
@@ -86,7 +86,7 @@ def _sample_columns(
 
 
 class SparseBatches(Batches):
-    """Iterate over the rows of a :class:`SparseDataset`, batch by batch; ``max_values`` splits batches of long rows."""
+    """Iterate over a :class:`SparseDataset` by batches; ``max_values`` splits long ones."""
 
     dataset: SparseDataset
 
@@ -190,7 +190,7 @@ class DeviceDataset:
 
 
 def _concatenate_ranges(starts: Tensor, lengths: Tensor, n_values: int) -> tuple[Tensor, Tensor]:
-    """Return the indices ``starts[i] .. starts[i] + lengths[i]`` of all ranges, concatenated, and their offsets."""
+    """Concatenate the indices ``starts[i] .. starts[i] + lengths[i]``; return offsets too."""
     offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
     shifts = torch.repeat_interleave(starts - offsets[:-1], lengths, output_size=n_values)
     return shifts + torch.arange(n_values, device=starts.device), offsets

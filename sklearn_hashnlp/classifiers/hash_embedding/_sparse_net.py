@@ -56,7 +56,7 @@ class SparseNet(ClassifierNet):
     has_lengths: ClassVar[bool] = True
 
     def table_groups(self, learning_rate: float, eps: float) -> list[dict[str, Any]]:
-        """Return the parameter groups of the tables: more hashes of a column share a step, unless they were drawn."""
+        """Return the tables' parameter groups; hashes share a step unless the pool is random."""
         bag = self.module_.bag
         n_hashes = bag.spec.slots_per_id
         if n_hashes == 1 or self.architecture().get("pool_std"):
@@ -82,7 +82,7 @@ class SparseNet(ClassifierNet):
         return divisor
 
     def damped(self, loss: Loss, settings: TrainingSettings, shares: NDArray[np.float64]) -> float:
-        """Start at the shares of the classes; return the eps of AdaGrad that makes the first steps Newton steps."""
+        """Start at class shares; return AdaGrad's eps that makes the first steps Newton steps."""
         head = self.module_.head
         is_tree = isinstance(head, TreeHead)
         weight = (head.softmax if is_tree else head[0]).weight.detach()
@@ -138,7 +138,7 @@ class SparseNet(ClassifierNet):
     def scores_and_lengths(
         self, rows: SparseRows, calibration: Calibration, *, unseen: bool = False, bag: LinearModel | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Compute the scores and the lengths of rows; ``unseen`` takes untrained columns as unknown."""
+        """Compute the scores and lengths of rows; ``unseen`` takes untrained columns as unknown."""
         with self._unknown_if_untrained(rows) if unseen else nullcontext():
             bag = self.host_bag() if bag is None else bag
             tables, linear = bag._replace(base=base_of(bag, calibration)), self.module_.linear_model()
@@ -150,7 +150,7 @@ class SparseNet(ClassifierNet):
 
     @contextmanager
     def _unknown_if_untrained(self, rows: SparseRows) -> Iterator[None]:
-        """Set the importance weights of columns that were not trained to their value for unknown columns."""
+        """Set the importance weights of untrained columns to the value for unknown columns."""
         bag = self.module_.bag
         trained = None if bag.importance is None else self.optimizer_.state[bag.importance]
         if not trained:
@@ -170,7 +170,7 @@ class SparseNet(ClassifierNet):
     def topk(
         self, rows: SparseRows, k: int, vectors: NDArray[np.float32] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Search the tree for the k most probable classes of each row, without a score for every class."""
+        """Search the tree for each row's k most probable classes, without scoring every class."""
         head = self.module_.head.in_double()
         log_probs, classes = [], []
         with torch.inference_mode():
@@ -198,7 +198,7 @@ class SparseNet(ClassifierNet):
         return np.asarray(vectors.float().cpu().numpy())
 
     def embedded(self, rows: SparseRows, tables: LinearModel) -> tuple[NDArray[np.float32] | None, NDArray[np.float64]]:
-        """Return the vectors of rows, None if torch has to compute them, and their lengths, by tables on the CPU."""
+        """Return the vectors (None if torch must compute them) and lengths of rows, on the CPU."""
         model = self.module_.bag_model()
         if model is None:
             return None, score_rows(tables, rows).lengths
@@ -231,7 +231,7 @@ class SparseNet(ClassifierNet):
         return vectors
 
     def to_model(self, calibration: Calibration) -> HashEmbeddingModel:
-        """Return what was learned; on the CPU its arrays share memory with the module and the optimizer."""
+        """Return the learned model, on the CPU with arrays shared with module and optimizer."""
         loss, module = self.criterion_, self.module_
         state = {name: tensor for name, tensor in module.state_dict().items() if not name.endswith("_extra_state")}
         optimizer = read_state(module, self.optimizer_)
@@ -252,7 +252,7 @@ class SparseNet(ClassifierNet):
         )
 
     def training_steps(self, batches: Any) -> Steps:
-        """Return each batch with the function that trains on it, compiled if the net supports it."""
+        """Return each batch with its training function, compiled if the net supports it."""
         if (
             type(self.criterion_) is SoftmaxLoss  # a subclass has another formula
             and not self.hooks("on_grad_computed")
@@ -270,7 +270,7 @@ def initialize_importance(
     divisor: float | None = None,
     frequencies: NDArray[np.int32] | None = None,
 ) -> float:
-    """Set importance rows that are still zero to inverse document frequencies; return their divisor.
+    """Set importance rows that are still zero to inverse document frequencies; return the divisor.
 
     The frequencies are added to document frequencies, (num_embeddings,).
     """
@@ -292,7 +292,7 @@ def initialize_importance(
 
 
 def _are_close(log_probs: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return a mask of the rows of descending log-probabilities with two that may be equal in float32."""
+    """Return a mask of rows with two log-probabilities that may be equal in float32."""
     return np.asarray(~(np.diff(log_probs, axis=1) < _TIE_TOLERANCE * log_probs[:, 1:]).all(axis=1))
 
 

@@ -19,7 +19,7 @@ MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and mo
 
 
 def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
-    """Sort columns, sum duplicates, drop zeros; with ``any_scale`` rescale rows of extreme values, else refuse them."""
+    """Sort columns, sum duplicates and drop zeros; rescale extreme rows only if ``any_scale``."""
     if X.shape[1] > MAX_COLUMNS:
         raise ValueError(
             f"X has {X.shape[1]} columns, at most 2**31 - 1 + 2**16 are supported. Let the vectorizers make fewer, "
@@ -56,7 +56,7 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
 
 
 def plain_rows(X: Any, n_columns: int) -> SparseRows | None:
-    """Return rows of a matrix that needs neither checks nor conversion, such as counts of a vectorizer; else None."""
+    """Return rows of a matrix that needs no check or conversion, such as counts; else None."""
     if not issparse(X) or X.format != "csr" or X.dtype != np.float32 or X.ndim != 2:
         return None
     if X.shape[1] != n_columns or n_columns > MAX_COLUMNS:
@@ -104,7 +104,7 @@ class SparseRows(Samples):
         return both
 
     def common_columns(self) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Return the columns that all rows have, such as marks of a start and an end, and the values they share."""
+        """Return the columns that all rows have, such as start and end marks, and shared values."""
         step = -(-len(self) // _ROWS_WITH_COMMON)
         some = self if step <= 1 else self.select(np.arange(0, len(self), step))
         first = some.indices[: some.indptr[1]] if len(some) else some.indices
@@ -120,7 +120,7 @@ class SparseRows(Samples):
         return first[is_common], shared[is_common]
 
     def crops(self, some: NDArray[np.int64], common: NDArray[Any], seed: int) -> tuple[Self, NDArray[np.int64]]:
-        """Return crops of at most 1,000 of some rows, with their targets, and the indices of their rows in ``some``.
+        """Return crops of at most 1,000 rows, with targets, and their rows' indices in ``some``.
 
         A crop is what a row would be if there were less of its text: the columns that the row shares with a random
         row, but not with a second one, are a few words with all of their n-grams. Random columns of a row would say

@@ -1,4 +1,4 @@
-"""TextScorer: scores of texts by a linear model, from the strings to the labels in one native call."""
+"""TextScorer: scores of texts by a linear model, from strings to labels in one native call."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TextScorer:
             return True
 
     def label(self, text: str) -> int | None:
-        """Return the index of the largest score; None if this takes more than kernels, or if there is an error."""
+        """Return the index of the largest score; None if kernels do not suffice or for an error."""
         if self._native is None or self._multilabel:
             return None
         try:
@@ -53,7 +53,7 @@ class TextScorer:
         return label if label >= 0 else None
 
     def score(self, texts: list[str], n_jobs: int | None, *, with_scores: bool) -> NDArray[Any] | None:
-        """Return the scores, shape (n_texts, n_classes), or the indices of the largest ones, shape (n_texts,).
+        """Return the scores, (n_texts, n_classes), or the indices of the largest ones, (n_texts,).
 
         None if this takes more than kernels, or if there is an error.
         """

@@ -179,7 +179,7 @@ def _steps(model: Any) -> list[Any]:
 
 
 def _different_parameters(one: Any, two: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the parameters that differ, also those of nested estimators; a pretrained encoder counts as learned."""
+    """Yield different parameters, also of nested estimators, except for pretrained encoders."""
     mine, others = ({"class": type(model).__name__} | model.get_params() for model in (one, two))
     for name in sorted({*mine, *others}):
         a, b = mine.get(name), others.get(name)
@@ -234,7 +234,7 @@ def _are_same(one: Any, two: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Convert lists to tuples and numbers of numpy to Python's, so that equal parameters compare equal."""
+    """Convert lists to tuples and numpy's numbers to Python's, to compare parameters."""
     if isinstance(value, list | tuple):
         return tuple(_plain(item) for item in value)
     return value.item() if isinstance(value, np.generic) else value

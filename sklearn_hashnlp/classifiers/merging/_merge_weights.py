@@ -22,7 +22,7 @@ def merge_models(
     factors: NDArray[np.float64],
     divisors: list[float],
 ) -> float | None:
-    """Write the mean of some models into a copy of the first one, and return the merged divisor of idf.
+    """Write the mean of models into a copy of the first one, and return the merged idf divisor.
 
     ``divisors`` divide the models' inverse document frequencies.
     """
@@ -93,7 +93,7 @@ class Frequencies(NamedTuple):
 
 
 class IdfScales(NamedTuple):
-    """Factors of importance weights from a model's inverse document frequencies to the merged ones."""
+    """Factors of importance weights from a model's to the merged inverse document frequencies."""
 
     parts: list[Frequencies]  # of the models
     merged: Frequencies
@@ -178,7 +178,7 @@ def _check_untrained(name: str, sources: Sequence[_Source]) -> None:
 def _merge_rows(
     merged: NDArray[Any], sources: Sequence[_Source], factors: NDArray[np.float64], scales: IdfScales | None
 ) -> None:
-    """Write the mean of rows, weighted by their accumulated squares or, without any, by document frequencies."""
+    """Write the mean of rows, weighted by accumulated squares or else by document frequencies."""
     for start in range(0, len(merged), _BLOCK):
         rows = slice(start, start + _BLOCK)
         weights = np.stack([factor * source.squares(rows) for factor, source in zip(factors, sources, strict=True)])

@@ -1,1 +1,1 @@
-"""The parts of SGNNClassifier and of its quantized form: dense rows, network, layers of integers."""
+"""The parts of SGNNClassifier and its quantized form: dense rows, network, layers of integers."""

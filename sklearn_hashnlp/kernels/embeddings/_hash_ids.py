@@ -32,7 +32,7 @@ def count_rows(
     constants: tuple[int, ...],  # of the hash function
     n_rows: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the rows of a table that ids are hashed to, ascending, and the number of ids of each."""
+    """Return the rows that ids are hashed to, ascending, and the number of ids of each."""
     counts = np.zeros(n_rows, dtype=np.int32)  # the system maps the memory of rows that are written, no more
     distinct = np.empty(len(ids), dtype=np.int32)
     arguments: list[Any] = [ids, *constants[:2], counts, distinct]

@@ -14,7 +14,7 @@ NO_ID = -1  # no padding or no boundary; valid ids are not negative
 
 
 class NgramTables(NamedTuple):
-    """The tables of n-grams in one array of rows, ordered by order and head, and their hash functions."""
+    """The tables of n-grams in one array of rows, by order and head, and their hash functions."""
 
     scheme: int  # ``MULTIPLY_SHIFT``, ``MULTIPLICATIVE_XOR`` or ``POLYNOMIAL``
     orders: NDArray[np.int64]  # (n_orders,): ascending
@@ -46,6 +46,6 @@ def locate_ngrams(
     bag_per_table: bool,  # whether each table of a token has a bag, or the token has one
     tables: NgramTables,
 ) -> NgramRows:
-    """Hash the n-grams that end at each token; a history does not reach over padding, a boundary or a start."""
+    """Hash the n-grams that end at each token, none across padding, a boundary or a start."""
     signs, rows, slots, offsets = _native.locate_ngrams(ids, starts, first, bag_per_table, *tables)
     return NgramRows(signs, rows, slots.reshape(len(signs), tables.n_hashes), offsets)

@@ -52,7 +52,7 @@ def sgd_rows(
     lr: float,
     steps_averaged: float,
 ) -> None:
-    """Take a step of stochastic gradient descent in place, w -= lr * g, and count the steps of each row."""
+    """Take a step of SGD in place, w -= lr * g, and count the steps of each row."""
     _native.sgd_rows(table, steps, average_offset, rows, gradients, lr, steps_averaged)
 
 
@@ -80,5 +80,5 @@ def add_average_offset(
     touched: NDArray[Any],  # (n_rows,): not zero for rows that ever took a step
     scale: float,
 ) -> None:
-    """Add ``scale * average_offset`` to the touched rows of a table in place; the others are not even read."""
+    """Add ``scale * average_offset`` to the touched rows of a table in place."""
     _native.add_average_offset(table, average_offset, touched, scale)

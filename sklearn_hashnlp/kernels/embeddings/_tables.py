@@ -1,4 +1,4 @@
-"""The sizes, hash functions and options of the two tables of hash embeddings, and tables of zeros."""
+"""Sizes, hash functions and options of the two tables of hash embeddings; tables of zeros."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class TableSpec:
         )
 
     def to_numbers(self) -> list[int]:
-        """Return the numbers that identify the hash functions and the aggregation in saved states."""
+        """Return the numbers that identify hash functions and aggregation in saved states."""
         seed = (self.seed + 2**63) % 2**64 - 2**63
         variant = VARIANTS.index(self.variant) + (0 if self.hash_rows else _UNHASHED)
         aggregation = AGGREGATIONS.index(self.aggregation) if self.has_importance else 0

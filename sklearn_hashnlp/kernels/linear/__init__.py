@@ -1,1 +1,1 @@
-"""Linear models: scores and gradients of a linear layer, support vector machines, sparse products."""
+"""Linear models: scores and gradients, support vector machines, sparse products."""

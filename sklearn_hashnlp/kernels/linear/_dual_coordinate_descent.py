@@ -35,7 +35,7 @@ def normalize_rows(
 
 
 def squared_norms(rows: LinearRows, n_columns: int) -> NDArray[np.float32]:  # (n_rows,)
-    """Return the squared Euclidean norms of rows and a bias of 1; values of one column in one row are summed first."""
+    """Return the squared norms of rows and a bias of 1, after summing values of equal columns."""
     squares = np.ones(len(rows.labels), dtype=np.float32)
     _native.add_squares(*rows, np.zeros(n_columns, dtype=np.float32), squares)
     return squares
@@ -61,7 +61,7 @@ def naive_bayes_log_odds(
     n_outputs: int,
     smoothing: float,
 ) -> NDArray[np.float32]:  # (n_columns, n_outputs)
-    """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes)."""
+    """Return complement naive Bayes log-odds of columns, an output's rows against all others."""
     own, total = np.zeros((n_columns, n_outputs), dtype=np.float32), np.zeros(n_columns, dtype=np.float32)
     add_by_label(rows, costs, own, total)
     to_log_odds(own, total, smoothing)
@@ -79,5 +79,5 @@ def add_by_label(
 
 
 def to_log_odds(own: NDArray[np.float32], total: NDArray[np.float32], smoothing: float) -> None:
-    """Convert the sums of :func:`add_by_label` to log-odds, in ``own``: zero for a column with a negative value."""
+    """Convert the sums in ``own`` to log-odds, zero for a column with a negative value."""
     _native.to_log_odds(own, total, smoothing, np.full(own.shape[1], smoothing * len(total)))

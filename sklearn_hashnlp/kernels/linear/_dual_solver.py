@@ -64,7 +64,7 @@ class LinearProblem:
         return squared_norms(self.rows, len(self.slots))
 
     def known_from(self, train: LinearProblem) -> LinearProblem:
-        """Drop the columns that do not occur in ``train``, if their importance weights would be zero."""
+        """Drop the columns not in ``train`` if their importance weights would be zero."""
         if not self.drops_new:
             return self
         known = np.zeros(len(self.slots), dtype=np.bool_)
@@ -107,7 +107,7 @@ class LinearProblem:
         return np.asarray(np.concatenate([-scores, scores], axis=1) if self.n_classes == 2 else scores, np.float64)
 
     def log_odds(self) -> NDArray[np.float32]:
-        """Return the log-odds of naive Bayes for each column and output; those of all hashes of a value add up."""
+        """Return the naive Bayes log-odds of each column and output; a value's hashes add up."""
         root = np.float32(math.sqrt(self.n_hashes))  # by which more hashes make values and weights smaller
         odds = naive_bayes_log_odds(self.rows, self.costs * root, len(self.slots), self.n_outputs, SMOOTHING)
         return odds / root
@@ -124,7 +124,7 @@ def sums_of_squares(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> 
 
 
 class DualSolver:
-    """The weights of a linear support vector machine with the squared hinge loss, one against all others."""
+    """The weights of a one-vs-rest linear support vector machine with the squared hinge loss."""
 
     def __init__(self, problem: LinearProblem, strength: float, seed: int, n_epochs: int) -> None:
         self.problem = problem
@@ -161,7 +161,7 @@ class DualSolver:
         return primal, (primal - lowest) / primal
 
     def result(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return weights and bias, averaged over the last epochs if there are enough; the solver is used up."""
+        """Return weights and bias, averaged over last epochs if enough; the solver is used up."""
         if not self._n_summed:
             return self._weights, self._bias
         for total in self._sums:
@@ -198,7 +198,7 @@ def cross_validate(
     n_trained: int | None = None,
     share: float | None = None,
 ) -> list[LeftOutScores]:
-    """Score each fold of the rows of problems by models that were trained on the others, with each value of C.
+    """Score each fold of the rows by models trained on the others, with each value of C.
 
     Only the first ``n_trained`` rows are trained on; None is all. ``share`` of the log-odds is added to the weights;
     with None they are scored by themselves.

@@ -26,7 +26,7 @@ class LinearModel(NamedTuple):
 
     @classmethod
     def zeros(cls, spec: TableSpec, n_classes: int, importance_init: float = 0.0) -> Self:
-        """Return a model with zero weights; the memory of its tables is committed on first write."""
+        """Return a model with zero weights; its tables' memory is committed on first write."""
         importance = lazy_table(spec.importance_shape) if spec.has_importance else None
         if importance is not None and importance_init:
             importance[:] = importance_init
@@ -93,7 +93,7 @@ def score_bags(
     labels: NDArray[np.int64],  # (n_documents,)
     lengths: NDArray[np.float64],  # (n_documents,)
 ) -> bool:
-    """Write scores, best labels and lengths of some documents; return whether all scores are finite.
+    """Write scores, best labels and lengths of documents; return whether all scores are finite.
 
     The length of a document is the root of the sum of the squares of its weights, count times importance weight, of
     known columns, divided by the number of hashes, less ``base``.
@@ -113,7 +113,7 @@ class RowFacts(NamedTuple):
 
 
 def inspect_rows(indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.float32], n_columns: int) -> RowFacts:
-    """Check the structure of a CSR matrix, and find the smallest and the largest magnitude of its values."""
+    """Check the structure of a CSR matrix; find the smallest and the largest magnitude in it."""
     dtype = np.int32 if indices.dtype == indptr.dtype == np.int32 else np.int64
     structure = np.ascontiguousarray(indices, dtype), np.ascontiguousarray(indptr, dtype)
     arguments: list[Any] = [*structure, np.ascontiguousarray(data), n_columns]

@@ -17,7 +17,7 @@ def add_product(
     dense: NDArray[np.float32],  # (n_columns, width)
     out: NDArray[np.float32],  # (n_rows, width): the product is added to it
 ) -> None:
-    """Add the product of a CSR matrix and a dense one to ``out``; each row is a sum in the order of its entries."""
+    """Add the product of a CSR and a dense matrix to ``out``, summing a row's entries in order."""
     rows = np.ascontiguousarray(out)
     _native.add_product(indptr, np.ascontiguousarray(indices, indptr.dtype), values, np.ascontiguousarray(dense), rows)
     if rows is not out:
@@ -29,5 +29,5 @@ def pair_fingerprints(
     ids: NDArray[Any],  # rows of word ids
     offsets: NDArray[np.int64],  # (n_rows + 1,)
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the fingerprints of the pairs of neighboring words of each row, and the offsets of the rows."""
+    """Return the fingerprints of pairs of neighboring words in each row, and the row offsets."""
     return _native.pair_fingerprints(words, ids, offsets)

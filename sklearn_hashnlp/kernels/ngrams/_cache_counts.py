@@ -25,7 +25,7 @@ def count_before(
     n_ids: int,
     weights: NDArray[np.float64],  # (cache_size,): of a word by its distance, the last word's first
 ) -> CacheCounts:  # four arrays of shape (n_words,)
-    """Count each word of a text, and the pair of it and the word before, among the words before it."""
+    """Count each word, and its pair with the word before it, among the earlier words of a text."""
     counts = CacheCounts(*(np.empty(len(text)) for _ in CacheCounts._fields))
     _native.count_before(text, starts, n_ids, weights, *counts)
     return counts

@@ -37,7 +37,7 @@ def count_hashes(
     damped: bool = False,
     dtype: type[np.floating[Any]] = np.float64,
 ) -> Rows:
-    """Count how often each column occurs in each row; the column of hash h is ``abs(h) % n_features``."""
+    """Count the occurrences of columns in each row; hash h has column ``abs(h) % n_features``."""
     # A column with canceled signs stays in the matrix as 0, as in scikit-learn.
     rows = new_rows(dtype)
     options = _native.CountOptions(n_features, alternate_sign, binary, norm, damped, 1.0)

@@ -22,7 +22,7 @@ class NgramCounts(NamedTuple):
 
 
 def sort_positions(text: NDArray[np.int32], n_words: int) -> NDArray[np.int32]:
-    """Return the positions of the words 0 to n_words - 1, sorted by word; all other ids are separators."""
+    """Return the positions of words 0 to n_words - 1, sorted by word; other ids are separators."""
     if len(text) > MAX_TOKENS:
         raise ValueError(f"n-grams of at most {MAX_TOKENS} tokens can be counted, padding included; got {len(text)}.")
     return _native.sort_positions(text, n_words)
@@ -35,7 +35,7 @@ def extend_ngrams(
     shorter: NDArray[np.int32],  # (n_tokens,): index of the n-gram of order n - 1 that ends here, or -1
     n_shorter: int,
 ) -> tuple[NgramCounts, NDArray[np.int32]]:
-    """Count the n-grams of order n, and return the index of the one that ends at each position, or -1."""
+    """Count n-grams of order n; return the index of the one that ends at each position, or -1."""
     longer = np.empty(len(text), dtype=np.int32)
     counted = NgramCounts(*_native.extend_ngrams(text, is_counted, positions, shorter, n_shorter, longer))
     return counted, longer

@@ -1,4 +1,4 @@
-"""The rows of fastText's input matrix that a text selects: words, character n-grams and word n-grams."""
+"""The rows of fastText's input matrix for a text: words, character and word n-grams."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FastTextTables(NamedTuple):
 
 
 def with_subwords(tables: FastTextTables) -> FastTextTables:
-    """Find the character n-grams of all words of the dictionary, if there are any, and not too many to keep."""
+    """Find the character n-grams of all dictionary words, if there are any and not too many."""
     n_characters = len(tables.names) + 2 * tables.n_words
     if tables.max_n <= 0 or n_characters * (tables.max_n - tables.min_n + 1) > _MAX_SUBWORDS:
         return tables
@@ -49,7 +49,7 @@ def hash_table(names: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[
 
 
 def bucket_table(pairs: NDArray[np.int32]) -> NDArray[np.int32]:  # (n_pairs, 2)
-    """Build the hash table from kept buckets to their new numbers; of equal buckets the last is found."""
+    """Build the hash table from kept buckets to new numbers; the last of equal ones is found."""
     return _native.bucket_table(pairs).reshape(-1, 2)
 
 

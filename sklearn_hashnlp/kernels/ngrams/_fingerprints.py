@@ -53,14 +53,14 @@ def count_runs(
     ascending: NDArray[np.uint64],  # (n,): sorted
     threshold: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the distinct values that occur more than ``threshold`` times, ascending, and their counts."""
+    """Return the values that occur more than ``threshold`` times, ascending, and their counts."""
     return _native.count_runs(ascending, threshold)
 
 
 def fingerprint_slots(
     dictionary: NDArray[np.uint64],  # (n,)
 ) -> NDArray[np.int32]:
-    """Build the open-addressing hash table of a dictionary, at most half full: the index in each slot, or -1."""
+    """Build the open-addressing hash table of a dictionary: the index in each slot, or -1."""
     return _native.fingerprint_slots(dictionary)
 
 
@@ -69,5 +69,5 @@ def find_fingerprints(
     dictionary: NDArray[np.uint64],  # (n,)
     slots: NDArray[np.int32],
 ) -> Ragged:
-    """Return the dictionary indices of fingerprints; fingerprints that are not in it are dropped."""
+    """Return the dictionary indices of fingerprints, dropping fingerprints that are not in it."""
     return Ragged(*_native.find_fingerprints(*rows, dictionary, slots))

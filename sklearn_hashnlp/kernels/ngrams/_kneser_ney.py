@@ -17,7 +17,7 @@ def interpolate(
     shorter_probs: NDArray[np.float64],  # (n_shorter,): probabilities of the n-grams of the order below
     n_contexts: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the probability of each n-gram and the backoff weight of each context, 1 if nothing follows it."""
+    """Return each n-gram's probability and each context's backoff weight, 1 if nothing follows."""
     probs, weights = np.empty(len(counts)), np.empty(n_contexts)
     _native.interpolate(parents, suffixes, counts, kept, discounts, shorter_probs, probs, weights)
     return probs, weights

@@ -14,7 +14,7 @@ MAX_NODES = 2**31 - 1  # node numbers are int32
 
 
 class NgramTrie(NamedTuple):
-    """A backoff model: every node but the root is an n-gram, and its parent is the n-gram without the last word.
+    """A backoff model: nodes but the root are n-grams, and the parent of each lacks its last word.
 
     Nodes are sorted by order, then by parent, then by word: node 0 is the root, and node ``1 + w`` the word ``w``.
     Nodes with fewer words than the longest n-grams can be contexts; they come first.
@@ -38,7 +38,7 @@ class TrieLevel(NamedTuple):
 
 
 def build_trie(levels: list[TrieLevel]) -> NgramTrie:
-    """Build the trie of the n-grams of orders 1, 2, and so on; order 1 has all words. Empties the list."""
+    """Build the trie of the n-grams of orders 1, 2, ... (1 has all words), and empty the list."""
     sizes = [len(level.words) for level in levels]
     n_nodes, n_contexts = 1 + sum(sizes), 1 + sum(sizes[:-1])
     if n_nodes > MAX_NODES:
@@ -70,7 +70,7 @@ def level_sizes(trie: NgramTrie, order: int) -> list[int]:
 
 
 def check_trie(trie: NgramTrie, *, n_words: int, order: int) -> None:
-    """Raise an error for arrays that are not a trie of words 0 to n_words - 1; the last word is never predicted."""
+    """Raise an error unless arrays are a trie of words 0 to n_words - 1, the last not predicted."""
     n_nodes, n_contexts = len(trie.words), len(trie.suffixes)
     dtypes = [array.dtype for array in trie]
     if dtypes != [np.int32, np.int32, np.int32, np.float64, np.float64] or any(array.ndim != 1 for array in trie):
@@ -119,14 +119,14 @@ def find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32]) -> NDArray[np.int64]:
 def score_positions(
     trie: NgramTrie, text: NDArray[np.int32], positions: NDArray[Any], n_context: int
 ) -> NDArray[np.float64]:
-    """Return the log10 of the probability of the word at each position of a text after the n_context words before."""
+    """Return the log10 probability of the word at each position, given n_context words before."""
     scores = np.empty(len(positions))
     _native.score_positions(trie, text, positions, n_context, scores)
     return scores
 
 
 def score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
-    """Return the log10 of the probabilities of the words 0 to n_classes - 1 after each context, a row of word ids."""
+    """Return the log10 probabilities of words 0 to n_classes - 1 after each context of word ids."""
     scores = np.empty((len(contexts), n_classes))
     _native.score_all_words(trie, np.ascontiguousarray(contexts), scores)
     return scores

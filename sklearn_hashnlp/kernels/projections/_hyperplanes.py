@@ -112,7 +112,7 @@ def coefficients(
 
 
 def _coefficients(columns: ArrayLike, width: int, hyperplanes: Hyperplanes) -> NDArray[np.int8]:
-    """Return the coefficients of some columns in the first hyperplanes, a multiple of GROUP, for NORMAL and SIGN."""
+    """Return the coefficients of columns in the first groups of hyperplanes (NORMAL or SIGN)."""
     columns = np.ascontiguousarray(columns, dtype=np.int64)
     out = np.empty((len(columns), width), dtype=np.int8)
     _native.coefficients(columns, hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, QUANTILES, out)

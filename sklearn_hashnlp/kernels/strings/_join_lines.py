@@ -20,7 +20,7 @@ class Lines(NamedTuple):
 
 
 def join_lines(texts: list[str], around: tuple[str, str], encode: Callable[[int], bytes]) -> Lines:
-    """Join texts to a buffer of lines; ``around`` encloses ASCII texts, ``encode`` makes the line of any other."""
+    """Join texts to lines: ``around`` encloses ASCII texts, ``encode`` makes the line of others."""
     begin, end = around
     reads_ascii = f"{begin}{end}".isascii()  # else all lines are made by ``encode``
     return Lines(*_native.join_lines(texts, begin.encode(), end.encode(), reads_ascii, encode))

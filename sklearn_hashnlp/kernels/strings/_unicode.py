@@ -16,7 +16,7 @@ r"""Character classes: ``\w`` and ``\s`` of a ``str`` pattern in :mod:`re`, and 
 
 @cache
 def character_classes(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
-    r"""Return the class of each code point: whether :mod:`re` matches it by ``\w``, by ``\s`` or by neither."""
+    r"""Return the class of each code point: ``\w`` or ``\s`` of :mod:`re`, or neither."""
     # One string per character: numpy uses the Unicode tables of CPython, as `re` does, without a loop in Python.
     characters = np.arange(n_code_points, dtype=np.uint32).view("U1")
     classes = np.full(n_code_points, OTHER, dtype=np.uint8)

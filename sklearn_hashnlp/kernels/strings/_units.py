@@ -28,7 +28,7 @@ class Texts(NamedTuple):
 
 
 class Units(NamedTuple):
-    """Rows made of segments made of units; an n-gram is n neighboring units of one segment, thus one span of bytes."""
+    """Rows of segments of units; an n-gram is the byte span of n neighboring units of a segment."""
 
     # A segment of k units has k + 1 boundaries: unit i begins at `boundaries[i]`, and the n-gram that begins with it
     # ends `separator_width` bytes before `boundaries[i + n]`.
@@ -47,7 +47,7 @@ class WordSet(NamedTuple):
 
     @classmethod
     def of(cls, words: frozenset[str]) -> WordSet:
-        """Build the set of ``words``; values that are not ``str`` are ignored, since no text contains them."""
+        """Build the set of ``words``, ignoring values that are not ``str`` (no text has them)."""
         encoded = [word.encode("utf-8", "surrogatepass") for word in sorted(words, key=str) if isinstance(word, str)]
         rows = Ragged(
             np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
@@ -72,7 +72,7 @@ def word_units(
     split_punctuation: bool = True,
     stop_words: WordSet = NO_WORDS,
 ) -> Units:
-    r"""Split texts into words: runs of ``\w``, and every other visible character if ``keep_punctuation``."""
+    r"""Split texts into ``\w`` runs and, if ``keep_punctuation``, other visible characters."""
     return _split(WORDS, texts, split_punctuation, min_length, keep_punctuation, stop_words=stop_words)
 
 
@@ -82,7 +82,7 @@ def character_units(texts: Texts) -> Units:
 
 
 def word_character_units(texts: Texts, *, before: str, after: str, split_punctuation: bool = False) -> Units:
-    """Split texts into words, and each word, with ``before`` and ``after`` around it, into characters."""
+    """Split texts into words, and each word, between ``before`` and ``after``, into characters."""
     return _split(WORD_CHARACTERS, texts, split_punctuation, around=(before, after))
 
 
@@ -112,5 +112,5 @@ def _split(
 
 
 def classes_for(split_punctuation: bool) -> Callable[[int], NDArray[np.uint8]]:
-    """Return the function with the classes of code points, for words that end at punctuation or only at whitespace."""
+    """Return the function for code point classes; words end at punctuation or only whitespace."""
     return character_classes if split_punctuation else visible_as_words

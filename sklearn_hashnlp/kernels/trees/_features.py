@@ -1,4 +1,4 @@
-"""Hashed direct connections of a hierarchical softmax: features that add to scores without a hidden layer."""
+"""Hashed direct connections of a hierarchical softmax: features without a hidden layer."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class UpwardTree(NamedTuple):
 
 
 class PathNodes(NamedTuple):
-    """The inner nodes on the paths of a batch's classes: pairs of a node and a row, grouped by node."""
+    """The inner nodes on paths of a batch's classes: pairs of node and row, grouped by node."""
 
     nodes: NDArray[np.int64]  # (n_groups,): the nodes, ascending
     starts: NDArray[np.int64]  # (n_groups + 1,): start of the pairs of each node, and the end

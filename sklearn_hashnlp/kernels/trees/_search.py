@@ -1,4 +1,4 @@
-"""Search of a hierarchical softmax from the root down: the most probable classes, the greedy one, a sampled one."""
+"""Search in a hierarchical softmax from the root: most probable, greedy and sampled classes."""
 
 from __future__ import annotations
 

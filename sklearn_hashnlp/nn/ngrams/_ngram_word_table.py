@@ -15,7 +15,7 @@ _SCALE = 0.1  # of the rows: their optimizer has the learning rate of the word v
 
 
 class NgramWordTable(WordTable):
-    """A table of word vectors; in a window, the rows of the bigram and the trigram at each word are added."""
+    """A table of word vectors; in windows, rows of each word's bigram and trigram are added."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, num_rows: int, padding_id: int, seed: int) -> None:
         super().__init__(num_embeddings, embedding_dim, sparse=True)

@@ -1,4 +1,4 @@
-"""Hash functions from n-grams of token ids to rows of tables: their parameters, and their form in torch."""
+"""Hash functions from n-grams of token ids to rows of tables: parameters, and form in torch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CONSTRAINTS = {
 
 @dataclass(frozen=True)
 class NgramScheme:
-    """Tables of n-grams, and the hash functions that select their rows; all values are numbers and strings."""
+    """Tables of n-grams and their hash functions; all values are numbers and strings."""
 
     sizes: tuple[int, ...]  # rows of each table, by order and head
     orders: tuple[int, ...]
