@@ -1,4 +1,5 @@
-// NumPy arrays as arguments and results of kernels. Only .cpp files of bindings include it: kernels know no Python.
+// NumPy arrays as arguments and results of kernels. Only .cpp files of bindings include it: kernels
+// know no Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,7 +12,8 @@ namespace hashnlp {
 
 namespace nb = nanobind;
 
-// Call a kernel without the interpreter's lock; its arguments and its result are converted while the lock is held.
+// Call a kernel without the interpreter's lock; its arguments and its result are converted while
+// the lock is held.
 template <auto kernel>
 struct Unlocked;
 template <class Result, class... Arguments, Result (*kernel)(Arguments...)>
@@ -28,7 +30,8 @@ constexpr auto unlocked = &Unlocked<kernel>::call;
 
 namespace nanobind::detail {
 
-// An argument must have the right dtype and be contiguous: it is never converted, as a kernel may write to it.
+// An argument must have the right dtype and be contiguous: it is never converted, as a kernel may
+// write to it.
 template <class View, class Scalar, int n_axes>
 struct array_caster {
     using Array = ndarray<Scalar, numpy, ndim<n_axes>, c_contig, device::cpu>;
@@ -41,7 +44,8 @@ struct array_caster {
     }
 
     bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept {
-        return array.from_python(source, flags & ~static_cast<uint32_t>(cast_flags::convert), cleanup);
+        return array.from_python(source, flags & ~static_cast<uint32_t>(cast_flags::convert),
+                                 cleanup);
     }
 
     operator View() {
@@ -73,7 +77,8 @@ struct type_caster<hashnlp::Buffer<T>> {
         buffer.reserve(1);
         T* data = buffer.release();
         capsule owner(data, [](void* memory) noexcept { std::free(memory); });
-        return make_caster<Array>::from_cpp(Array(data, {size}, owner), rv_policy::reference, cleanup);
+        return make_caster<Array>::from_cpp(Array(data, {size}, owner), rv_policy::reference,
+                                            cleanup);
     }
 };
 
@@ -84,7 +89,8 @@ struct struct_caster : type_caster<std::tuple<Fields...>> {
     using Cast = Struct;
 
     operator Struct() {
-        auto fields = static_cast<std::tuple<Fields...>>(static_cast<type_caster<std::tuple<Fields...>>&>(*this));
+        auto fields = static_cast<std::tuple<Fields...>>(
+            static_cast<type_caster<std::tuple<Fields...>>&>(*this));
         return std::apply([](const Fields&... field) { return Struct{field...}; }, fields);
     }
 };

@@ -11,8 +11,9 @@ struct RowGroups {
     Buffer<int64_t> distinct;  // (n_groups,): the rows
 };
 
-// Sort positions by their row, by a radix sort: an item holds a row in its upper half and its position in the lower.
-// Items are sorted digit by digit from the lowest, and each round keeps the order of the previous round.
+// Sort positions by their row, by a radix sort: an item holds a row in its upper half and its
+// position in the lower. Items are sorted digit by digit from the lowest, and each round keeps the
+// order of the previous round.
 inline RowGroups group_rows(Vector<const int32_t> rows, size_t n_rows) {
     constexpr int MAX_DIGIT_BITS = 12;  // 4096 counters stay in the first-level cache
     size_t largest = n_rows > 0 ? n_rows - 1 : 0, n_values = rows.size;
@@ -25,7 +26,8 @@ inline RowGroups group_rows(Vector<const int32_t> rows, size_t n_rows) {
     for (size_t at = 0; at < n_values; at++) {
         items[at] = static_cast<int64_t>(rows[at]) << 32 | static_cast<int64_t>(at);
         for (int round = 0; round < n_rounds; round++)
-            counts[round * n_digits + ((static_cast<uint32_t>(rows[at]) >> (round * n_bits)) & mask)]++;
+            counts[round * n_digits +
+                   ((static_cast<uint32_t>(rows[at]) >> (round * n_bits)) & mask)]++;
     }
     for (int round = 0; round < n_rounds; round++) {
         size_t *ends = counts.data() + round * n_digits, end = 0;
@@ -41,7 +43,8 @@ inline RowGroups group_rows(Vector<const int32_t> rows, size_t n_rows) {
         }
         std::swap(items, spare);
     }
-    RowGroups groups{Buffer<int32_t>(n_values), Buffer<int64_t>(n_values + 1), Buffer<int64_t>(n_values)};
+    RowGroups groups{Buffer<int32_t>(n_values), Buffer<int64_t>(n_values + 1),
+                     Buffer<int64_t>(n_values)};
     size_t n_groups = 0;
     int64_t last = -1;
     for (size_t at = 0; at < n_values; at++) {

@@ -8,7 +8,8 @@
 
 namespace hashnlp {
 
-constexpr size_t PADDING = 32;  // bytes that are readable after hashed ones: up to six times four are read at once
+constexpr size_t PADDING =
+    32;  // bytes that are readable after hashed ones: up to six times four are read at once
 
 // Load four bytes, at any alignment, as one little-endian number.
 inline uint32_t load_uint32(const uint8_t* bytes) {
@@ -28,13 +29,14 @@ inline uint32_t rotate_left(uint32_t word, int n) { return (word << n) | (word >
 
 // Update the state of the hash with four bytes, read as one little-endian number.
 inline uint32_t mix_block(uint32_t state, uint32_t block) {
-    return rotate_left(state ^ (rotate_left(block * 0xCC9E2D51u, 15) * 0x1B873593u), 13) * 5u + 0xE6546B64u;
+    return rotate_left(state ^ (rotate_left(block * 0xCC9E2D51u, 15) * 0x1B873593u), 13) * 5u +
+           0xE6546B64u;
 }
 
 // Return the hash after the first `length % 4` bytes of the last block and the length in bytes.
 inline int32_t finish(uint32_t state, uint32_t block, uint32_t length) {
-    // Without remaining bytes the mask is 0, and a tail of 0 does not change the state: no branch is needed. Comparisons,
-    // as not every processor has vectors of shifts.
+    // Without remaining bytes the mask is 0, and a tail of 0 does not change the state: no branch
+    // is needed. Comparisons, as not every processor has vectors of shifts.
     uint32_t rest = length & 3;
     uint32_t mask = (rest > 0 ? 0xFFu : 0) | (rest > 1 ? 0xFF00u : 0) | (rest > 2 ? 0xFF0000u : 0);
     uint32_t tail = rotate_left((block & mask) * 0xCC9E2D51u, 15) * 0x1B873593u;
@@ -49,7 +51,8 @@ inline int32_t murmur3(const uint8_t* bytes, size_t length, uint32_t seed) {
     return finish(state, load_uint32(bytes), static_cast<uint32_t>(length));
 }
 
-constexpr uint64_t GAMMA = 0x9E3779B97F4A7C15u;  // of SplitMix64's state: 2**64 over the golden ratio
+constexpr uint64_t GAMMA =
+    0x9E3779B97F4A7C15u;  // of SplitMix64's state: 2**64 over the golden ratio
 
 // The output function of SplitMix64. No two words become one.
 inline uint64_t mix_word(uint64_t word) {

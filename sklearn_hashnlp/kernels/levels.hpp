@@ -1,8 +1,9 @@
 // Instruction sets: kernels run with the best that the processor has, with equal bits.
 //
-// A kernel is written once, as a generic function. `at_best_level` compiles it again for each instruction set, with all
-// that it calls inlined, so that no function of a newer set can be linked in the place of one of an older. All of them
-// compute the same bits: sums have a written order, and nothing is contracted (see native/CMakeLists.txt).
+// A kernel is written once, as a generic function. `at_best_level` compiles it again for each
+// instruction set, with all that it calls inlined, so that no function of a newer set can be linked
+// in the place of one of an older. All of them compute the same bits: sums have a written order,
+// and nothing is contracted (see native/CMakeLists.txt).
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,14 @@ namespace hashnlp {
 
 using std::size_t;
 
-enum class Level : int { baseline, v3, v4 };  // x86-64-v2 (or any other processor), x86-64-v3 (AVX2), v4 (AVX-512)
+enum class Level : int {
+    baseline,
+    v3,
+    v4
+};  // x86-64-v2 (or any other processor), x86-64-v3 (AVX2), v4 (AVX-512)
 
-Level detect_level();            // the best that the processor has
-extern Level current_level;      // used by kernels; set_level of the module changes it in tests
+Level detect_level();        // the best that the processor has
+extern Level current_level;  // used by kernels; set_level of the module changes it in tests
 
 // The size of vector registers in bytes, for kernels whose types depend on it:
 // at_best_level([&]<size_t BYTES>(Registers<BYTES>) { ... }).

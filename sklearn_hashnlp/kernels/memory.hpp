@@ -1,4 +1,5 @@
-// Memory of kernels: arrays of other owners, and buffers that grow and can become NumPy arrays without a copy.
+// Memory of kernels: arrays of other owners, and buffers that grow and can become NumPy arrays
+// without a copy.
 #pragma once
 
 #include <cstddef>
@@ -42,17 +43,22 @@ struct Cube {
     T* data = nullptr;
     size_t matrices = 0, rows = 0, columns = 0;
 
-    T* operator()(size_t matrix, size_t row) const { return data + (matrix * rows + row) * columns; }
+    T* operator()(size_t matrix, size_t row) const {
+        return data + (matrix * rows + row) * columns;
+    }
 };
 
-constexpr size_t LARGE = size_t{1} << 22;  // bytes of the smallest block with huge pages, as in NumPy
+constexpr size_t LARGE = size_t{1}
+                         << 22;  // bytes of the smallest block with huge pages, as in NumPy
 
 // Request pages of 2 MB for large new memory: it would have a page fault for every 4 KB.
 inline void request_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t n_bytes) {
 #if defined(__linux__)
     if (n_bytes < LARGE) return;
-    // From the start of the first page on, so that a mapping stays one mapping: then realloc moves its pages, not its bytes.
-    auto address = reinterpret_cast<std::uintptr_t>(memory), start = address & ~std::uintptr_t{4095};
+    // From the start of the first page on, so that a mapping stays one mapping: then realloc moves
+    // its pages, not its bytes.
+    auto address = reinterpret_cast<std::uintptr_t>(memory),
+         start = address & ~std::uintptr_t{4095};
     madvise(reinterpret_cast<void*>(start), n_bytes + (address - start), MADV_HUGEPAGE);
 #endif
 }
@@ -60,7 +66,7 @@ inline void request_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] s
 // Uninitialized memory for plain numbers that grows; its first `size` values are its content.
 template <class T>
 class Buffer {
-   public:
+public:
     Buffer() = default;
     explicit Buffer(size_t n) { resize(n); }
     Buffer(size_t n, T value) {
@@ -127,7 +133,7 @@ class Buffer {
     operator Vector<T>() { return {data_, size_}; }
     operator Vector<const T>() const { return {data_, size_}; }
 
-   private:
+private:
     void swap(Buffer& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
@@ -141,7 +147,8 @@ class Buffer {
 // Prefetch into all caches, so that memory is read while other numbers are in use.
 inline void prefetch(const void* address) {
     __builtin_prefetch(address);
-    __asm__ volatile("");  // or GCC takes a function that only prefetches for one without effects, and drops its calls
+    __asm__ volatile("");  // or GCC takes a function that only prefetches for one without effects,
+                           // and drops its calls
 }
 
 // Prefetch a row of a table: each of its cache lines.
@@ -149,7 +156,8 @@ template <class T>
 inline void prefetch_row(const T* row, size_t n_columns) {
     constexpr size_t step = 64 / sizeof(T);
     for (size_t column = 0; column < n_columns; column += step) prefetch(row + column);
-    if (n_columns > 1) prefetch(row + n_columns - 1);  // it may end in another line than it starts in
+    if (n_columns > 1)
+        prefetch(row + n_columns - 1);  // it may end in another line than it starts in
 }
 
 }  // namespace hashnlp

@@ -17,7 +17,9 @@ namespace {
 
 const char* const LEVELS[] = {"baseline", "v3", "v4"};
 
-std::vector<std::string> levels() { return {LEVELS, LEVELS + static_cast<int>(detect_level()) + 1}; }
+std::vector<std::string> levels() {
+    return {LEVELS, LEVELS + static_cast<int>(detect_level()) + 1};
+}
 
 std::string level() { return LEVELS[static_cast<int>(current_level)]; }
 
@@ -36,9 +38,11 @@ void set_level(const std::string& name) {
 
 NB_MODULE(_native, module) {
     nb::set_leak_warnings(false);  // functions of the module are cached until the interpreter ends
-    module.def("levels", &levels, "Return the instruction sets of this processor, the best one last.");
+    module.def("levels", &levels,
+               "Return the instruction sets of this processor, the best one last.");
     module.def("level", &level, "Return the instruction set that kernels use.");
-    module.def("set_level", &set_level, nb::arg("name"), "Use an instruction set, for tests: results are the same.");
+    module.def("set_level", &set_level, nb::arg("name"),
+               "Use an instruction set, for tests: results are the same.");
     define_embeddings(module);
     define_hashes(module);
     define_trees(module);

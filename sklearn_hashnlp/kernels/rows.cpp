@@ -8,36 +8,39 @@ namespace hashnlp {
 
 namespace {
 
-std::tuple<Buffer<int32_t>, Buffer<int64_t>, Buffer<int64_t>> groups_of(Vector<const int32_t> rows, size_t n_rows) {
+std::tuple<Buffer<int32_t>, Buffer<int64_t>, Buffer<int64_t>> groups_of(Vector<const int32_t> rows,
+                                                                        size_t n_rows) {
     RowGroups groups = group_rows(rows, n_rows);
     return {std::move(groups.order), std::move(groups.starts), std::move(groups.distinct)};
 }
 
 template <class T>
 void define_averages(nb::module_& module) {
-    module.def("sum_rows", unlocked<sum_rows<T>>, nb::arg("rows"), nb::arg("values"), nb::arg("n_rows"));
-    module.def("average_rows", unlocked<average_rows<T>>, nb::arg("table"), nb::arg("rows"), nb::arg("weights"),
-               nb::arg("averages"), nb::arg("scales"));
-    module.def("average_rows_gradient", unlocked<average_rows_gradient<T>>, nb::arg("gradient"), nb::arg("rows"),
-               nb::arg("weights"), nb::arg("scales"), nb::arg("n_rows"));
+    module.def("sum_rows", unlocked<sum_rows<T>>, nb::arg("rows"), nb::arg("values"),
+               nb::arg("n_rows"));
+    module.def("average_rows", unlocked<average_rows<T>>, nb::arg("table"), nb::arg("rows"),
+               nb::arg("weights"), nb::arg("averages"), nb::arg("scales"));
+    module.def("average_rows_gradient", unlocked<average_rows_gradient<T>>, nb::arg("gradient"),
+               nb::arg("rows"), nb::arg("weights"), nb::arg("scales"), nb::arg("n_rows"));
 }
 
 template <class T, class Total>
 void define_means(nb::module_& module) {
-    module.def("mean_rows", unlocked<mean_rows<T, Total>>, nb::arg("table"), nb::arg("indices"), nb::arg("offsets"),
-               nb::arg("means"));
+    module.def("mean_rows", unlocked<mean_rows<T, Total>>, nb::arg("table"), nb::arg("indices"),
+               nb::arg("offsets"), nb::arg("means"));
 }
 
 template <class Column, class Index, class T>
 void define_gather(nb::module_& module, const char* name) {
-    module.def(name, unlocked<gather_rows<Column, Index, T>>, nb::arg("indices"), nb::arg("data"), nb::arg("indptr"),
-               nb::arg("rows"));
+    module.def(name, unlocked<gather_rows<Column, Index, T>>, nb::arg("indices"), nb::arg("data"),
+               nb::arg("indptr"), nb::arg("rows"));
 }
 
 template <class Position>
 void define_windows(nb::module_& module) {
-    module.def("gather_windows", unlocked<gather_windows<Position>>, nb::arg("inputs"), nb::arg("targets"),
-               nb::arg("positions"), nb::arg("rows"), nb::arg("contexts"), nb::arg("words"));
+    module.def("gather_windows", unlocked<gather_windows<Position>>, nb::arg("inputs"),
+               nb::arg("targets"), nb::arg("positions"), nb::arg("rows"), nb::arg("contexts"),
+               nb::arg("words"));
 }
 
 }  // namespace

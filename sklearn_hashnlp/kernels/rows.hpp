@@ -11,13 +11,15 @@ namespace hashnlp {
 
 // Return the distinct rows, ascending, and the sum of the values of each, in their order.
 template <class T>
-std::tuple<Buffer<int64_t>, Buffer<T>> sum_rows(Vector<const int32_t> rows, Matrix<const T> values, size_t n_rows) {
+std::tuple<Buffer<int64_t>, Buffer<T>> sum_rows(Vector<const int32_t> rows, Matrix<const T> values,
+                                                size_t n_rows) {
     RowGroups groups = group_rows(rows, n_rows);
     size_t width = values.columns;
     Buffer<T> sums(groups.distinct.size() * width);
     at_best_level([&] {
         for (size_t group = 0; group < groups.distinct.size(); group++) {
-            auto start = static_cast<size_t>(groups.starts[group]), stop = static_cast<size_t>(groups.starts[group + 1]);
+            auto start = static_cast<size_t>(groups.starts[group]),
+                 stop = static_cast<size_t>(groups.starts[group + 1]);
             T* __restrict total = sums.data() + group * width;
             const T* __restrict first = values[static_cast<size_t>(groups.order[start])];
             for (size_t column = 0; column < width; column++) total[column] = first[column];
@@ -32,15 +34,18 @@ std::tuple<Buffer<int64_t>, Buffer<T>> sum_rows(Vector<const int32_t> rows, Matr
 
 // Compute the mean of each group of rows of a table; zeros for an empty group. Sums are of Total.
 template <class T, class Total>
-void mean_rows(Matrix<const T> table, Vector<const int64_t> indices, Vector<const int64_t> offsets, Matrix<float> means) {
+void mean_rows(Matrix<const T> table, Vector<const int64_t> indices, Vector<const int64_t> offsets,
+               Matrix<float> means) {
     Buffer<Total> memory(table.columns);
     at_best_level([&] {
         Total* __restrict total = memory.data();
         for (size_t group = 0; group < means.rows; group++) {
             for (size_t column = 0; column < table.columns; column++) total[column] = 0;
             for (int64_t i = offsets[group]; i < offsets[group + 1]; i++) {
-                const T* __restrict row = table[static_cast<size_t>(indices[static_cast<size_t>(i)])];
-                for (size_t column = 0; column < table.columns; column++) total[column] += static_cast<Total>(row[column]);
+                const T* __restrict row =
+                    table[static_cast<size_t>(indices[static_cast<size_t>(i)])];
+                for (size_t column = 0; column < table.columns; column++)
+                    total[column] += static_cast<Total>(row[column]);
             }
             int64_t n = offsets[group + 1] - offsets[group];
             double count = static_cast<double>(n > 1 ? n : 1);
@@ -51,10 +56,12 @@ void mean_rows(Matrix<const T> table, Vector<const int64_t> indices, Vector<cons
     });
 }
 
-// Compute weighted averages of each group of rows of a table, zeros for an empty group, and the reciprocal weight sums.
+// Compute weighted averages of each group of rows of a table, zeros for an empty group, and the
+// reciprocal weight sums.
 template <class T>
-void average_rows(Matrix<const T> table, Matrix<const int64_t> rows,  // (n_groups, width): -1 for a missing row
-                  Matrix<const T> weights,                            // (n_averages, width): of the position in a group
+void average_rows(Matrix<const T> table,
+                  Matrix<const int64_t> rows,  // (n_groups, width): -1 for a missing row
+                  Matrix<const T> weights,     // (n_averages, width): of the position in a group
                   Cube<T> averages, Matrix<T> scales) {
     Buffer<size_t> memory(rows.columns);
     at_best_level([&] {
@@ -69,7 +76,9 @@ void average_rows(Matrix<const T> table, Matrix<const int64_t> rows,  // (n_grou
                 auto weight = [&](size_t at) { return weights[k][present[at]]; };
                 auto row = [&](size_t at) { return table[static_cast<size_t>(own[present[at]])]; };
                 for (size_t column = 0; column < table.columns; column++) average[column] = 0;
-                add_rows(0, n_present, 1, row, weight, [&](size_t at) { total += weight(at); }, average, table.columns);
+                add_rows(
+                    0, n_present, 1, row, weight, [&](size_t at) { total += weight(at); }, average,
+                    table.columns);
                 T scale = total > 0 ? 1 / total : total;
                 scales[group][k] = scale;
                 for (size_t column = 0; column < table.columns; column++) average[column] *= scale;
@@ -78,16 +87,21 @@ void average_rows(Matrix<const T> table, Matrix<const int64_t> rows,  // (n_grou
     });
 }
 
-// Return the distinct rows of averages, ascending, and the gradient of each; `scales` are those of average_rows.
+// Return the distinct rows of averages, ascending, and the gradient of each; `scales` are those of
+// average_rows.
 template <class T>
-std::tuple<Buffer<int64_t>, Buffer<T>> average_rows_gradient(Cube<const T> gradient, Matrix<const int64_t> rows,
-                                                             Matrix<const T> weights, Matrix<const T> scales,
+std::tuple<Buffer<int64_t>, Buffer<T>> average_rows_gradient(Cube<const T> gradient,
+                                                             Matrix<const int64_t> rows,
+                                                             Matrix<const T> weights,
+                                                             Matrix<const T> scales,
                                                              size_t n_rows) {
     size_t width = gradient.columns, n_positions = rows.columns;
     Buffer<int32_t> flat(rows.rows * n_positions);
-    for (size_t at = 0; at < flat.size(); at++) flat[at] = static_cast<int32_t>(rows.data[at] + 1);  // 0 for a missing row
+    for (size_t at = 0; at < flat.size(); at++)
+        flat[at] = static_cast<int32_t>(rows.data[at] + 1);  // 0 for a missing row
     RowGroups groups = group_rows(flat, n_rows + 1);
-    size_t first = groups.distinct.size() > 0 && groups.distinct[0] == 0, n_groups = groups.distinct.size() - first;
+    size_t first = groups.distinct.size() > 0 && groups.distinct[0] == 0,
+           n_groups = groups.distinct.size() - first;
     Buffer<int64_t> distinct(n_groups);
     Buffer<T> sums(n_groups * width, 0);
     at_best_level([&] {
@@ -95,10 +109,12 @@ std::tuple<Buffer<int64_t>, Buffer<T>> average_rows_gradient(Cube<const T> gradi
             distinct[row] = groups.distinct[row + first] - 1;
             for (auto i = static_cast<size_t>(groups.starts[row + first]);
                  i < static_cast<size_t>(groups.starts[row + first + 1]); i++) {
-                auto at = static_cast<uint32_t>(groups.order[i]), width_of_group = static_cast<uint32_t>(n_positions);
+                auto at = static_cast<uint32_t>(groups.order[i]),
+                     width_of_group = static_cast<uint32_t>(n_positions);
                 size_t group = at / width_of_group, position = at % width_of_group;
                 for (size_t k = 0; k < weights.rows; k++)
-                    add_scaled(sums.data() + row * width, weights[k][position] * scales[group][k], gradient(group, k), width);
+                    add_scaled(sums.data() + row * width, weights[k][position] * scales[group][k],
+                               gradient(group, k), width);
             }
         }
     });
@@ -107,14 +123,18 @@ std::tuple<Buffer<int64_t>, Buffer<T>> average_rows_gradient(Cube<const T> gradi
 
 // Return the columns, the values and the offsets of some rows of a CSR matrix.
 template <class Column, class Index, class T>
-std::tuple<Buffer<Column>, Buffer<float>, Buffer<int64_t>> gather_rows(Vector<const Index> indices, Vector<const T> data,
+std::tuple<Buffer<Column>, Buffer<float>, Buffer<int64_t>> gather_rows(Vector<const Index> indices,
+                                                                       Vector<const T> data,
                                                                        Vector<const int64_t> indptr,
                                                                        Vector<const int64_t> rows) {
-    constexpr size_t AHEAD = 4, LINE = 16;  // rows between the prefetch of a row and its use, and values of a cache line
+    constexpr size_t
+        AHEAD = 4,
+        LINE = 16;  // rows between the prefetch of a row and its use, and values of a cache line
     Buffer<int64_t> offsets(rows.size + 1);
     offsets[0] = 0;
     for (size_t i = 0; i < rows.size; i++)
-        offsets[i + 1] = offsets[i] + indptr[static_cast<size_t>(rows[i]) + 1] - indptr[static_cast<size_t>(rows[i])];
+        offsets[i + 1] = offsets[i] + indptr[static_cast<size_t>(rows[i]) + 1] -
+                         indptr[static_cast<size_t>(rows[i])];
     Buffer<Column> columns(static_cast<size_t>(offsets[rows.size]));
     Buffer<float> values(columns.size());
     for (size_t i = 0; i < rows.size; i++) {
@@ -134,13 +154,15 @@ std::tuple<Buffer<Column>, Buffer<float>, Buffer<int64_t>> gather_rows(Vector<co
 
 // Copy the words before some positions of a text, the oldest first, and the words at the positions.
 template <class Position>
-void gather_windows(Vector<const int32_t> inputs, Vector<const int32_t> targets, Vector<const Position> positions,
-                    Vector<const int64_t> rows, Matrix<int64_t> contexts, Vector<int64_t> words) {
+void gather_windows(Vector<const int32_t> inputs, Vector<const int32_t> targets,
+                    Vector<const Position> positions, Vector<const int64_t> rows,
+                    Matrix<int64_t> contexts, Vector<int64_t> words) {
     for (size_t at = 0; at < rows.size; at++) {
         auto position = static_cast<size_t>(positions[static_cast<size_t>(rows[at])]);
         words[at] = targets[position];
         const int32_t* first = inputs.data + (position - contexts.columns);
-        for (size_t column = 0; column < contexts.columns; column++) contexts[at][column] = first[column];
+        for (size_t column = 0; column < contexts.columns; column++)
+            contexts[at][column] = first[column];
     }
 }
 

@@ -26,18 +26,22 @@ struct TextMemory {
 };
 
 class TextModel {
-   public:
-    // Each counter has its own columns, `widths` many, and an encoder of texts that are not ASCII; `arrays` own the others.
-    TextModel(Counters counters, Encoders encoders, const std::vector<int32_t>& widths, Matrix<const float> pool,
-              Matrix<const float> importance, Matrix<const uint64_t> constants, int64_t variant, bool concat,
-              bool append_weight, int64_t norm, Matrix<const float> weight, Vector<const float> bias,
+public:
+    // Each counter has its own columns, `widths` many, and an encoder of texts that are not ASCII;
+    // `arrays` own the others.
+    TextModel(Counters counters, Encoders encoders, const std::vector<int32_t>& widths,
+              Matrix<const float> pool, Matrix<const float> importance,
+              Matrix<const uint64_t> constants, int64_t variant, bool concat, bool append_weight,
+              int64_t norm, Matrix<const float> weight, Vector<const float> bias,
               Vector<const double> prior, double half, double base, nb::object arrays)
         : owners_(nb::make_tuple(counters, arrays)),
           weight_(weight),
           bias_(bias),
-          scorer_{pool, importance, constants, {variant, concat, append_weight, norm}, {}, {}, prior, half, base} {
+          scorer_{pool,  importance, constants, {variant, concat, append_weight, norm}, {}, {},
+                  prior, half,       base} {
         if (widths.empty() || counters.size() != widths.size() || encoders.size() != widths.size())
-            throw std::invalid_argument("TextModel: each counter needs an encoder and a number of columns");
+            throw std::invalid_argument(
+                "TextModel: each counter needs an encoder and a number of columns");
         int32_t first = 0;
         for (size_t i = 0; i < widths.size(); first += widths[i++])
             parts_.push_back({nb::cast<const PythonCounter*>(counters[i]), encoders[i], first});
@@ -54,18 +58,22 @@ class TextModel {
         TextMemory memory = std::move(kept);
         int64_t label = -1;
         bool finite = score_block(&text, 1, {}, {&label, 1}, memory, false);
-        bool is_small = memory.weight.size() <= SHORT && memory.counter.hashes.hashes.size() <= SHORT;
+        bool is_small =
+            memory.weight.size() <= SHORT && memory.counter.hashes.hashes.size() <= SHORT;
         if (is_small) kept = std::move(memory);
         return finite ? label : -1;
     }
 
-    // Write the scores of texts, unless there is no memory for them, and the indices of the largest ones; return whether
-    // all are finite. No other thread may change the list.
-    bool score(nb::typed<nb::list, nb::str> texts, Matrix<double> scores, Vector<int64_t> labels) const {
+    // Write the scores of texts, unless there is no memory for them, and the indices of the largest
+    // ones; return whether all are finite. No other thread may change the list.
+    bool score(nb::typed<nb::list, nb::str> texts, Matrix<double> scores,
+               Vector<int64_t> labels) const {
         constexpr Py_ssize_t BLOCK = 1 << 15;  // characters: their rows stay in the caches
         size_t n = texts.size();
-        if (labels.size != n || scores.columns != bias_.size || (scores.rows > 0 && scores.rows != n))
-            throw std::invalid_argument("TextModel.score: scores and labels need a row for each text");
+        if (labels.size != n || scores.columns != bias_.size ||
+            (scores.rows > 0 && scores.rows != n))
+            throw std::invalid_argument(
+                "TextModel.score: scores and labels need a row for each text");
         TextMemory memory;
         std::vector<nb::handle> block;
         bool finite = true;
@@ -73,19 +81,22 @@ class TextModel {
             block.clear();
             Py_ssize_t length = 0;
             do {
-                block.push_back(PyList_GetItem(texts.ptr(), static_cast<Py_ssize_t>(first + block.size())));
+                block.push_back(
+                    PyList_GetItem(texts.ptr(), static_cast<Py_ssize_t>(first + block.size())));
                 Py_ssize_t characters = PyUnicode_GetLength(block.back().ptr());
                 if (characters < 0) throw nb::python_error();
                 length += characters;
             } while (first + block.size() < n && length < BLOCK);
-            Matrix<double> own = scores.rows ? Matrix<double>{scores[first], block.size(), scores.columns} : scores;
-            finite &= score_block(block.data(), block.size(), own, {labels.data + first, block.size()}, memory, n > 1);
+            Matrix<double> own =
+                scores.rows ? Matrix<double>{scores[first], block.size(), scores.columns} : scores;
+            finite &= score_block(block.data(), block.size(), own,
+                                  {labels.data + first, block.size()}, memory, n > 1);
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         }
         return finite;
     }
 
-   private:
+private:
     struct Part {
         const PythonCounter* counter;
         nb::object encode;
@@ -93,12 +104,13 @@ class TextModel {
     };
 
     // `unlocks`: without the interpreter's lock, which long texts are scored without in any case.
-    bool score_block(const nb::handle* texts, size_t n, Matrix<double> scores, Vector<int64_t> labels, TextMemory& memory,
-                     bool unlocks) const {
+    bool score_block(const nb::handle* texts, size_t n, Matrix<double> scores,
+                     Vector<int64_t> labels, TextMemory& memory, bool unlocks) const {
         memory.parts.resize(parts_.size());
         for (size_t i = 0; i < parts_.size(); i++) {
             memory.parts[i].clear();
-            parts_[i].counter->append_block(memory.parts[i], texts, n, parts_[i].encode, memory.counter);
+            parts_[i].counter->append_block(memory.parts[i], texts, n, parts_[i].encode,
+                                            memory.counter);
         }
         const Rows<float>& rows = parts_.size() == 1 ? memory.parts[0] : join(memory);
         BagScorer scorer = scorer_;
@@ -108,8 +120,8 @@ class TextModel {
         scorer.bias = memory.bias;
         auto score = [&] {
             Vector<double> lengths{memory.lengths.resize(n), n};
-            return score_bags<int32_t>(scorer, rows.indices, rows.indptr, rows.data, 0, n, scores, labels, lengths,
-                                       memory.scratch);
+            return score_bags<int32_t>(scorer, rows.indices, rows.indptr, rows.data, 0, n, scores,
+                                       labels, lengths, memory.scratch);
         };
         if (!unlocks && rows.indices.size() <= SHORT) return score();
         nb::gil_scoped_release unlocked;
@@ -123,11 +135,13 @@ class TextModel {
         for (size_t row = 0; row < memory.parts[0].size(); row++) {
             for (size_t i = 0; i < parts_.size(); i++) {
                 const Rows<float>& part = memory.parts[i];
-                auto begin = static_cast<size_t>(part.indptr[row]), n = static_cast<size_t>(part.indptr[row + 1]) - begin;
+                auto begin = static_cast<size_t>(part.indptr[row]),
+                     n = static_cast<size_t>(part.indptr[row + 1]) - begin;
                 size_t end = joined.indices.size();
                 int32_t* indices = joined.indices.resize(end + n) + end;
                 float* data = joined.data.resize(end + n) + end;
-                for (size_t j = 0; j < n; j++) indices[j] = part.indices[begin + j] + parts_[i].first;
+                for (size_t j = 0; j < n; j++)
+                    indices[j] = part.indices[begin + j] + parts_[i].first;
                 for (size_t j = 0; j < n; j++) data[j] = part.data[begin + j];
             }
             joined.indptr.push_back(static_cast<int64_t>(joined.indices.size()));
@@ -155,9 +169,10 @@ class TextModel {
 
 void define_text_model(nb::module_& module) {
     nb::class_<TextModel>(module, "TextModel")
-        .def(nb::init<Counters, Encoders, const std::vector<int32_t>&, Matrix<const float>, Matrix<const float>,
-                      Matrix<const uint64_t>, int64_t, bool, bool, int64_t, Matrix<const float>, Vector<const float>,
-                      Vector<const double>, double, double, nb::object>())
+        .def(nb::init<Counters, Encoders, const std::vector<int32_t>&, Matrix<const float>,
+                      Matrix<const float>, Matrix<const uint64_t>, int64_t, bool, bool, int64_t,
+                      Matrix<const float>, Vector<const float>, Vector<const double>, double,
+                      double, nb::object>())
         .def("label", &TextModel::label, nb::arg("text"))
         .def("score", &TextModel::score, nb::arg("texts"), nb::arg("scores"), nb::arg("labels"));
 }

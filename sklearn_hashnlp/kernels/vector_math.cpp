@@ -21,9 +21,11 @@ void each(Vector<const double> values, Vector<double> out) {
 }  // namespace
 
 void define_vector_math(nb::module_& module) {
-    module.def("exp_of_negative", unlocked<each<exp_of_negative>>, nb::arg("values"), nb::arg("out"));
+    module.def("exp_of_negative", unlocked<each<exp_of_negative>>, nb::arg("values"),
+               nb::arg("out"));
     module.def("log1p_of_unit", unlocked<each<log1p_of_unit>>, nb::arg("values"), nb::arg("out"));
-    module.def("log_of_positive", unlocked<each<log_of_positive>>, nb::arg("values"), nb::arg("out"));
+    module.def("log_of_positive", unlocked<each<log_of_positive>>, nb::arg("values"),
+               nb::arg("out"));
 }
 
 }  // namespace hashnlp

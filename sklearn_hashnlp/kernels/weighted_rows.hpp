@@ -1,5 +1,5 @@
-// Weighted sums of rows, a few columns at a time, which stay in registers. Each column is a sum of its own, in the order
-// of the rows.
+// Weighted sums of rows, a few columns at a time, which stay in registers. Each column is a sum of
+// its own, in the order of the rows.
 #pragma once
 
 #include "memory.hpp"
@@ -11,10 +11,11 @@ struct ColumnsOf {
     typedef T type __attribute__((vector_size(n * sizeof(T))));
 };
 
-// Add the first n columns of rows begin, begin + step, ... before end to sums. `row` returns where a row begins, `weight`
-// its factor; `each` is called for every row.
+// Add the first n columns of rows begin, begin + step, ... before end to sums. `row` returns where
+// a row begins, `weight` its factor; `each` is called for every row.
 template <size_t n, class T, class Row, class Weight, class Each>
-inline void add_columns(size_t begin, size_t end, size_t step, Row row, Weight weight, Each each, T* sums) {
+inline void add_columns(size_t begin, size_t end, size_t step, Row row, Weight weight, Each each,
+                        T* sums) {
     if constexpr (n >= 4) {
         constexpr size_t WIDTH = n < 8 ? n : 8;
         typename ColumnsOf<T, WIDTH>::type total[n / WIDTH], values;
@@ -40,10 +41,11 @@ inline void add_columns(size_t begin, size_t end, size_t step, Row row, Weight w
     }
 }
 
-// Add weighted rows to sums. `each` is called once for every row, if these have columns, before it is read: what
-// it sums does not wait for the other sums.
+// Add weighted rows to sums. `each` is called once for every row, if these have columns, before it
+// is read: what it sums does not wait for the other sums.
 template <class T, class Row, class Weight, class Each>
-inline void add_rows(size_t begin, size_t end, size_t step, Row row, Weight weight, Each each, T* sums, size_t width) {
+inline void add_rows(size_t begin, size_t end, size_t step, Row row, Weight weight, Each each,
+                     T* sums, size_t width) {
     if (width == 0) return;  // as of a layer without outputs
     if (width == 1) return add_columns<1>(begin, end, step, row, weight, each, sums);
     if (width == 2) return add_columns<2>(begin, end, step, row, weight, each, sums);
@@ -59,8 +61,10 @@ inline void add_rows(size_t begin, size_t end, size_t step, Row row, Weight weig
     auto none = [](size_t) {};
     for (; column + 32 <= width; column += 32)
         add_columns<32>(begin, end, step, from, weight, none, sums + column);
-    for (; column + 8 <= width; column += 8) add_columns<8>(begin, end, step, from, weight, none, sums + column);
-    if (column + 4 <= width) add_columns<4>(begin, end, step, from, weight, none, sums + column), column += 4;
+    for (; column + 8 <= width; column += 8)
+        add_columns<8>(begin, end, step, from, weight, none, sums + column);
+    if (column + 4 <= width)
+        add_columns<4>(begin, end, step, from, weight, none, sums + column), column += 4;
     if (column + 1 == width) add_columns<1>(begin, end, step, from, weight, none, sums + column);
     if (column + 2 == width) add_columns<2>(begin, end, step, from, weight, none, sums + column);
     if (column + 3 == width) add_columns<3>(begin, end, step, from, weight, none, sums + column);
@@ -97,7 +101,8 @@ template <class T>
 inline void add_scaled(T* __restrict total, T factor, const T* __restrict vector, size_t n) {
     size_t at = 0;
     for (; at + 32 <= n; at += 32)
-        for (size_t part = at; part < at + 32; part += 8) add_scaled_part<8>(total + part, factor, vector + part);
+        for (size_t part = at; part < at + 32; part += 8)
+            add_scaled_part<8>(total + part, factor, vector + part);
     for (; at + 8 <= n; at += 8) add_scaled_part<8>(total + at, factor, vector + at);
     if (at + 4 <= n) add_scaled_part<4>(total + at, factor, vector + at), at += 4;
     for (; at < n; at++) total[at] += factor * vector[at];

@@ -7,7 +7,11 @@
 
 namespace hashnlp {
 
-enum Scheme : int64_t { MULTIPLY_SHIFT = 0, MULTIPLICATIVE_XOR = 1, POLYNOMIAL = 2 };  // the order of nn's SCHEMES
+enum Scheme : int64_t {
+    MULTIPLY_SHIFT = 0,
+    MULTIPLICATIVE_XOR = 1,
+    POLYNOMIAL = 2
+};  // the order of nn's SCHEMES
 
 // The tables of n-grams in one array of rows, ordered by order and head, and their hash functions.
 struct NgramTables {
@@ -17,20 +21,24 @@ struct NgramTables {
     size_t n_hashes;               // rows of an n-gram in a table
     bool importance;               // whether an n-gram has a row of importance weights
     bool signs;
-    Vector<const int64_t> sizes;        // (n_tables,): their rows
-    Vector<const int64_t> starts;       // (n_tables,): their first rows
-    Cube<const uint64_t> constants;     // (n_tables, n_hashes + 2, 3): of hash functions; rows, importance, sign
-    Vector<const int64_t> multipliers;  // (largest order,): of a token by its distance; or one number, the base
-    int64_t padding;                    // an id in no n-gram, or -1
-    int64_t boundary;                   // an id that starts a new history, or -1
+    Vector<const int64_t> sizes;   // (n_tables,): their rows
+    Vector<const int64_t> starts;  // (n_tables,): their first rows
+    Cube<const uint64_t>
+        constants;  // (n_tables, n_hashes + 2, 3): of hash functions; rows, importance, sign
+    Vector<const int64_t>
+        multipliers;   // (largest order,): of a token by its distance; or one number, the base
+    int64_t padding;   // an id in no n-gram, or -1
+    int64_t boundary;  // an id that starts a new history, or -1
 };
 
 // Return the row of the n-gram that ends at a token, by a published scheme.
-inline int64_t published_row(const NgramTables& tables, const int64_t* last, int64_t order, int64_t size) {
+inline int64_t published_row(const NgramTables& tables, const int64_t* last, int64_t order,
+                             int64_t size) {
     if (tables.scheme == MULTIPLICATIVE_XOR) {
         uint64_t bits = 0;  // of large ids they wrap around
         for (int64_t j = 0; j < order; j++)
-            bits ^= static_cast<uint64_t>(last[-j]) * static_cast<uint64_t>(tables.multipliers[static_cast<size_t>(j)]);
+            bits ^= static_cast<uint64_t>(last[-j]) *
+                    static_cast<uint64_t>(tables.multipliers[static_cast<size_t>(j)]);
         int64_t row = static_cast<int64_t>(bits) % size;
         return row < 0 ? row + size : row;
     }
@@ -40,13 +48,14 @@ inline int64_t published_row(const NgramTables& tables, const int64_t* last, int
     return row;
 }
 
-// The signs, rows of importance weights and rows of vectors of all n-grams, and where those of each bag start.
+// The signs, rows of importance weights and rows of vectors of all n-grams, and where those of each
+// bag start.
 using NgramRows = std::tuple<Buffer<float>, Buffer<int32_t>, Buffer<int32_t>, Buffer<int64_t>>;
 
-// Hash the n-grams that end at each token from the `first` of a sequence on; a history does not reach over padding, a
-// boundary or a start. Each table of a token has a bag, or the token has one.
-inline NgramRows locate_ngrams(Matrix<const int64_t> ids, Matrix<const bool> starts, size_t first, bool bag_per_table,
-                               const NgramTables& tables) {
+// Hash the n-grams that end at each token from the `first` of a sequence on; a history does not
+// reach over padding, a boundary or a start. Each table of a token has a bag, or the token has one.
+inline NgramRows locate_ngrams(Matrix<const int64_t> ids, Matrix<const bool> starts, size_t first,
+                               bool bag_per_table, const NgramTables& tables) {
     size_t n_tables = tables.sizes.size, n_hashes = tables.n_hashes;
     int64_t largest = tables.orders[tables.orders.size - 1];
     size_t n_cells = ids.rows * (ids.columns - first) * n_tables;
@@ -60,7 +69,8 @@ inline NgramRows locate_ngrams(Matrix<const int64_t> ids, Matrix<const bool> sta
         const int64_t* tokens = ids[sequence];
         int64_t reach = 0;
         for (size_t t = 0; t < ids.columns; t++) {
-            bool is_start = tokens[t] == tables.boundary || (starts.rows > 0 && starts[sequence][t]);
+            bool is_start =
+                tokens[t] == tables.boundary || (starts.rows > 0 && starts[sequence][t]);
             reach = is_start ? 1 : reach < largest ? reach + 1 : largest;
             if (tokens[t] == tables.padding) reach = 0;
             if (t < first) continue;
@@ -78,17 +88,20 @@ inline NgramRows locate_ngrams(Matrix<const int64_t> ids, Matrix<const bool> sta
                     signs[n] = 1;
                     if (tables.scheme == MULTIPLY_SHIFT) {
                         for (; length < order; length++)
-                            key = mix_word(key + GAMMA) + static_cast<uint64_t>(tokens[t - static_cast<size_t>(length)]);
+                            key = mix_word(key + GAMMA) +
+                                  static_cast<uint64_t>(tokens[t - static_cast<size_t>(length)]);
                         if (table % tables.n_heads == 0) {
                             high = mix_id(key >> 32);
                             mixed = mix_id(key ^ high);
                         }
-                        for (size_t i = 0; i < n_hashes; i++) slots[n * n_hashes + i] = start + slot(i, size);
+                        for (size_t i = 0; i < n_hashes; i++)
+                            slots[n * n_hashes + i] = start + slot(i, size);
                         if (tables.importance) rows[n] = start + slot(n_hashes, size);
                         if (tables.signs && slot(n_hashes + 1, 2)) signs[n] = -1;
                     } else {
                         slots[n * n_hashes] =
-                            start + static_cast<int32_t>(published_row(tables, tokens + t, order, static_cast<int64_t>(size)));
+                            start + static_cast<int32_t>(published_row(tables, tokens + t, order,
+                                                                       static_cast<int64_t>(size)));
                     }
                     n++;
                 }

@@ -21,26 +21,29 @@ void squares_of(Offsets offsets, Columns columns, Values values, Labels labels, 
     add_squares({offsets, columns, values, labels}, sums, squares);
 }
 
-void take_steps(Offsets offsets, Columns columns, Values values, Labels labels, Values squares, Values costs,
-                Vector<const int64_t> order, Matrix<float> weights, Vector<float> bias, Matrix<float> dual) {
+void take_steps(Offsets offsets, Columns columns, Values values, Labels labels, Values squares,
+                Values costs, Vector<const int64_t> order, Matrix<float> weights,
+                Vector<float> bias, Matrix<float> dual) {
     descend({offsets, columns, values, labels}, squares, costs, order, weights, bias, dual);
 }
 
-void sums_by_label(Offsets offsets, Columns columns, Values values, Labels labels, Values costs, Matrix<float> own,
-                   Vector<float> total) {
+void sums_by_label(Offsets offsets, Columns columns, Values values, Labels labels, Values costs,
+                   Matrix<float> own, Vector<float> total) {
     add_by_label({offsets, columns, values, labels}, costs, own, total);
 }
 
 template <class Index>
-bool scores_of(Matrix<const float> pool, Matrix<const float> importance, Matrix<const uint64_t> constants,
-               int64_t variant, bool concat, bool append_weight, int64_t norm, Matrix<const double> weight,
-               Vector<const double> bias, Vector<const double> prior, double half, double base,
-               Vector<const Index> indices, Offsets indptr, Values counts, size_t first, size_t last,
-               Matrix<double> scores, Vector<int64_t> labels, Vector<double> lengths) {
+bool scores_of(Matrix<const float> pool, Matrix<const float> importance,
+               Matrix<const uint64_t> constants, int64_t variant, bool concat, bool append_weight,
+               int64_t norm, Matrix<const double> weight, Vector<const double> bias,
+               Vector<const double> prior, double half, double base, Vector<const Index> indices,
+               Offsets indptr, Values counts, size_t first, size_t last, Matrix<double> scores,
+               Vector<int64_t> labels, Vector<double> lengths) {
     BagLayout layout{variant, concat, append_weight, norm};
     BagScorer model{pool, importance, constants, layout, weight, bias, prior, half, base};
     BagScratch scratch;
-    return score_bags(model, indices, indptr, counts, first, last, scores, labels, lengths, scratch);
+    return score_bags(model, indices, indptr, counts, first, last, scores, labels, lengths,
+                      scratch);
 }
 
 template <class Index>

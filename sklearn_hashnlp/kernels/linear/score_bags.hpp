@@ -14,7 +14,8 @@ struct BagScorer {
     BagLayout layout;
     Matrix<const double> weight;  // (output_dim, n_classes): of the layer, transposed
     Vector<const double> bias;    // (n_classes,)
-    // Scores s of a row of length e become g s + (1 - g) prior, g = e^3 / (e^3 + half^3), unless half is negative.
+    // Scores s of a row of length e become g s + (1 - g) prior, g = e^3 / (e^3 + half^3), unless
+    // half is negative.
     Vector<const double> prior;  // (n_classes,)
     double half;
     double base;  // of the squares of lengths, what all training rows have
@@ -51,16 +52,18 @@ struct DocumentScore {
     bool finite;  // whether all scores are
 };
 
-// Compute the weights of the values of some documents, and the pool rows of those with a nonzero weight; of all values for
-// STANDARD.
+// Compute the weights of the values of some documents, and the pool rows of those with a nonzero
+// weight; of all values for STANDARD.
 template <class Index>
-inline void weigh_documents(const BagScorer& model, const Index* __restrict indices, const float* __restrict counts,
-                            const int64_t* offsets, size_t n_documents, BagScratch& scratch) {
+inline void weigh_documents(const BagScorer& model, const Index* __restrict indices,
+                            const float* __restrict counts, const int64_t* offsets,
+                            size_t n_documents, BagScratch& scratch) {
     constexpr size_t AHEAD = 32;  // values between the prefetch of a row and its use
     auto begin = static_cast<size_t>(offsets[0]);
     size_t n_values = static_cast<size_t>(offsets[n_documents]) - begin, k = model.n_hashes();
-    uint64_t n_rows = model.is_standard() ? model.pool.rows : model.importance.rows, n_slots = model.pool.rows;
-    int32_t *__restrict rows = scratch.rows.data(), *__restrict slots = scratch.slots.data();
+    uint64_t n_rows = model.is_standard() ? model.pool.rows : model.importance.rows,
+             n_slots = model.pool.rows;
+    int32_t* __restrict rows = scratch.rows.data(), * __restrict slots = scratch.slots.data();
     uint32_t* __restrict keys = scratch.keys.data();
     float* __restrict weights = scratch.weights.data();
     size_t* __restrict ends = scratch.ends.data();
@@ -90,7 +93,8 @@ inline void weigh_documents(const BagScorer& model, const Index* __restrict indi
             size_t ahead = j + AHEAD < n_values ? j + AHEAD : n_values - 1;
             prefetch_row(model.importance[static_cast<size_t>(rows[ahead])], k);
             const float* importance = model.importance[static_cast<size_t>(rows[j])];
-            keys[n_kept] = keys[j];  // without a branch, which could not be predicted: overwritten if the weight is zero
+            keys[n_kept] = keys[j];  // without a branch, which could not be predicted: overwritten
+                                     // if the weight is zero
             bool is_used = false;
             for (size_t i = 0; i < k; i++) {
                 float weight = counts[j] * importance[i];
@@ -111,18 +115,21 @@ inline void weigh_documents(const BagScorer& model, const Index* __restrict indi
 }
 
 // Compute the scores of a document of the block, whose values are from begin to end.
-inline DocumentScore score_weighed(const BagScorer& model, size_t begin, size_t end, size_t end_of_block,
-                                   BagScratch& scratch, double* __restrict scores) {
-    constexpr size_t AHEAD = 32;      // values between the prefetch of a row and its use
+inline DocumentScore score_weighed(const BagScorer& model, size_t begin, size_t end,
+                                   size_t end_of_block, BagScratch& scratch,
+                                   double* __restrict scores) {
+    constexpr size_t AHEAD = 32;       // values between the prefetch of a row and its use
     constexpr double ROUNDING = 1e-9;  // relative, of the lengths of what all training rows have
     constexpr double LARGEST = 3.4028234663852886e38;  // of float32
     size_t k = model.n_hashes(), n_classes = model.bias.size;
     bool append_weight = model.layout.append_weight && !model.is_standard();
     const int32_t* __restrict slots = scratch.slots.data();
     const float* __restrict weights = scratch.weights.data();
-    size_t n_columns = model.pool.columns < 4 ? model.pool.columns : 4;  // a trained row has no zeros there
+    size_t n_columns =
+        model.pool.columns < 4 ? model.pool.columns : 4;  // a trained row has no zeros there
     double total = 0;
-    // Unknown values may share a row of the importance table with known ones, but hardly one of the pool as well.
+    // Unknown values may share a row of the importance table with known ones, but hardly one of the
+    // pool as well.
     auto measure = [&](size_t at) {
         const float* row = model.pool[static_cast<size_t>(slots[at])];
         bool is_known = append_weight;
@@ -135,14 +142,16 @@ inline DocumentScore score_weighed(const BagScorer& model, size_t begin, size_t 
         prefetch_row(model.pool[static_cast<size_t>(slots[ahead])], model.pool.columns);
     };
     float* __restrict vector = scratch.vector.data();
-    embed_bag<float>(weights, slots, begin, end, k, model.layout, append_weight, model.pool, each, vector);
+    embed_bag<float>(weights, slots, begin, end, k, model.layout, append_weight, model.pool, each,
+                     vector);
     for (size_t at = begin; at < end; at++) measure(at);
     total = total / static_cast<double>(k) - model.base;
     double length = total > ROUNDING * model.base ? std::sqrt(total) : 0.0;
     for (size_t label = 0; label < n_classes; label++) scores[label] = model.bias[label];
     add_rows(
         0, model.weight.rows, 1, [&](size_t column) { return model.weight[column]; },
-        [=](size_t column) { return static_cast<double>(vector[column]); }, [](size_t) {}, scores, n_classes);
+        [=](size_t column) { return static_cast<double>(vector[column]); }, [](size_t) {}, scores,
+        n_classes);
     bool finite = true;
     for (size_t label = 0; label < n_classes; label++) {
         scores[label] = static_cast<double>(static_cast<float>(scores[label]));
@@ -161,21 +170,25 @@ inline DocumentScore score_weighed(const BagScorer& model, size_t begin, size_t 
     return {static_cast<int64_t>(best), length, finite};
 }
 
-// Write the scores, unless there is no memory for them, the best labels and the lengths of some documents; return whether
-// all scores are finite. The length of a document is the root of the sum of the squares of its weights, count times
-// importance weight, of known columns, divided by the number of hashes, less `base`.
+// Write the scores, unless there is no memory for them, the best labels and the lengths of some
+// documents; return whether all scores are finite. The length of a document is the root of the sum
+// of the squares of its weights, count times importance weight, of known columns, divided by the
+// number of hashes, less `base`.
 template <class Index>
 bool score_bags(const BagScorer& model, Vector<const Index> indices, Vector<const int64_t> indptr,
-                Vector<const float> counts, size_t first, size_t last, Matrix<double> scores, Vector<int64_t> labels,
-                Vector<double> lengths, BagScratch& scratch) {
-    // Documents are computed together: their values stay in the first caches, and rows of tables are read meanwhile.
+                Vector<const float> counts, size_t first, size_t last, Matrix<double> scores,
+                Vector<int64_t> labels, Vector<double> lengths, BagScratch& scratch) {
+    // Documents are computed together: their values stay in the first caches, and rows of tables
+    // are read meanwhile.
     constexpr size_t BLOCK_VALUES = 4096;
     size_t longest = 0, n_values = static_cast<size_t>(indptr[last] - indptr[first]);
     for (size_t document = first; document < last; document++) {
         auto n = static_cast<size_t>(indptr[document + 1] - indptr[document]);
         longest = n > longest ? n : longest;
     }
-    size_t capacity = n_values < BLOCK_VALUES ? n_values : longest > BLOCK_VALUES ? longest : BLOCK_VALUES;
+    size_t capacity = n_values < BLOCK_VALUES  ? n_values
+                      : longest > BLOCK_VALUES ? longest
+                                               : BLOCK_VALUES;
     size_t n_documents = last - first < capacity + 1 ? last - first : capacity + 1;
     scratch.resize(model, capacity, n_documents);
     return at_best_level([&] {
@@ -184,7 +197,8 @@ bool score_bags(const BagScorer& model, Vector<const Index> indices, Vector<cons
             stop = begin + 1;
             int64_t limit = indptr[begin] + static_cast<int64_t>(capacity);
             while (stop < last && stop - begin < n_documents && indptr[stop + 1] <= limit) stop++;
-            weigh_documents(model, indices.data, counts.data, indptr.data + begin, stop - begin, scratch);
+            weigh_documents(model, indices.data, counts.data, indptr.data + begin, stop - begin,
+                            scratch);
             size_t start = 0, end_of_block = scratch.ends[stop - begin - 1];
             for (size_t document = begin; document < stop; document++) {
                 size_t end = scratch.ends[document - begin];

@@ -7,15 +7,17 @@
 
 namespace hashnlp {
 
-// Compute the scores of a linear layer and the gradients of the mean cross-entropy, which are zeros before; return it.
+// Compute the scores of a linear layer and the gradients of the mean cross-entropy, which are zeros
+// before; return it.
 template <class T>
-double softmax_head(Matrix<const T> inputs, Matrix<const T> weight, Vector<const T> bias, Vector<const int64_t> targets,
-                    Vector<const T> row_weights, Matrix<T> scores, Matrix<T> d_inputs, Matrix<T> d_weight,
-                    Vector<T> d_bias) {
+double softmax_head(Matrix<const T> inputs, Matrix<const T> weight, Vector<const T> bias,
+                    Vector<const int64_t> targets, Vector<const T> row_weights, Matrix<T> scores,
+                    Matrix<T> d_inputs, Matrix<T> d_weight, Vector<T> d_bias) {
     size_t n_classes = bias.size, width = inputs.columns;
     Buffer<T> transposed(width * n_classes), memory(n_classes);
     for (size_t label = 0; label < n_classes; label++)
-        for (size_t column = 0; column < width; column++) transposed[column * n_classes + label] = weight[label][column];
+        for (size_t column = 0; column < width; column++)
+            transposed[column * n_classes + label] = weight[label][column];
     return at_best_level([&] {
         T* __restrict d_scores = memory.data();
         double loss = 0;
@@ -30,7 +32,8 @@ double softmax_head(Matrix<const T> inputs, Matrix<const T> weight, Vector<const
             for (size_t label = 1; label < n_classes; label++)
                 largest = row_scores[label] > largest ? row_scores[label] : largest;
             for (size_t label = 0; label < n_classes; label++) {
-                d_scores[label] = static_cast<T>(exp_of_negative(static_cast<double>(row_scores[label] - largest)));
+                d_scores[label] = static_cast<T>(
+                    exp_of_negative(static_cast<double>(row_scores[label] - largest)));
                 total += d_scores[label];
             }
             auto target = static_cast<size_t>(targets[row]);

@@ -5,8 +5,9 @@
 
 namespace hashnlp {
 
-// Count each word of a text, and the pair of it and the word before, among the words before it. `starts` are those of
-// the text's parts: words before the start of their own part are not counted. `weights` are by distance.
+// Count each word of a text, and the pair of it and the word before, among the words before it.
+// `starts` are those of the text's parts: words before the start of their own part are not counted.
+// `weights` are by distance.
 inline void count_before(Vector<const int32_t> text, Vector<const int64_t> starts, size_t n_ids,
                          Vector<const double> weights, Vector<double> words, Vector<double> n_words,
                          Vector<double> bigrams, Vector<double> n_bigrams) {
@@ -19,10 +20,13 @@ inline void count_before(Vector<const int32_t> text, Vector<const int64_t> start
     int64_t part = -1, start = 0;
     for (int64_t at = 0; at < size; at++) {
         while (part + 1 < n_starts && starts[part + 1] <= at) start = starts[++part];
-        int64_t oldest = at - static_cast<int64_t>(weights.size), begin = start > oldest ? start : oldest;
+        int64_t oldest = at - static_cast<int64_t>(weights.size),
+                begin = start > oldest ? start : oldest;
         double n_same = 0, n_pairs = 0, n_first = 0;
-        for (int64_t index = last[text[at]]; index >= begin; index = previous[index]) n_same += weights[at - 1 - index];
-        for (int64_t index = at > begin ? previous[at - 1] : -1; index >= begin; index = previous[index]) {
+        for (int64_t index = last[text[at]]; index >= begin; index = previous[index])
+            n_same += weights[at - 1 - index];
+        for (int64_t index = at > begin ? previous[at - 1] : -1; index >= begin;
+             index = previous[index]) {
             double weight = weights[at - 2 - index];
             n_first += weight;
             if (text[index + 1] == text[at]) n_pairs += weight;
@@ -36,10 +40,11 @@ inline void count_before(Vector<const int32_t> text, Vector<const int64_t> start
     }
 }
 
-// Count every word, and every word after the last word, in each context; ids from `words.columns` on are padding. The
-// matrices hold zeros before.
-inline void count_contexts(Matrix<const int64_t> contexts, Vector<const double> weights, Matrix<double> words,
-                           Vector<double> n_words, Matrix<double> bigrams, Vector<double> n_bigrams) {
+// Count every word, and every word after the last word, in each context; ids from `words.columns`
+// on are padding. The matrices hold zeros before.
+inline void count_contexts(Matrix<const int64_t> contexts, Vector<const double> weights,
+                           Matrix<double> words, Vector<double> n_words, Matrix<double> bigrams,
+                           Vector<double> n_bigrams) {
     size_t width = contexts.columns;
     for (size_t row = 0; row < contexts.rows; row++) {
         const int64_t* context = contexts[row];

@@ -27,7 +27,8 @@ struct Rows {
 
     void append(const Rows& rows) {
         size_t end = indices.size(), n = rows.indices.size(), n_rows = size();
-        if (n > 0) std::memcpy(indices.resize(end + n) + end, rows.indices.data(), n * sizeof(int32_t));
+        if (n > 0)
+            std::memcpy(indices.resize(end + n) + end, rows.indices.data(), n * sizeof(int32_t));
         if (n > 0) std::memcpy(data.resize(end + n) + end, rows.data.data(), n * sizeof(T));
         indptr.resize(n_rows + rows.indptr.size());
         for (size_t row = 1; row < rows.indptr.size(); row++)
@@ -58,10 +59,13 @@ struct KeyBuffers {
 constexpr size_t MAX_INSERTION_SORT = 12;  // hashes of a row
 constexpr size_t MAX_BUCKET_SORT = 4096;
 constexpr int MAX_EXCHANGES = 3, DIGIT_BITS = 11;
-constexpr int64_t MAX_FLOAT32_SQUARED = 4096;  // the square of a larger integer is rounded in float32, as in scikit-learn
+constexpr int64_t MAX_FLOAT32_SQUARED =
+    4096;  // the square of a larger integer is rounded in float32, as in scikit-learn
 
-// Compute the sort key of each hash: 2 * column + (1 for a negative sign); the column of hash h is abs(h) % n_features.
-inline void make_keys(const int32_t* hashes, size_t n, uint32_t n_features, bool alternate_sign, uint32_t* __restrict keys) {
+// Compute the sort key of each hash: 2 * column + (1 for a negative sign); the column of hash h is
+// abs(h) % n_features.
+inline void make_keys(const int32_t* hashes, size_t n, uint32_t n_features, bool alternate_sign,
+                      uint32_t* __restrict keys) {
     const uint32_t sign_bit = alternate_sign;
     if ((n_features & (n_features - 1)) == 0) {
         const uint32_t mask = n_features - 1;
@@ -73,8 +77,8 @@ inline void make_keys(const int32_t* hashes, size_t n, uint32_t n_features, bool
     }
     const double divisor = n_features, reciprocal = 1.0 / divisor;
     for (size_t i = 0; i < n; i++) {
-        // A division would take longer. All numbers here are exact but the reciprocal, so that an integer quotient may
-        // come out just below itself: the remainder is then the divisor.
+        // A division would take longer. All numbers here are exact but the reciprocal, so that an
+        // integer quotient may come out just below itself: the remainder is then the divisor.
         double magnitude = std::fabs(static_cast<double>(hashes[i]));
         double remainder = magnitude - std::floor(magnitude * reciprocal) * divisor;
         remainder = remainder >= divisor ? remainder - divisor : remainder;
@@ -122,9 +126,10 @@ inline void to_starts(uint32_t* counts, size_t n) {
     }
 }
 
-// Sort by two to four buckets per key, then by exchanging neighbors: hashes are uniform, so few keys still move.
-inline const uint32_t* sort_by_buckets(uint32_t* keys, uint32_t* spare, size_t n, int key_bits, uint32_t* __restrict buckets,
-                                       uint32_t* __restrict ranks) {
+// Sort by two to four buckets per key, then by exchanging neighbors: hashes are uniform, so few
+// keys still move.
+inline const uint32_t* sort_by_buckets(uint32_t* keys, uint32_t* spare, size_t n, int key_bits,
+                                       uint32_t* __restrict buckets, uint32_t* __restrict ranks) {
     if (n <= MAX_INSERTION_SORT) {
         insert_in_order(keys, n);
         return keys;
@@ -132,13 +137,16 @@ inline const uint32_t* sort_by_buckets(uint32_t* keys, uint32_t* spare, size_t n
     int bucket_bits = 5;
     while ((size_t{1} << bucket_bits) < 2 * n) bucket_bits++;
     const int shift = key_bits > bucket_bits ? key_bits - bucket_bits : 0;
-    const size_t n_buckets = size_t{1} << (bucket_bits < key_bits ? bucket_bits : key_bits < 2 ? 2 : key_bits);
+    const size_t n_buckets = size_t{1} << (bucket_bits < key_bits ? bucket_bits
+                                           : key_bits < 2         ? 2
+                                                                  : key_bits);
     std::memset(buckets, 0, n_buckets * sizeof(uint32_t));
     for (size_t i = 0; i < n; i++) ranks[i] = buckets[keys[i] >> shift]++;
     to_starts(buckets, n_buckets);
     for (size_t i = 0; i < n; i++) spare[buckets[keys[i] >> shift] + ranks[i]] = keys[i];
-    // Odd-even transposition sort: no branch, and vector instructions. Keys of a bucket with more distinct ones than there
-    // are rounds are left to an insertion sort, which has a branch per key.
+    // Odd-even transposition sort: no branch, and vector instructions. Keys of a bucket with more
+    // distinct ones than there are rounds are left to an insertion sort, which has a branch per
+    // key.
     spare[n] = 0xFFFFFFFFu;
     for (int round = 0; round < MAX_EXCHANGES; round++) {
         exchange_neighbors(spare, (n + 1) / 2);
@@ -162,10 +170,12 @@ inline const uint32_t* sort_by_digits(uint32_t* keys, uint32_t* spare, size_t n)
     return keys;
 }
 
-// Write the distinct columns of a row; return their number. Then sums[i] is the sum of the signs in the first i columns.
-inline size_t sum_duplicates(const uint32_t* keys, size_t n, int32_t* __restrict sums, int32_t* __restrict indices) {
-    // There are no branches, as no processor can predict whether a key repeats: each key overwrites the last entry or
-    // begins the next.
+// Write the distinct columns of a row; return their number. Then sums[i] is the sum of the signs in
+// the first i columns.
+inline size_t sum_duplicates(const uint32_t* keys, size_t n, int32_t* __restrict sums,
+                             int32_t* __restrict indices) {
+    // There are no branches, as no processor can predict whether a key repeats: each key overwrites
+    // the last entry or begins the next.
     size_t n_entries = 0;
     uint32_t last = 0xFFFFFFFFu;
     int32_t total = 0;
@@ -181,12 +191,16 @@ inline size_t sum_duplicates(const uint32_t* keys, size_t n, int32_t* __restrict
     return n_entries;
 }
 
-// Set the values of a row of n keys. Sums of integers are exact in any order: they equal scikit-learn's to the last bit.
+// Set the values of a row of n keys. Sums of integers are exact in any order: they equal
+// scikit-learn's to the last bit.
 template <class T>
-inline void set_values(const int32_t* sums, size_t n_entries, size_t n, const CountOptions& options, T* __restrict data) {
+inline void set_values(const int32_t* sums, size_t n_entries, size_t n, const CountOptions& options,
+                       T* __restrict data) {
     if (options.binary) {
         auto number = static_cast<double>(n_entries);
-        double value = n_entries == 0 || options.norm == NO_NORM ? 1.0 : 1.0 / (options.norm == L2 ? std::sqrt(number) : number);
+        double value = n_entries == 0 || options.norm == NO_NORM
+                           ? 1.0
+                           : 1.0 / (options.norm == L2 ? std::sqrt(number) : number);
         for (size_t i = 0; i < n_entries; i++) data[i] = static_cast<T>(value);
     } else if (n <= MAX_BUCKET_SORT) {  // all sums fit into 32 bits
         int32_t absolute = 0, squares = 0;
@@ -195,19 +209,23 @@ inline void set_values(const int32_t* sums, size_t n_entries, size_t n, const Co
             absolute += count < 0 ? -count : count;
             squares += count * count;
         }
-        double length = options.norm == L2 ? std::sqrt(static_cast<double>(squares)) : static_cast<double>(absolute);
+        double length = options.norm == L2 ? std::sqrt(static_cast<double>(squares))
+                                           : static_cast<double>(absolute);
         length = length > 0 ? length : 1.0;
-        for (size_t i = 0; i < n_entries; i++) data[i] = static_cast<T>((sums[i + 1] - sums[i]) / length);
+        for (size_t i = 0; i < n_entries; i++)
+            data[i] = static_cast<T>((sums[i + 1] - sums[i]) / length);
     } else {
         int64_t absolute = 0, squares = 0, largest = 0;
         for (size_t i = 0; i < n_entries; i++) {
-            int64_t count = int64_t{sums[i + 1]} - int64_t{sums[i]}, magnitude = count < 0 ? -count : count;
+            int64_t count = int64_t{sums[i + 1]} - int64_t{sums[i]},
+                    magnitude = count < 0 ? -count : count;
             absolute += magnitude;
             squares += count * count;
             largest = magnitude > largest ? magnitude : largest;
             data[i] = static_cast<T>(count);
         }
-        double length = options.norm == L1 ? static_cast<double>(absolute) : static_cast<double>(squares);
+        double length =
+            options.norm == L1 ? static_cast<double>(absolute) : static_cast<double>(squares);
         if (options.norm == L2 && largest > MAX_FLOAT32_SQUARED) {
             length = 0;
             for (size_t i = 0; i < n_entries; i++) length += static_cast<double>(data[i] * data[i]);
@@ -219,7 +237,8 @@ inline void set_values(const int32_t* sums, size_t n_entries, size_t n, const Co
     }
     if (options.damped) {
         for (size_t i = 0; i < n_entries; i++)
-            if (data[i] > 1) data[i] = static_cast<T>(1 + log_of_positive(static_cast<double>(data[i])));
+            if (data[i] > 1)
+                data[i] = static_cast<T>(1 + log_of_positive(static_cast<double>(data[i])));
     }
     if (options.weight != 1) {
         const T weight = static_cast<T>(options.weight);
@@ -227,17 +246,19 @@ inline void set_values(const int32_t* sums, size_t n_entries, size_t n, const Co
     }
 }
 
-// Append a row with the counts of hashes; a column with canceled signs stays as 0, as in scikit-learn.
+// Append a row with the counts of hashes; a column with canceled signs stays as 0, as in
+// scikit-learn.
 template <class T>
-inline void count_row(const int32_t* hashes, size_t n, int key_bits, const CountOptions& options, KeyBuffers& memory,
-                      Rows<T>& rows) {
+inline void count_row(const int32_t* hashes, size_t n, int key_bits, const CountOptions& options,
+                      KeyBuffers& memory, Rows<T>& rows) {
     uint32_t* keys = memory.keys.resize(n + 1);
     uint32_t* spare = memory.spare.resize(n + 1);
     make_keys(hashes, n, options.n_features, options.alternate_sign, keys);
-    const uint32_t* sorted = n <= MAX_BUCKET_SORT
-                                 ? sort_by_buckets(keys, spare, n, key_bits, memory.buckets.resize(2 * MAX_BUCKET_SORT),
-                                                   memory.ranks.resize(n))
-                                 : sort_by_digits(keys, spare, n);
+    const uint32_t* sorted =
+        n <= MAX_BUCKET_SORT
+            ? sort_by_buckets(keys, spare, n, key_bits, memory.buckets.resize(2 * MAX_BUCKET_SORT),
+                              memory.ranks.resize(n))
+            : sort_by_digits(keys, spare, n);
     int32_t* sums = memory.sums.resize(n + 1);
     size_t end = rows.indices.size();
     size_t n_entries = sum_duplicates(sorted, n, sums, rows.indices.resize(end + n) + end);
@@ -249,16 +270,17 @@ inline void count_row(const int32_t* hashes, size_t n, int key_bits, const Count
 
 // Append a row for each span of hashes between two offsets.
 template <class T>
-inline void count_hashes(const int32_t* hashes, Vector<const int64_t> offsets, const CountOptions& options,
-                         KeyBuffers& memory, Rows<T>& rows) {
+inline void count_hashes(const int32_t* hashes, Vector<const int64_t> offsets,
+                         const CountOptions& options, KeyBuffers& memory, Rows<T>& rows) {
     int key_bits = 1;
     while ((2 * uint64_t{options.n_features} - 1) >> key_bits) key_bits++;
     for (size_t row = 0; row + 1 < offsets.size; row++)
-        count_row(hashes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]), key_bits, options, memory, rows);
+        count_row(hashes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]),
+                  key_bits, options, memory, rows);
 }
 
 template <class T>
-void count_at_best_level(const int32_t* hashes, Vector<const int64_t> offsets, const CountOptions& options,
-                         KeyBuffers& memory, Rows<T>& rows);
+void count_at_best_level(const int32_t* hashes, Vector<const int64_t> offsets,
+                         const CountOptions& options, KeyBuffers& memory, Rows<T>& rows);
 
 }  // namespace hashnlp

@@ -25,12 +25,14 @@ inline Buffer<int32_t> sort_positions(Vector<const int32_t> text, size_t n_words
     return positions;
 }
 
-// Count the n-grams of order n: return the arrays of NgramCounts. `shorter` and `longer` are the index of the n-gram of
-// order n - 1 and n that ends at each position, or -1; `positions` are those of sort_positions.
+// Count the n-grams of order n: return the arrays of NgramCounts. `shorter` and `longer` are the
+// index of the n-gram of order n - 1 and n that ends at each position, or -1; `positions` are those
+// of sort_positions.
 inline std::tuple<Buffer<int32_t>, Buffer<int32_t>, Buffer<int32_t>, Buffer<int32_t>> extend_ngrams(
     Vector<const int32_t> text, Vector<const bool> is_counted, Vector<const int32_t> positions,
     Vector<const int32_t> shorter, size_t n_shorter, Vector<int32_t> longer) {
-    // Radix sort: the positions are sorted by word, and are now distributed over the first n - 1 words.
+    // Radix sort: the positions are sorted by word, and are now distributed over the first n - 1
+    // words.
     auto parent_of = [&](int32_t position) { return position > 0 ? shorter[position - 1] : -1; };
     Buffer<int64_t> starts(n_shorter + 1, 0);
     for (int32_t position : positions)
@@ -40,7 +42,8 @@ inline std::tuple<Buffer<int32_t>, Buffer<int32_t>, Buffer<int32_t>, Buffer<int3
     for (int32_t position : positions)
         if (parent_of(position) >= 0) ordered[starts[parent_of(position)]++] = position;
     size_t n = 0;
-    Buffer<int32_t> words(ordered.size()), parents(ordered.size()), suffixes(ordered.size()), counts(ordered.size());
+    Buffer<int32_t> words(ordered.size()), parents(ordered.size()), suffixes(ordered.size()),
+        counts(ordered.size());
     for (int32_t& index : longer) index = -1;
     for (int32_t position : ordered) {
         int32_t parent = parent_of(position), word = text[position];

@@ -15,25 +15,29 @@ constexpr size_t N_RANGES = size_t{1} << RANGE_BITS;
 // Return the range of a fingerprint: its upper bits.
 inline size_t range_of(uint64_t fingerprint) { return fingerprint >> (64 - RANGE_BITS); }
 
-// Hash all n-grams of every segment to 64 bits; the hash is defined in _fingerprints.py, and the arrays are of Units.
+// Hash all n-grams of every segment to 64 bits; the hash is defined in _fingerprints.py, and the
+// arrays are of Units.
 inline std::tuple<Buffer<uint64_t>, Buffer<int64_t>> fingerprint_ngrams(
     Vector<const uint8_t> text, Vector<const int64_t> boundaries, Vector<const int64_t> segments,
     Vector<const int64_t> rows, int64_t separator_width, int64_t min_n, int64_t max_n) {
     Buffer<int64_t> offsets = ngram_offsets(segments, rows, min_n, max_n, false);
-    Buffer<uint64_t> fingerprints(static_cast<size_t>(offsets[rows.size - 1])), words(boundaries.size);
+    Buffer<uint64_t> fingerprints(static_cast<size_t>(offsets[rows.size - 1])),
+        words(boundaries.size);
     uint64_t* out = fingerprints.data();
     for (size_t segment = 0; segment + 1 < segments.size; segment++) {
         int64_t first = segments[segment], last = segments[segment + 1] - 1;
         for (int64_t unit = first; unit < last; unit++) {
             const uint8_t* bytes = text.data + boundaries[unit];
-            auto length = static_cast<size_t>(boundaries[unit + 1] - separator_width - boundaries[unit]);
+            auto length =
+                static_cast<size_t>(boundaries[unit + 1] - separator_width - boundaries[unit]);
             uint64_t high = static_cast<uint32_t>(murmur3(bytes, length, HIGH_SEED));
             words[unit] = high << 32 | static_cast<uint32_t>(murmur3(bytes, length, LOW_SEED));
         }
         for (int64_t start = first; start <= last - min_n; start++) {
             uint64_t state = 0;
             int64_t unit = start, end = start + max_n < last ? start + max_n : last;
-            for (; unit < start + min_n - 1; unit++) state = mix_word((state ^ words[unit]) + GAMMA);
+            for (; unit < start + min_n - 1; unit++)
+                state = mix_word((state ^ words[unit]) + GAMMA);
             for (; unit < end; unit++) *out++ = state = mix_word((state ^ words[unit]) + GAMMA);
         }
     }
@@ -45,17 +49,20 @@ inline void range_sizes(Vector<const uint64_t> fingerprints, Vector<int64_t> siz
     for (uint64_t fingerprint : fingerprints) sizes[range_of(fingerprint)]++;
 }
 
-// Write the fingerprints of the ranges from `first` to before `last`, range by range, from the cursors on.
-inline void scatter_ranges(Vector<const uint64_t> fingerprints, size_t first, size_t last, Vector<int64_t> cursors,
-                           Vector<uint64_t> out) {
+// Write the fingerprints of the ranges from `first` to before `last`, range by range, from the
+// cursors on.
+inline void scatter_ranges(Vector<const uint64_t> fingerprints, size_t first, size_t last,
+                           Vector<int64_t> cursors, Vector<uint64_t> out) {
     for (uint64_t fingerprint : fingerprints) {
         size_t range = range_of(fingerprint);
-        if (range - first < last - first) out[cursors[range]++] = fingerprint;  // one below wraps to a large number
+        if (range - first < last - first)
+            out[cursors[range]++] = fingerprint;  // one below wraps to a large number
     }
 }
 
 // Return the distinct values that occur more than `threshold` times, ascending, and their counts.
-inline std::tuple<Buffer<uint64_t>, Buffer<int64_t>> count_runs(Vector<const uint64_t> ascending, int64_t threshold) {
+inline std::tuple<Buffer<uint64_t>, Buffer<int64_t>> count_runs(Vector<const uint64_t> ascending,
+                                                                int64_t threshold) {
     auto visit = [&](auto&& add) {
         size_t begin = 0;
         for (size_t i = 1; i <= ascending.size; i++) {
@@ -75,15 +82,18 @@ inline std::tuple<Buffer<uint64_t>, Buffer<int64_t>> count_runs(Vector<const uin
     return {std::move(values), std::move(counts)};
 }
 
-constexpr size_t AHEAD = 16;  // fingerprints between the one that is looked up and the one whose slot is prefetched
+constexpr size_t AHEAD =
+    16;  // fingerprints between the one that is looked up and the one whose slot is prefetched
 
-// Build the open-addressing hash table of a dictionary, at most half full: the index in each slot, or -1.
+// Build the open-addressing hash table of a dictionary, at most half full: the index in each slot,
+// or -1.
 inline Buffer<int32_t> fingerprint_slots(Vector<const uint64_t> dictionary) {
     size_t n_slots = 2;
     while (n_slots < 2 * dictionary.size) n_slots *= 2;
     Buffer<int32_t> slots(n_slots, -1);
     for (size_t index = 0; index < dictionary.size; index++) {
-        if (index + AHEAD < dictionary.size) prefetch(slots.data() + (dictionary[index + AHEAD] & (n_slots - 1)));
+        if (index + AHEAD < dictionary.size)
+            prefetch(slots.data() + (dictionary[index + AHEAD] & (n_slots - 1)));
         size_t slot = dictionary[index] & (n_slots - 1);
         while (slots[slot] >= 0) slot = (slot + 1) & (n_slots - 1);
         slots[slot] = static_cast<int32_t>(index);
@@ -91,16 +101,18 @@ inline Buffer<int32_t> fingerprint_slots(Vector<const uint64_t> dictionary) {
     return slots;
 }
 
-// Return the dictionary indices of rows of fingerprints; fingerprints that are not in it are dropped.
+// Return the dictionary indices of rows of fingerprints; fingerprints that are not in it are
+// dropped.
 inline std::tuple<Buffer<int32_t>, Buffer<int64_t>> find_fingerprints(
-    Vector<const uint64_t> fingerprints, Vector<const int64_t> row_ends, Vector<const uint64_t> dictionary,
-    Vector<const int32_t> slots) {
+    Vector<const uint64_t> fingerprints, Vector<const int64_t> row_ends,
+    Vector<const uint64_t> dictionary, Vector<const int32_t> slots) {
     Buffer<int32_t> indices(fingerprints.size + 1);
     Buffer<int64_t> offsets(row_ends.size);
     size_t mask = slots.size - 1, n_values = 0;
     offsets[0] = 0;
     for (size_t row = 0; row + 1 < row_ends.size; row++) {
-        for (auto i = static_cast<size_t>(row_ends[row]); i < static_cast<size_t>(row_ends[row + 1]); i++) {
+        for (auto i = static_cast<size_t>(row_ends[row]);
+             i < static_cast<size_t>(row_ends[row + 1]); i++) {
             if (i + 2 * AHEAD < fingerprints.size) {
                 prefetch(slots.data + (fingerprints[i + 2 * AHEAD] & mask));
                 int32_t candidate = slots[fingerprints[i + AHEAD] & mask];

@@ -5,9 +5,11 @@
 
 namespace hashnlp {
 
-// Compute the probability of each n-gram and the backoff weight of each context, 1 if nothing follows it.
-inline void interpolate(Vector<const int32_t> parents, Vector<const int32_t> suffixes, Vector<const int64_t> counts,
-                        Vector<const bool> kept, Vector<const double> discounts, Vector<const double> shorter_probs,
+// Compute the probability of each n-gram and the backoff weight of each context, 1 if nothing
+// follows it.
+inline void interpolate(Vector<const int32_t> parents, Vector<const int32_t> suffixes,
+                        Vector<const int64_t> counts, Vector<const bool> kept,
+                        Vector<const double> discounts, Vector<const double> shorter_probs,
                         Vector<double> probs, Vector<double> weights) {
     auto discount = [&](size_t i) { return discounts[counts[i] < 3 ? counts[i] : 3]; };
     Buffer<double> totals(weights.size, 0.0);
@@ -21,7 +23,8 @@ inline void interpolate(Vector<const int32_t> parents, Vector<const int32_t> suf
         weights[parent] = totals[parent] > 0 ? weights[parent] / totals[parent] : 1.0;
     for (size_t i = 0; i < counts.size; i++) {
         bool has_own = kept[i] && counts[i] > 0;
-        double own = has_own ? (static_cast<double>(counts[i]) - discount(i)) / totals[parents[i]] : 0.0;
+        double own =
+            has_own ? (static_cast<double>(counts[i]) - discount(i)) / totals[parents[i]] : 0.0;
         probs[i] = own + weights[parents[i]] * shorter_probs[suffixes[i]];
     }
 }

@@ -1,5 +1,5 @@
-// The n-grams of texts, counted by one specification: texts are split, hashed and counted in groups that stay in the
-// first caches.
+// The n-grams of texts, counted by one specification: texts are split, hashed and counted in groups
+// that stay in the first caches.
 #pragma once
 
 #include "../strings/join_lines.hpp"
@@ -43,17 +43,21 @@ struct NgramCounter {
         }
     }
 
-   private:
-    static constexpr size_t GROUP = 4096;                 // bytes of several texts
-    static constexpr size_t MAX_SMALL = size_t{1} << 29;  // bytes of texts whose numbers of boundaries have 32 bits
+private:
+    static constexpr size_t GROUP = 4096;  // bytes of several texts
+    static constexpr size_t MAX_SMALL =
+        size_t{1} << 29;  // bytes of texts whose numbers of boundaries have 32 bits
 
     template <class Index, class T>
     void count_group(CounterMemory& memory, Units<Index>& units, Rows<T>& rows) const {
-        split(analyzer, {memory.lines.bytes, memory.lines.offsets, memory.lines.is_ascii}, tokenizer, stop_words, units);
+        split(analyzer, {memory.lines.bytes, memory.lines.offsets, memory.lines.is_ascii},
+              tokenizer, stop_words, units);
         size_t separator_width = analyzer == WORDS;
-        hash_at_best_level<Index>({units.text, units.boundaries, units.segments, units.rows, separator_width}, range,
-                                  memory.hashes);
-        count_at_best_level<T>(memory.hashes.hashes.data(), memory.hashes.offsets, options, memory.keys, rows);
+        hash_at_best_level<Index>(
+            {units.text, units.boundaries, units.segments, units.rows, separator_width}, range,
+            memory.hashes);
+        count_at_best_level<T>(memory.hashes.hashes.data(), memory.hashes.offsets, options,
+                               memory.keys, rows);
     }
 };
 

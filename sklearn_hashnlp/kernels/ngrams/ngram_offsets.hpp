@@ -1,4 +1,5 @@
-// Where the n-grams of each row begin; see `Units` in _units.py for the layout of rows and segments.
+// Where the n-grams of each row begin; see `Units` in _units.py for the layout of rows and
+// segments.
 #pragma once
 
 #include "../memory.hpp"
@@ -15,14 +16,16 @@ inline int64_t count_of_ngrams(int64_t n_units, int64_t min_n, int64_t max_n, bo
 
 // Set the start of the n-grams of each row, and the end.
 template <class Index>
-inline void ngram_offsets(Vector<const Index> segments, Vector<const Index> rows, int64_t min_n, int64_t max_n,
-                          bool short_whole, Buffer<int64_t>& offsets) {
+inline void ngram_offsets(Vector<const Index> segments, Vector<const Index> rows, int64_t min_n,
+                          int64_t max_n, bool short_whole, Buffer<int64_t>& offsets) {
     offsets.resize(rows.size);
     int64_t size = 0;
     for (size_t row = 0; row + 1 < rows.size; row++) {
         offsets[row] = size;
-        for (auto segment = static_cast<size_t>(rows[row]); segment < static_cast<size_t>(rows[row + 1]); segment++) {
-            int64_t n_units = static_cast<int64_t>(segments[segment + 1]) - static_cast<int64_t>(segments[segment]) - 1;
+        for (auto segment = static_cast<size_t>(rows[row]);
+             segment < static_cast<size_t>(rows[row + 1]); segment++) {
+            int64_t n_units = static_cast<int64_t>(segments[segment + 1]) -
+                              static_cast<int64_t>(segments[segment]) - 1;
             size += count_of_ngrams(n_units, min_n, max_n, short_whole);
         }
     }
@@ -31,8 +34,8 @@ inline void ngram_offsets(Vector<const Index> segments, Vector<const Index> rows
 
 // Return the start of the n-grams of each row, and the end.
 template <class Index>
-inline Buffer<int64_t> ngram_offsets(Vector<const Index> segments, Vector<const Index> rows, int64_t min_n, int64_t max_n,
-                                     bool short_whole) {
+inline Buffer<int64_t> ngram_offsets(Vector<const Index> segments, Vector<const Index> rows,
+                                     int64_t min_n, int64_t max_n, bool short_whole) {
     Buffer<int64_t> offsets;
     ngram_offsets(segments, rows, min_n, max_n, short_whole, offsets);
     return offsets;

@@ -8,18 +8,25 @@
 
 namespace hashnlp {
 
-constexpr size_t SHORT = 10'000;  // bytes, or n-grams, for which the lock is kept: others would wait for it for longer
+constexpr size_t SHORT =
+    10'000;  // bytes, or n-grams, for which the lock is kept: others would wait for it for longer
 
 // A counter, and the owners of the memory it refers to.
 class PythonCounter {
-   public:
-    // `classes` returns the class of each of the first code points, as an array; `owner` keeps the other arguments.
+public:
+    // `classes` returns the class of each of the first code points, as an array; `owner` keeps the
+    // other arguments.
     PythonCounter(NgramCounter counter, bool reads_ascii, nb::object classes, nb::object owner)
-        : counter_(counter), ascii_classes_(table(classes, 0x80)), classes_(classes), owner_(owner), reads_ascii_(reads_ascii) {
+        : counter_(counter),
+          ascii_classes_(table(classes, 0x80)),
+          classes_(classes),
+          owner_(owner),
+          reads_ascii_(reads_ascii) {
         counter_.tokenizer.classes = ascii_classes_.data();
     }
 
-    // Append a row for each text; `encode(i)` preprocesses and encodes the i-th where it is not ASCII.
+    // Append a row for each text; `encode(i)` preprocesses and encodes the i-th where it is not
+    // ASCII.
     template <class T>
     void append_texts(Rows<T>& rows, nb::typed<nb::list, nb::str> texts, nb::object encode) const {
         constexpr size_t BATCH = size_t{1} << 21;  // bytes between two looks for an interrupt
@@ -33,15 +40,17 @@ class PythonCounter {
         }
     }
 
-    // Append the rows of a few texts; `encode(text)` preprocesses and encodes one where it is not ASCII.
-    void append_block(Rows<float>& rows, const nb::handle* texts, size_t n, nb::handle encode, CounterMemory& memory) const {
+    // Append the rows of a few texts; `encode(text)` preprocesses and encodes one where it is not
+    // ASCII.
+    void append_block(Rows<float>& rows, const nb::handle* texts, size_t n, nb::handle encode,
+                      CounterMemory& memory) const {
         TextReader reader(reads_ascii_, encode);
         size_t size = 0;
         for (size_t i = 0; i < n; i++) size += reader.add(texts[i], texts[i]);
         count(reader, size, memory, rows);
     }
 
-   private:
+private:
     using Table = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
     static Table table(nb::handle classes, size_t n) { return nb::cast<Table>(classes(n)); }

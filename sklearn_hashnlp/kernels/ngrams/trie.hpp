@@ -5,7 +5,8 @@
 
 namespace hashnlp {
 
-// The arrays of NgramTrie in _trie.py: nodes are sorted by order, then by parent, then by word; 0 is the root.
+// The arrays of NgramTrie in _trie.py: nodes are sorted by order, then by parent, then by word; 0
+// is the root.
 struct NgramTrie {
     Vector<const int32_t> words, first_child, suffixes;
     Vector<const double> log_probs, backoffs;
@@ -29,7 +30,8 @@ struct NgramTrie {
     int64_t next_context(int64_t context, int64_t word) const {
         auto n_contexts = static_cast<int64_t>(suffixes.size);
         for (;; context = suffixes[context]) {
-            if (first_child[context] < n_contexts) {  // otherwise all children are of the highest order
+            if (first_child[context] <
+                n_contexts) {  // otherwise all children are of the highest order
                 int64_t child = find_child(context, word);
                 if (child >= 0 && child < n_contexts) return child;
             }
@@ -51,18 +53,21 @@ struct NgramTrie {
 inline void find_nodes(const NgramTrie& trie, Matrix<const int32_t> ngrams, Vector<int64_t> nodes) {
     for (size_t row = 0; row < ngrams.rows; row++) {
         int64_t node = 0;
-        for (size_t i = 0; i < ngrams.columns && node >= 0; i++) node = trie.find_child(node, ngrams[row][i]);
+        for (size_t i = 0; i < ngrams.columns && node >= 0; i++)
+            node = trie.find_child(node, ngrams[row][i]);
         nodes[row] = node;
     }
 }
 
-// Compute the log10 of the probability of the word at each position of a text after the n_context words before.
+// Compute the log10 of the probability of the word at each position of a text after the n_context
+// words before.
 template <class Position>
-void score_positions(const NgramTrie& trie, Vector<const int32_t> text, Vector<const Position> positions,
-                     int64_t n_context, Vector<double> scores) {
+void score_positions(const NgramTrie& trie, Vector<const int32_t> text,
+                     Vector<const Position> positions, int64_t n_context, Vector<double> scores) {
     int64_t context = 0, before = -2;
     for (size_t row = 0; row < positions.size; row++) {
-        int64_t position = positions[row], first = before;  // the context continues with the previous word
+        int64_t position = positions[row],
+                first = before;  // the context continues with the previous word
         if (position != before + 1) {
             context = 0;
             first = position - n_context;
@@ -73,13 +78,17 @@ void score_positions(const NgramTrie& trie, Vector<const int32_t> text, Vector<c
     }
 }
 
-// Compute the log10 of the probabilities of all words, one for each column, after each context, a row of word ids.
-inline void score_all_words(const NgramTrie& trie, Matrix<const int64_t> contexts, Matrix<double> scores) {
+// Compute the log10 of the probabilities of all words, one for each column, after each context, a
+// row of word ids.
+inline void score_all_words(const NgramTrie& trie, Matrix<const int64_t> contexts,
+                            Matrix<double> scores) {
     Buffer<int64_t> chain(contexts.columns + 1);  // the context and its suffixes, down to the root
-    Buffer<double> weights(contexts.columns + 1);  // the sum of the backoff weights of all longer suffixes
+    Buffer<double> weights(contexts.columns +
+                           1);  // the sum of the backoff weights of all longer suffixes
     for (size_t row = 0; row < contexts.rows; row++) {
         int64_t context = 0;
-        for (size_t i = 0; i < contexts.columns; i++) context = trie.next_context(context, contexts[row][i]);
+        for (size_t i = 0; i < contexts.columns; i++)
+            context = trie.next_context(context, contexts[row][i]);
         size_t depth = 0;
         chain[0] = context;
         weights[0] = 0.0;
@@ -88,9 +97,11 @@ inline void score_all_words(const NgramTrie& trie, Matrix<const int64_t> context
             context = chain[depth + 1] = trie.suffixes[context];
         }
         double* of_words = scores[row];
-        for (size_t word = 0; word < scores.columns; word++) of_words[word] = weights[depth] + trie.log_probs[1 + word];
+        for (size_t word = 0; word < scores.columns; word++)
+            of_words[word] = weights[depth] + trie.log_probs[1 + word];
         for (size_t i = depth; i-- > 0;) {
-            for (int32_t child = trie.first_child[chain[i]]; child < trie.first_child[chain[i] + 1]; child++)
+            for (int32_t child = trie.first_child[chain[i]]; child < trie.first_child[chain[i] + 1];
+                 child++)
                 of_words[trie.words[child]] = weights[i] + trie.log_probs[child];
         }
     }

@@ -1,4 +1,5 @@
-// Vectors as long as a register of the processor, with the operators of the compiler for their lanes.
+// Vectors as long as a register of the processor, with the operators of the compiler for their
+// lanes.
 #pragma once
 
 #include <type_traits>
@@ -18,7 +19,8 @@ using Register = typename RegisterOf<T, n_bytes>::type;
 template <size_t n_bytes>
 using Bytes = std::integral_constant<size_t, n_bytes>;
 
-// Call a kernel at the best level with the number of bytes of a register: longer ones would be kept in memory.
+// Call a kernel at the best level with the number of bytes of a register: longer ones would be kept
+// in memory.
 template <class Kernel>
 inline void at_best_width(const Kernel& kernel) {
 #if defined(HASHNLP_LEVELS)

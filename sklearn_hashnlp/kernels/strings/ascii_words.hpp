@@ -22,7 +22,8 @@ inline uint64_t pack_bits(const uint8_t* flags) {
     for (size_t i = 0; i < BLOCK; i += 16) {
         Bytes bytes;
         std::memcpy(&bytes, flags + i, sizeof bytes);
-        bits |= static_cast<uint64_t>(static_cast<uint16_t>(__builtin_ia32_pmovmskb128(bytes))) << i;
+        bits |= static_cast<uint64_t>(static_cast<uint16_t>(__builtin_ia32_pmovmskb128(bytes)))
+                << i;
     }
 #else
     for (size_t i = 0; i < BLOCK; i += 8) {
@@ -35,17 +36,18 @@ inline uint64_t pack_bits(const uint8_t* flags) {
     return bits;
 }
 
-// Return which of the next characters are of words, and which whitespace, and write them in lowercase if asked; only
-// `readable` characters are read.
-inline Masks classify_block(const uint8_t* text, size_t readable, bool split_punctuation, bool lowercase,
-                            uint8_t* __restrict lower) {
+// Return which of the next characters are of words, and which whitespace, and write them in
+// lowercase if asked; only `readable` characters are read.
+inline Masks classify_block(const uint8_t* text, size_t readable, bool split_punctuation,
+                            bool lowercase, uint8_t* __restrict lower) {
     alignas(64) uint8_t bytes[BLOCK] = {}, is_word[BLOCK], is_space[BLOCK];
     if (readable >= BLOCK)
         std::memcpy(bytes, text, BLOCK);
     else
         std::memcpy(bytes, text, readable);
     const uint8_t case_bit = lowercase ? 32 : 0;
-    for (size_t i = 0; i < BLOCK; i++) {  // comparisons instead of a table: they become vector instructions
+    for (size_t i = 0; i < BLOCK;
+         i++) {  // comparisons instead of a table: they become vector instructions
         uint8_t byte = bytes[i];
         uint8_t capital = static_cast<uint8_t>(byte - 'A') < 26 ? 0xFF : 0;
         uint8_t letter = static_cast<uint8_t>((byte | 32) - 'a') < 26 ? 0xFF : 0;
@@ -90,19 +92,22 @@ struct AsciiWords {
 
 // Find the words of an ASCII text; its last character is no part of one.
 template <class Index>
-inline void find_ascii_words(const uint8_t* text, size_t size, bool split_punctuation, bool lowercase,
-                             bool keep_punctuation, AsciiWords<Index>& words) {
+inline void find_ascii_words(const uint8_t* text, size_t size, bool split_punctuation,
+                             bool lowercase, bool keep_punctuation, AsciiWords<Index>& words) {
     uint8_t* lower = words.lower.resize(size + BLOCK + PADDING);
     Index* starts = words.starts.resize(size + BLOCK);
     Index* ends = words.ends.resize(size + BLOCK);
     size_t n_starts = 0, n_ends = 0;
     uint64_t word_before = 0, mark_before = 0;
     for (size_t at = 0; at < size; at += BLOCK) {
-        Masks masks = classify_block(text + at, size - at, split_punctuation, lowercase, lower + at);
+        Masks masks =
+            classify_block(text + at, size - at, split_punctuation, lowercase, lower + at);
         uint64_t mark = keep_punctuation ? ~(masks.word | masks.space) : 0;
         uint64_t before = masks.word << 1 | word_before;
-        n_starts += list_ones((masks.word & ~before) | mark, static_cast<Index>(at), starts + n_starts);
-        n_ends += list_ones((~masks.word & before) | mark << 1 | mark_before, static_cast<Index>(at), ends + n_ends);
+        n_starts +=
+            list_ones((masks.word & ~before) | mark, static_cast<Index>(at), starts + n_starts);
+        n_ends += list_ones((~masks.word & before) | mark << 1 | mark_before,
+                            static_cast<Index>(at), ends + n_ends);
         word_before = masks.word >> 63;
         mark_before = mark >> 63;
     }

@@ -18,9 +18,11 @@ struct Lines {
 };
 
 // Join texts to lines; `begin` and `end` enclose the ASCII texts.
-inline void join_lines(Vector<const Text> texts, Vector<const uint8_t> begin, Vector<const uint8_t> end, Lines& lines) {
+inline void join_lines(Vector<const Text> texts, Vector<const uint8_t> begin,
+                       Vector<const uint8_t> end, Lines& lines) {
     size_t size = 0;
-    for (const Text& text : texts) size += text.size + (text.is_ascii ? begin.size + end.size : 0) + 1;
+    for (const Text& text : texts)
+        size += text.size + (text.is_ascii ? begin.size + end.size : 0) + 1;
     uint8_t* to = lines.bytes.resize(size);
     lines.offsets.resize(texts.size + 1);
     lines.is_ascii.resize(texts.size);

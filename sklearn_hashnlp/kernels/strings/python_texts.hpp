@@ -1,4 +1,5 @@
-// Python's strings read by the interpreter's stable interface. Only the files of the bindings include it.
+// Python's strings read by the interpreter's stable interface. Only the files of the bindings
+// include it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,10 +10,12 @@ namespace hashnlp {
 
 namespace nb = nanobind;
 
-// Reads strings while the interpreter's lock is held. Their bytes stay valid as long as the strings and the reader exist.
+// Reads strings while the interpreter's lock is held. Their bytes stay valid as long as the strings
+// and the reader exist.
 class TextReader {
-   public:
-    // Without `reads_ascii`, `encode` makes the bytes of each text; else it makes those of the texts that are not ASCII.
+public:
+    // Without `reads_ascii`, `encode` makes the bytes of each text; else it makes those of the
+    // texts that are not ASCII.
     TextReader(bool reads_ascii, nb::handle encode)
         : is_ascii_(nb::handle(reinterpret_cast<PyObject*>(&PyUnicode_Type)).attr("isascii")),
           encode_(encode),
@@ -22,15 +25,19 @@ class TextReader {
     template <class Key>
     size_t add(nb::handle text, const Key& key) {
         Py_ssize_t size = 0;
-        if (reads_ascii_ && is_ascii_(text).ptr() == Py_True) {  // of any other, CPython would keep the encoding
+        if (reads_ascii_ &&
+            is_ascii_(text).ptr() == Py_True) {  // of any other, CPython would keep the encoding
             const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
             if (bytes == nullptr) throw nb::python_error();
-            texts_.push_back({reinterpret_cast<const uint8_t*>(bytes), static_cast<size_t>(size), true});
+            texts_.push_back(
+                {reinterpret_cast<const uint8_t*>(bytes), static_cast<size_t>(size), true});
         } else {
             nb::object encoded = encode_(key);
             char* bytes = nullptr;
-            if (PyBytes_AsStringAndSize(encoded.ptr(), &bytes, &size) != 0) throw nb::python_error();
-            texts_.push_back({reinterpret_cast<const uint8_t*>(bytes), static_cast<size_t>(size), false});
+            if (PyBytes_AsStringAndSize(encoded.ptr(), &bytes, &size) != 0)
+                throw nb::python_error();
+            texts_.push_back(
+                {reinterpret_cast<const uint8_t*>(bytes), static_cast<size_t>(size), false});
             encoded_.append(encoded);
         }
         return static_cast<size_t>(size);
@@ -44,7 +51,7 @@ class TextReader {
         encoded_ = nb::list();
     }
 
-   private:
+private:
     nb::object is_ascii_;
     nb::handle encode_;
     nb::list encoded_;

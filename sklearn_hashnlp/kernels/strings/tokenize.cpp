@@ -6,8 +6,8 @@
 namespace hashnlp {
 
 template <class Index>
-void split(Analyzer analyzer, const Documents& documents, const Tokenizer& tokenizer, const WordSet& stop_words,
-           Units<Index>& units) {
+void split(Analyzer analyzer, const Documents& documents, const Tokenizer& tokenizer,
+           const WordSet& stop_words, Units<Index>& units) {
     if (analyzer == WORDS) {
         at_best_level([&] { split_words(documents, tokenizer, units); });
         drop_stop_words(stop_words, units);

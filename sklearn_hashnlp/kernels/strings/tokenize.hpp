@@ -13,7 +13,8 @@ struct Documents {
     Vector<const bool> is_ascii;    // (n,)
 };
 
-// Rows made of segments made of units; see `Units` in _units.py. Numbers are of 64 bits for large texts.
+// Rows made of segments made of units; see `Units` in _units.py. Numbers are of 64 bits for large
+// texts.
 template <class Index>
 struct Units {
     Buffer<uint8_t> text;  // with `PADDING` more bytes
@@ -38,17 +39,21 @@ struct Cursor {
     Index* boundaries;
     size_t to = 0, n_boundaries = 0;
 
-    void add_boundary(size_t position) { boundaries[n_boundaries++] = static_cast<Index>(position); }
+    void add_boundary(size_t position) {
+        boundaries[n_boundaries++] = static_cast<Index>(position);
+    }
 
     void copy(const uint8_t* character, size_t width) {
         for (size_t i = 0; i < width; i++) text[to++] = character[i];
     }
 };
 
-// Call a function with the words of each run of ASCII documents, and another with each other document.
+// Call a function with the words of each run of ASCII documents, and another with each other
+// document.
 template <class Index, class OfAscii, class OfUnicode>
-inline void for_each_run(const Documents& documents, const Tokenizer& tokenizer, bool keep_punctuation, Units<Index>& units,
-                         OfAscii of_ascii, OfUnicode of_unicode) {
+inline void for_each_run(const Documents& documents, const Tokenizer& tokenizer,
+                         bool keep_punctuation, Units<Index>& units, OfAscii of_ascii,
+                         OfUnicode of_unicode) {
     const int64_t* offsets = documents.offsets.data;
     size_t n = documents.is_ascii.size;
     for (size_t row = 0; row < n;) {
@@ -61,7 +66,8 @@ inline void for_each_run(const Documents& documents, const Tokenizer& tokenizer,
         size_t end = row + 1;
         while (end < n && documents.is_ascii[end]) end++;
         find_ascii_words(documents.bytes.data + begin, static_cast<size_t>(offsets[end]) - begin,
-                         tokenizer.split_punctuation(), tokenizer.lowercase, keep_punctuation, units.words);
+                         tokenizer.split_punctuation(), tokenizer.lowercase, keep_punctuation,
+                         units.words);
         const uint8_t* lower = units.words.lower.data();
         const Index *start = units.words.starts.data(), *stop = units.words.ends.data();
         for (; row < end; row++) {
@@ -77,16 +83,19 @@ inline void for_each_run(const Documents& documents, const Tokenizer& tokenizer,
 
 // Split each document into words, a space after each.
 template <class Index>
-inline void split_words(const Documents& documents, const Tokenizer& tokenizer, Units<Index>& units) {
+inline void split_words(const Documents& documents, const Tokenizer& tokenizer,
+                        Units<Index>& units) {
     size_t n_bytes = documents.bytes.size, n_rows = documents.is_ascii.size;
-    Cursor<Index> out{units.text.resize(2 * n_bytes + n_rows + PADDING), units.boundaries.resize(n_bytes + n_rows + 1)};
+    Cursor<Index> out{units.text.resize(2 * n_bytes + n_rows + PADDING),
+                      units.boundaries.resize(n_bytes + n_rows + 1)};
     Index* segments = units.segments.resize(n_rows + 1);
     const size_t min_length = tokenizer.min_length;
     const bool keeps = tokenizer.keep_punctuation, keeps_short = keeps && min_length > 1;
     const uint8_t* classes = tokenizer.classes;
     for_each_run(
         documents, tokenizer, keeps, units,
-        [&](size_t row, const uint8_t* lower, const Index* starts, const Index* stops, size_t n_words) {
+        [&](size_t row, const uint8_t* lower, const Index* starts, const Index* stops,
+            size_t n_words) {
             segments[row] = static_cast<Index>(out.n_boundaries);
             for (size_t i = 0; i < n_words; i++) {
                 size_t length = static_cast<size_t>(stops[i] - starts[i]);
@@ -102,7 +111,8 @@ inline void split_words(const Documents& documents, const Tokenizer& tokenizer, 
         },
         [&](size_t row, const uint8_t* at, const uint8_t* end) {
             segments[row] = static_cast<Index>(out.n_boundaries);
-            size_t begin = out.to, length = 0;  // of the run of word characters being written, in characters
+            size_t begin = out.to,
+                   length = 0;  // of the run of word characters being written, in characters
             while (at < end) {
                 size_t width = utf8_width(*at);
                 uint8_t kind = classes[utf8_code_point(at, width)];
@@ -136,12 +146,14 @@ inline void split_words(const Documents& documents, const Tokenizer& tokenizer, 
     for (size_t row = 0; row <= n_rows; row++) units.rows[row] = static_cast<Index>(row);
 }
 
-// Split each document, without its line feed, into characters; a run of whitespace becomes one space, but a single
-// whitespace character is kept.
+// Split each document, without its line feed, into characters; a run of whitespace becomes one
+// space, but a single whitespace character is kept.
 template <class Index>
-inline void split_characters(const Documents& documents, const Tokenizer& tokenizer, Units<Index>& units) {
+inline void split_characters(const Documents& documents, const Tokenizer& tokenizer,
+                             Units<Index>& units) {
     size_t n_bytes = documents.bytes.size, n_rows = documents.is_ascii.size;
-    Cursor<Index> out{units.text.resize(n_bytes + BLOCK + PADDING), units.boundaries.resize(n_bytes + n_rows + BLOCK)};
+    Cursor<Index> out{units.text.resize(n_bytes + BLOCK + PADDING),
+                      units.boundaries.resize(n_bytes + n_rows + BLOCK)};
     Index* segments = units.segments.resize(n_rows + 1);
     units.rows.resize(n_rows + 1);
     for (size_t row = 0; row < n_rows; row++) {
@@ -195,19 +207,23 @@ inline void split_characters(const Documents& documents, const Tokenizer& tokeni
     units.boundaries.resize(out.n_boundaries);
 }
 
-// Split words, and punctuation if they are split at it, into characters, with one more before and after each word.
+// Split words, and punctuation if they are split at it, into characters, with one more before and
+// after each word.
 template <class Index>
-inline void split_word_characters(const Documents& documents, const Tokenizer& tokenizer, Units<Index>& units) {
+inline void split_word_characters(const Documents& documents, const Tokenizer& tokenizer,
+                                  Units<Index>& units) {
     constexpr size_t N_AT_ONCE = 8;  // boundaries
     size_t n_bytes = documents.bytes.size, n_rows = documents.is_ascii.size;
     // At worst each byte is a word: three bytes and four boundaries.
-    Cursor<Index> out{units.text.resize(3 * n_bytes + PADDING), units.boundaries.resize(4 * n_bytes + N_AT_ONCE)};
+    Cursor<Index> out{units.text.resize(3 * n_bytes + PADDING),
+                      units.boundaries.resize(4 * n_bytes + N_AT_ONCE)};
     Index* segments = units.segments.resize(n_bytes + 1);
     Index* rows = units.rows.resize(n_rows + 1);
     size_t n_segments = 0;
     for_each_run(
         documents, tokenizer, true, units,
-        [&](size_t row, const uint8_t* lower, const Index* starts, const Index* stops, size_t n_words) {
+        [&](size_t row, const uint8_t* lower, const Index* starts, const Index* stops,
+            size_t n_words) {
             rows[row] = static_cast<Index>(n_segments);
             for (size_t i = 0; i < n_words; i++) {
                 segments[n_segments++] = static_cast<Index>(out.n_boundaries);
@@ -215,9 +231,11 @@ inline void split_word_characters(const Documents& documents, const Tokenizer& t
                 out.text[out.to] = tokenizer.before;
                 copy_word(lower + starts[i], length, out.text + out.to + 1);
                 out.text[out.to + length + 1] = tokenizer.after;
-                for (size_t first = 0; first <= length + 2; first += N_AT_ONCE) {  // excess boundaries are overwritten
+                for (size_t first = 0; first <= length + 2;
+                     first += N_AT_ONCE) {  // excess boundaries are overwritten
                     Index* boundaries = out.boundaries + out.n_boundaries + first;
-                    for (size_t j = 0; j < N_AT_ONCE; j++) boundaries[j] = static_cast<Index>(out.to + first + j);
+                    for (size_t j = 0; j < N_AT_ONCE; j++)
+                        boundaries[j] = static_cast<Index>(out.to + first + j);
                 }
                 out.n_boundaries += length + 3;
                 out.to += length + 2;
@@ -263,9 +281,11 @@ struct WordSet {
 
     bool contains(const uint8_t* word, size_t length) const {
         size_t mask = slots.size - 1;
-        for (size_t slot = static_cast<size_t>(murmur3(word, length, 0)) & mask; slots[slot] >= 0; slot = (slot + 1) & mask) {
+        for (size_t slot = static_cast<size_t>(murmur3(word, length, 0)) & mask; slots[slot] >= 0;
+             slot = (slot + 1) & mask) {
             const int64_t* span = offsets.data + slots[slot];
-            if (static_cast<size_t>(span[1] - span[0]) == length && std::memcmp(words.data + span[0], word, length) == 0)
+            if (static_cast<size_t>(span[1] - span[0]) == length &&
+                std::memcmp(words.data + span[0], word, length) == 0)
                 return true;
         }
         return false;
@@ -280,10 +300,12 @@ inline void drop_stop_words(const WordSet& set, Units<Index>& units) {
     Index *boundaries = units.boundaries.data(), *segments = units.segments.data();
     size_t to = 0, n_boundaries = 0;
     for (size_t segment = 0; segment + 1 < units.segments.size(); segment++) {
-        auto first = static_cast<size_t>(segments[segment]), last = static_cast<size_t>(segments[segment + 1]) - 1;
+        auto first = static_cast<size_t>(segments[segment]),
+             last = static_cast<size_t>(segments[segment + 1]) - 1;
         segments[segment] = static_cast<Index>(n_boundaries);
         for (size_t i = first; i < last; i++) {
-            auto start = static_cast<size_t>(boundaries[i]), stop = static_cast<size_t>(boundaries[i + 1]);
+            auto start = static_cast<size_t>(boundaries[i]),
+                 stop = static_cast<size_t>(boundaries[i + 1]);
             if (set.contains(text + start, stop - 1 - start)) continue;
             boundaries[n_boundaries++] = static_cast<Index>(to);
             std::memmove(text + to, text + start, stop - start);  // with the space after the word
@@ -299,7 +321,7 @@ enum Analyzer : int { WORDS = 0, CHARACTERS = 1, WORD_CHARACTERS = 2 };
 
 // Split documents by an analyzer, with the best instructions.
 template <class Index>
-void split(Analyzer analyzer, const Documents& documents, const Tokenizer& tokenizer, const WordSet& stop_words,
-           Units<Index>& units);
+void split(Analyzer analyzer, const Documents& documents, const Tokenizer& tokenizer,
+           const WordSet& stop_words, Units<Index>& units);
 
 }  // namespace hashnlp

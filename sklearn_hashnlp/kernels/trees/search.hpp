@@ -1,4 +1,5 @@
-// Search of a hierarchical softmax from the root down: the most probable classes, the greedy one, a sampled one.
+// Search of a hierarchical softmax from the root down: the most probable classes, the greedy one, a
+// sampled one.
 #pragma once
 
 #include <limits>
@@ -19,16 +20,18 @@ struct TreeScorer {
 
 // Compute the scores of a node for a row, and return their number.
 template <size_t BYTES, class T>
-inline size_t score_item(Matrix<const T> inputs, Matrix<const int64_t> features, size_t row, int64_t item,
-                         const TreeScorer<T>& scorer, T* scores) {
-    auto first = static_cast<size_t>(scorer.first_rows[item]), n_scores = scorer.first_rows[item + 1] - first;
+inline size_t score_item(Matrix<const T> inputs, Matrix<const int64_t> features, size_t row,
+                         int64_t item, const TreeScorer<T>& scorer, T* scores) {
+    auto first = static_cast<size_t>(scorer.first_rows[item]),
+         n_scores = scorer.first_rows[item + 1] - first;
     const T* bias = scorer.bias.data + first;
     score_node<BYTES, 4>({inputs[row]}, scorer.weight[first], n_scores, inputs.columns,
                          [&](size_t, size_t j, T product) { scores[j] = product + bias[j]; });
     for (size_t i = 0; i < features.columns; i++) {
         int64_t feature = features[row][i];
         if (feature < 0) continue;
-        int32_t slot = feature_slot(feature, static_cast<size_t>(item), scorer.constants, scorer.direct.size);
+        int32_t slot =
+            feature_slot(feature, static_cast<size_t>(item), scorer.constants, scorer.direct.size);
         add_entries(scorer.direct, static_cast<size_t>(slot), scores, n_scores);
     }
     return n_scores;
@@ -43,7 +46,7 @@ inline double sum_exps(const T* scores, size_t n, double largest, double* __rest
 
 // A max-heap of nodes and classes by their log-probability.
 class Heap {
-   public:
+public:
     explicit Heap(size_t capacity) : keys_(capacity), items_(capacity) {}
 
     void clear() { size_ = 0; }
@@ -68,7 +71,7 @@ class Heap {
         put(at, keys_[last], items_[last]);
     }
 
-   private:
+private:
     void put(size_t at, double key, int64_t item) {
         keys_[at] = key;
         items_[at] = item;
@@ -80,11 +83,12 @@ class Heap {
     size_t size_ = 0;
 };
 
-// Find the most probable classes of each row by best-first search: no class below a node is more probable than the
-// node, so a popped class is the most probable of the rest. One more column of log_probs is a bound for other classes.
+// Find the most probable classes of each row by best-first search: no class below a node is more
+// probable than the node, so a popped class is the most probable of the rest. One more column of
+// log_probs is a bound for other classes.
 template <class T>
-inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features, TreeScorer<T> scorer,
-                        Matrix<T> log_probs, Matrix<int64_t> classes) {
+inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features,
+                        TreeScorer<T> scorer, Matrix<T> log_probs, Matrix<int64_t> classes) {
     size_t n_classes = scorer.children.size - (scorer.offsets.size - 1) + 1, k = classes.columns;
     Heap heap(n_classes + 1);
     Buffer<T> scores(scorer.max_scores);
@@ -104,28 +108,35 @@ inline void search_best(Matrix<const T> inputs, Matrix<const int64_t> features, 
                     continue;
                 }
                 const int64_t* children = scorer.children.data + scorer.offsets[item];
-                size_t n_scores = score_item<BYTES>(inputs, features, row, item, scorer, scores.data());
+                size_t n_scores =
+                    score_item<BYTES>(inputs, features, row, item, scorer, scores.data());
                 if (n_scores == 1) {
-                    double score = scores[0], log_total = log1p_of_unit(exp_of_negative(-__builtin_fabs(score)));
+                    double score = scores[0],
+                           log_total = log1p_of_unit(exp_of_negative(-__builtin_fabs(score)));
                     heap.push(key + (score > 0 ? -score : 0.0) - log_total, children[0]);
                     heap.push(key + (score < 0 ? score : 0.0) - log_total, children[1]);
                     for (size_t i = 0; i < 2; i++)  // one of both is likely to be popped next
                         if (children[i] >= 0)
-                            prefetch_row(scorer.weight[scorer.first_rows[children[i]]], inputs.columns);
+                            prefetch_row(scorer.weight[scorer.first_rows[children[i]]],
+                                         inputs.columns);
                 } else {
                     double largest = largest_of(scores.data(), n_scores);
-                    double log_total = largest + log_of_positive(sum_exps(scores.data(), n_scores, largest, exps.data()));
-                    for (size_t j = 0; j < n_scores; j++) heap.push(key + (scores[j] - log_total), children[j]);
+                    double log_total = largest + log_of_positive(sum_exps(scores.data(), n_scores,
+                                                                          largest, exps.data()));
+                    for (size_t j = 0; j < n_scores; j++)
+                        heap.push(key + (scores[j] - log_total), children[j]);
                 }
             }
             if (k < log_probs.columns)
-                log_probs[row][k] = heap.size() > 0 ? static_cast<T>(heap.key()) : -std::numeric_limits<float>::max();
+                log_probs[row][k] = heap.size() > 0 ? static_cast<T>(heap.key())
+                                                    : -std::numeric_limits<float>::max();
         }
     });
 }
 
-// Descend from the root to one class for each row: along the branch whose interval of probability contains the draw,
-// whose position in the interval is the next draw; without draws along the most probable branch, the first at a tie.
+// Descend from the root to one class for each row: along the branch whose interval of probability
+// contains the draw, whose position in the interval is the next draw; without draws along the most
+// probable branch, the first at a tie.
 template <class T>
 inline void descend(Matrix<const T> inputs, Matrix<const int64_t> features, TreeScorer<T> scorer,
                     Vector<const double> draws, Vector<int64_t> classes) {
@@ -138,21 +149,27 @@ inline void descend(Matrix<const T> inputs, Matrix<const int64_t> features, Tree
             double draw = is_greedy ? 0.0 : draws[row];
             int64_t item = 0;
             while (item >= 0) {
-                size_t branch = 0, n_scores = score_item<BYTES>(inputs, features, row, item, scorer, scores.data());
+                size_t branch = 0, n_scores = score_item<BYTES>(inputs, features, row, item, scorer,
+                                                                scores.data());
                 if (n_scores == 1) {
-                    double exp_score = exp_of_negative(-__builtin_fabs(static_cast<double>(scores[0])));
+                    double exp_score =
+                        exp_of_negative(-__builtin_fabs(static_cast<double>(scores[0])));
                     double left = (scores[0] > 0 ? exp_score : 1.0) / (1.0 + exp_score);
                     if (is_greedy) {  // in the precision of the scores, as node_prob returns it
-                        branch = scores[0] > 0 && T(1) / (T(1) + static_cast<T>(exp_score)) > T(0.5);
+                        branch =
+                            scores[0] > 0 && T(1) / (T(1) + static_cast<T>(exp_score)) > T(0.5);
                     } else {
                         branch = draw >= left || left < SMALLEST;
                         draw = branch ? (draw - left) / (1.0 - left) : draw / left;
                     }
                 } else if (is_greedy) {
-                    for (size_t j = 1; j < n_scores; j++) branch = scores[j] > scores[branch] ? j : branch;
+                    for (size_t j = 1; j < n_scores; j++)
+                        branch = scores[j] > scores[branch] ? j : branch;
                 } else {
-                    draw *= sum_exps(scores.data(), n_scores, largest_of(scores.data(), n_scores), exps.data());
-                    while (branch < n_scores - 1 && (draw >= exps[branch] || exps[branch] < SMALLEST))
+                    draw *= sum_exps(scores.data(), n_scores, largest_of(scores.data(), n_scores),
+                                     exps.data());
+                    while (branch < n_scores - 1 &&
+                           (draw >= exps[branch] || exps[branch] < SMALLEST))
                         draw -= exps[branch++];
                     draw /= exps[branch];
                 }
