@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from io import TextIOWrapper
 from types import FrameType
 
 _INTERRUPTED = 130
@@ -28,10 +29,8 @@ def main() -> None:
         signal.signal(signal.SIGINT, _exit_interrupted)
     try:
         from sklearn_hashnlp.cli._app import app_for
-        from sklearn_hashnlp.cli._screen import prepare_streams
 
-        prepare_streams()
-
+        _prepare_streams()
         app_for(sys.argv[1:])(prog_name="hashnlp")
     finally:
         signal.signal(signal.SIGINT, handler)
@@ -41,3 +40,13 @@ def _exit_interrupted(_number: int, _frame: FrameType | None) -> None:
     """Exit at once: an interrupted import may print a traceback or raise another error."""
     os.write(2, b"\nhashnlp: interrupted.\n")
     os._exit(_INTERRUPTED)
+
+
+def _prepare_streams() -> None:
+    """Exit without a stdout, and escape characters that its encoding does not have."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the end
+    if sys.stdout is None:
+        sys.exit("hashnlp: stdout is closed.")
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")

@@ -1,18 +1,10 @@
-"""Classifiers of texts: making, training, predicting, loading."""
+"""Classifiers of texts: making and loading."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from sklearn_hashnlp.cli._screen import Screen
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-_PREDICTION_BATCH_SIZE = 2000
+from typing import Any
 
 
 def make_model(
@@ -48,47 +40,6 @@ def make_model(
     return Pipeline(steps)
 
 
-def train_model(screen: Screen, model: Any, texts: list[str], labels: Any, validation: Any = None) -> None:
-    """Fit a model with a progress bar, and print the figures of each epoch."""
-    from sklearn_hashnlp.cli._progress import Progress, shown_training
-
-    if not hasattr(model, "steps"):
-        with screen.warnings_as_notes(), screen.bar("Training") as update:
-            callbacks = [Progress(screen.note, update)]
-            model.fit(texts, labels, validation_data=validation, callbacks=callbacks)
-        return
-    features, classifier = model[:-1], model[-1]
-    with shown_training(screen, classifier):
-        rows = features.fit_transform(texts, labels)
-        if validation is not None:
-            validation = features.transform(validation[0]), validation[1]
-        classifier.fit(rows, labels, validation_data=validation)
-
-
-def with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:
-    """Add a copy of each text with typos, if ``distortion`` is not 0."""
-    if not distortion:
-        return texts, labels
-    import numpy as np
-
-    from sklearn_hashnlp.text import distort_texts
-
-    both = labels * 2 if isinstance(labels, list) else np.tile(labels, 2)
-    return texts + distort_texts(texts, distortion, random_state=seed), both
-
-
-def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.float64]:
-    """Return the class probabilities of texts, with a progress bar."""
-    import numpy as np
-
-    with screen.bar("Predicting") as update:
-        batches = []
-        for start in range(0, len(texts), _PREDICTION_BATCH_SIZE):
-            batches.append(model.predict_proba(texts[start : start + _PREDICTION_BATCH_SIZE]))
-            update(min(start + _PREDICTION_BATCH_SIZE, len(texts)), len(texts))
-    return np.concatenate(batches)
-
-
 def load_classifier(folder: Path) -> Any:
     """Load a text classifier; raise an error for another model, or one that reads files."""
     from sklearn_hashnlp.persistence import load_model
@@ -114,6 +65,14 @@ def check_classifier(model: Any, folder: Path) -> Any:
 def last_step(model: Any) -> Any:
     """Return the classifier of a pipeline, or else the model itself."""
     return model[-1] if hasattr(model, "steps") else model
+
+
+def predict_topk(model: Any, texts: list[str], k: int, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
+    """Return the most probable labels of each text with their probabilities, of at least a threshold."""
+    rows: Any = texts
+    if hasattr(model, "steps"):
+        model, rows = model[-1], model[:-1].transform(texts)
+    return model.predict_topk(rows, k, threshold)  # type: ignore[no-any-return]  # of any model
 
 
 def _estimators_in(value: Any) -> Iterator[Any]:

@@ -8,7 +8,7 @@ import gzip
 import json
 import lzma
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final, cast
@@ -17,7 +17,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
-from sklearn_hashnlp.cli._pipelines import check_classifier, last_step
+from sklearn_hashnlp.cli._pipelines import check_classifier, last_step, predict_topk
 from sklearn_hashnlp.cli._screen import Screen, counted, one_field
 from sklearn_hashnlp.cli.reading._texts import BATCH_SIZE, TABLES, find_format, is_stdin, open_texts
 
@@ -54,11 +54,7 @@ _MULTILABEL_THRESHOLD = 0.5
 # predicting about this number of texts.
 _MANY_TEXTS = 20_000
 
-LABEL_COLUMN: Final = "predicted_label"
-PROBABILITY_COLUMN: Final = "probability"
-SEPARATOR: Final = "|"  # between labels in one field
-
-_DELIMITED: Final = ("csv", "tsv")
+_LABEL_COLUMN, _PROBABILITY_COLUMN = "predicted_label", "probability"
 _OPENERS: Final[dict[str, Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 Prediction = list[tuple[Any, float]]
@@ -91,28 +87,31 @@ def predict(
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each label.")] = False,
 ) -> None:
     """Predict labels; the parameters are the options of the command."""
-    read = find_format(file, reading)
-    written = output_format(output, read, as_json=screen.as_json)
+    file_format = find_format(file, reading)
     predictor = Predictor(model)
     if threshold is None and top is None and predictor.multilabel:
         threshold = _MULTILABEL_THRESHOLD
-    lists = top is not None or threshold is not None
     k = top or (1 if threshold is None else predictor.n_labels)
-    shows_bar = True if output is not None else None
+    lists = top is not None or threshold is not None
+    n_texts, shows_bar = 0, True if output is not None else None
     with (
         open_texts(screen, file, reading, action="Predicting", bar=shows_bar) as texts,
         open_output(screen, output, file) as stream,
     ):
-        writer = PredictionWriter(stream, written, read, reading, as_json=screen.as_json, lists=lists, proba=proba)
-        n_texts = 0
+        format_row: Callable[[Any, Prediction], str] | None = None
+        if screen.as_json or file_format == "jsonl":
+            format_row = _JsonRows(texts, lists=lists)
+        elif file_format not in TABLES:
+            format_row = _line_with_probabilities if proba else _line
         for batch in texts.batches(BATCH_SIZE):
             predictions = predictor.predict_topk([text.text for text in batch], k, threshold or 0.0)
-            if not n_texts:
-                writer.begin(texts)
-            writer.write(batch, predictions)
+            if format_row is None:
+                format_row = _TableRows(texts, stream, reading)
+            stream.writelines(map(format_row, batch, predictions))
+            stream.flush()  # a reader of a pipe waits for it
             n_texts += len(batch)
-        if not n_texts and texts.header:
-            writer.begin(texts)
+        if format_row is None and texts.header:
+            _TableRows(texts, stream, reading)
     note_read(screen, file, texts, n_texts)
 
 
@@ -129,17 +128,13 @@ class Predictor:
     def __init__(self, folder: Path) -> None:
         from sklearn_hashnlp.persistence import load_model
 
-        self._folder = folder
-        self._n_texts = 0
+        self._folder, self._n_texts = folder, 0
         self._model: Any = load_model(folder, predict_only=True)
         self._is_whole = hasattr(self._model, "get_params")
         if self._is_whole:
-            self._use_whole(self._model)
+            check_classifier(self._model, folder)
         self.multilabel = last_step(self._model).multilabel_
         self.n_labels = len(self._model.classes_)
-
-    def _use_whole(self, model: Any) -> None:
-        self._model, self._is_whole = check_classifier(model, self._folder), True
 
     def predict_topk(self, texts: list[str], k: int, threshold: float) -> list[Prediction]:
         """Return the most probable labels of each text with their probabilities, of at least a threshold."""
@@ -147,11 +142,8 @@ class Predictor:
         if not self._is_whole and self._n_texts > _MANY_TEXTS:
             from sklearn_hashnlp.persistence import load_model
 
-            self._use_whole(load_model(self._folder))
-        model: Any = self._model
-        if hasattr(model, "steps"):
-            model, texts = model[-1], model[:-1].transform(texts)
-        return model.predict_topk(texts, k, threshold)  # type: ignore[no-any-return]  # of any model
+            self._model, self._is_whole = check_classifier(load_model(self._folder), self._folder), True
+        return predict_topk(self._model, texts, k, threshold)
 
 
 @contextmanager
@@ -160,8 +152,6 @@ def open_output(screen: Screen, path: Path | None, source: Path | None) -> Itera
     if path is None:
         yield sys.stdout
         return
-    if path.suffix.lower() == ".zip":
-        raise ValueError(f"{path}: a zip archive cannot be written; choose .gz, .bz2 or .xz.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a file to write.")
     if not path.parent.is_dir():
@@ -180,90 +170,56 @@ def open_output(screen: Screen, path: Path | None, source: Path | None) -> Itera
     part.replace(path)
 
 
-def output_format(path: Path | None, input_format: str, *, as_json: bool) -> str:
-    """Return the format of the output, by the name of the file or else as the input."""
-    kind = "lines" if input_format == "fasttext" else input_format
-    if path is not None:
-        name = Path(path.stem if path.suffix.lower() in _OPENERS else path.name)
-        named = {"tab": "tsv", "ndjson": "jsonl", "json": "jsonl"}.get(name.suffix[1:], name.suffix[1:])
-        kind = named if named in TABLES else kind
-    if as_json and kind != "lines":
-        kind = "jsonl"
-    if input_format == "jsonl" and kind != "jsonl":
-        raise ValueError(f"{path}: the rows are JSON objects and are written as JSON lines; expected a name in .jsonl.")
-    return kind
+def _line(_text: Any, prediction: Prediction) -> str:
+    return "\t".join(one_field(label) for label, _ in prediction) + "\n"
 
 
-class PredictionWriter:
-    """Write texts with their predictions: lines of labels, rows of a table, or JSON objects."""
+def _line_with_probabilities(_text: Any, prediction: Prediction) -> str:
+    return "\t".join(f"{one_field(label)}\t{share:.4f}" for label, share in prediction) + "\n"
 
-    def __init__(
-        self, stream: IO[str], written: str, read: str, options: TextOptions, *, as_json: bool, lists: bool, proba: bool
-    ) -> None:
-        self._stream, self._lists, self._proba = stream, lists, proba
-        self._format = "json" if as_json and written == "lines" else written
-        self._as_read = written == read  # another format has its own delimiter and quotes
-        self._escapechar = options.escapechar if self._as_read else None
-        self._encloses = options.quoted or not self._as_read
-        self._quoted = self._encloses or self._escapechar is not None  # or else fields are written as they were read
-        self._names: list[str] | None = None
 
-    def begin(self, texts: TextReader) -> None:
-        """Write the header of a table; the texts that are read may be of another."""
-        self._names = texts.header if texts.file_format in TABLES else None
-        if self._format in _DELIMITED:
-            read = texts.delimiter if self._as_read else None
-            self._delimiter = read or ("\t" if self._format == "tsv" else ",")
-            self._csv = csv.writer(
-                _Echo(),
-                delimiter=self._delimiter,
-                quoting=csv.QUOTE_MINIMAL if self._encloses else csv.QUOTE_NONE,
-                quotechar='"' if self._encloses else None,
-                escapechar=self._escapechar,
-                lineterminator="\n",
-            )
-            names = self._names or ["text"]
-            _check_free(names, "The table")
-            self._stream.write(self._row([*names, LABEL_COLUMN, PROBABILITY_COLUMN]))
+class _TableRows:
+    """Rows of CSV and TSV as they were read, with two columns more; the header is written first."""
 
-    def write(self, texts: list[Any], predictions: list[Prediction]) -> None:
-        """Write a batch, and flush it: a reader of a pipe waits for it."""
-        self._stream.writelines(map(self._line, texts, predictions))
-        self._stream.flush()
+    def __init__(self, texts: TextReader, stream: IO[str], options: TextOptions) -> None:
+        delimiter = texts.delimiter or ("\t" if texts.file_format == "tsv" else ",")
+        dialect: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\n"}
+        if not options.quoted:
+            dialect |= {"quoting": csv.QUOTE_NONE, "quotechar": None}
+        self._table = csv.writer(_Echo(), escapechar=options.escapechar, **dialect)
+        self._replaced = delimiter if not options.quoted else ""
+        _check_free(texts.header, "The table")
+        stream.write(str(self._table.writerow([*texts.header, _LABEL_COLUMN, _PROBABILITY_COLUMN])))
 
-    def _line(self, text: Any, prediction: Prediction) -> str:
-        if self._format == "lines":
-            fields = [
-                f"{one_field(label)}\t{share:.4f}" if self._proba else one_field(label) for label, share in prediction
-            ]
-            return "\t".join(fields) + "\n"
-        if self._format in _DELIMITED:
-            labels = SEPARATOR.join(str(label) for label, _ in prediction)
-            probabilities = SEPARATOR.join(f"{probability:.4f}" for _, probability in prediction)
-            return self._row([*(text.record or [text.text]), labels, probabilities])
+    def __call__(self, text: Any, prediction: Prediction) -> str:
+        labels = "|".join(str(label) for label, _ in prediction)
+        if self._replaced:  # it cannot be quoted
+            labels = one_field(labels).replace(self._replaced, " ")
+        probabilities = "|".join(f"{probability:.4f}" for _, probability in prediction)
+        return str(self._table.writerow([*text.record, labels, probabilities]))
+
+
+class _JsonRows:
+    """JSON objects: of lines with a label and its probability, of tables with the columns of the row, too."""
+
+    def __init__(self, texts: TextReader, *, lists: bool) -> None:
+        self._texts, self._lists = texts, lists
+
+    def __call__(self, text: Any, prediction: Prediction) -> str:
         entries = [{"label": label, "probability": probability} for label, probability in prediction]
         first = entries[0] if entries else {"label": None, "probability": None}
         top: dict[str, Any] = {"top": entries} if self._lists else {}
-        if self._format == "json":
+        if self._texts.file_format not in TABLES:
             return json.dumps(first | top) + "\n"
-        if isinstance(text.record, dict):
-            row = dict(text.record)
-        else:
-            row = {"text": text.text} if self._names is None else dict(zip(self._names, text.record, strict=True))
+        is_object = isinstance(text.record, dict)
+        row = dict(text.record if is_object else zip(self._texts.header, text.record, strict=True))
         _check_free([*row], "The row", *top)
-        row |= {LABEL_COLUMN: first["label"], PROBABILITY_COLUMN: first["probability"]} | top
+        row |= {_LABEL_COLUMN: first["label"], _PROBABILITY_COLUMN: first["probability"]} | top
         line = json.dumps(row, ensure_ascii=False)
         with suppress(UnicodeEncodeError):  # half of a surrogate pair, in a key that is not the text
             line.encode("utf-8")
             return line + "\n"
         return json.dumps(row) + "\n"
-
-    def _row(self, fields: list[str]) -> str:
-        if self._quoted:
-            return str(self._csv.writerow(fields))
-        # Fields are as they were read: quotes in them are characters.
-        added = [one_field(field).replace(self._delimiter, " ") for field in fields[-2:]]
-        return self._delimiter.join([*fields[:-2], *added]) + "\n"
 
 
 class _Echo:
@@ -274,7 +230,7 @@ class _Echo:
 
 
 def _check_free(names: list[str], what: str, *more: str) -> None:
-    for name in (LABEL_COLUMN, PROBABILITY_COLUMN, *more):
+    for name in (_LABEL_COLUMN, _PROBABILITY_COLUMN, *more):
         if name in names:
             raise ValueError(
                 f"{what} has a column {name!r} already, the name of a column to be added. Rename it first."

@@ -1,11 +1,9 @@
-"""Output of commands: results and JSON on stdout, notes and progress bars on stderr; and closed streams."""
+"""Output of commands: results and JSON on stdout, notes and progress bars on stderr."""
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import os
 import re
 import shlex
 import shutil
@@ -75,12 +73,7 @@ class Screen(OptionGroup):
             yield
 
     def show(self, *parts: RenderableType, style: str | None = None) -> None:
-        """Print a result on stdout, unless the output is JSON; no terminal is too narrow for a word of a table."""
-        from rich.measure import Measurement
-
-        widest = self._results.options.update(max_width=_MAX_WIDTH)
-        minimum = max(Measurement.get(self._results, widest, part).minimum for part in parts)
-        self._results.width = max(self._results.width, minimum)
+        """Print a result on stdout, unless the output is JSON."""
         self._results.print(*parts, style=style)
 
     def result(self, report: dict[str, Any], lines: Iterable[RenderableType], figure: str | None = None) -> None:
@@ -127,49 +120,6 @@ def _plain_console(**options: Any) -> Console:
     from rich.console import Console
 
     return Console(markup=False, emoji=False, highlight=False, soft_wrap=True, **options)
-
-
-class ClosedStreamError(OSError):
-    """A closed stdin was read, or a closed stdout was written."""
-
-
-def prepare_streams() -> None:
-    """Replace closed streams, and escape characters that the encoding of stdout does not have."""
-    # In this order, the null device gets the file descriptor of the closed stream, and no other file does.
-    if sys.stdin is None:
-        os.open(os.devnull, os.O_RDWR)
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed("stdin")), encoding="utf-8")
-    if sys.stdout is None:
-        os.open(os.devnull, os.O_RDWR)
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Closed("stdout")), encoding="utf-8")
-    if sys.stderr is None:
-        os.open(os.devnull, os.O_RDWR)
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the end
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")
-
-
-class _Closed(io.RawIOBase):
-    """A standard stream that was closed at the start: its first use is an error."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._raised = False
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return True
-
-    def readinto(self, _buffer: object) -> int:
-        raise ClosedStreamError(f"{self._name} is closed.")
-
-    def write(self, data: bytes) -> int:  # type: ignore[override]
-        if self._raised:  # the interpreter flushes stdout again at exit
-            return len(data)
-        self._raised = True
-        raise ClosedStreamError(f"{self._name} is closed.")
 
 
 def plain_table(*columns: str, title: str | None = None) -> Table:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,10 +14,6 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder, TextOptions
 from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 HELP = """\
 Test a model on labeled texts.
@@ -60,121 +54,70 @@ def evaluate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the texts that are predicted wrongly, the most confident errors first: .csv, .tsv or .jsonl.",
+            help="Write the texts that are predicted wrongly, the most confident errors first, as CSV.",
         ),
     ] = None,
 ) -> None:
     """Test a classifier; the parameters are the options of the command."""
-    if wrong is not None and wrong.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
-        raise typer.BadParameter(f"--wrong: expected a name in .csv, .tsv or .jsonl, got {str(wrong)!r}.")
-    from sklearn_hashnlp.cli._pipelines import last_step, load_classifier, predict_proba
+    from sklearn_hashnlp.cli._pipelines import last_step, load_classifier
 
     classifier = load_classifier(model)
-    from sklearn_hashnlp.cli._validation import scores_at
+    from sklearn_hashnlp.cli._scores import compute_metrics, scores_at
     from sklearn_hashnlp.cli.reading._labelled_texts import label_lists, note_unknown_labels, read_labelled
     from sklearn_hashnlp.cli.reading._texts import TABLES, find_format
 
-    table = find_format(data, TextOptions(reading.file_format)) in TABLES
-    label_separator = reading.label_separator
-    if label_separator is None and table:
-        label_separator = read_report(model).get("label_separator")
-        if label_separator is not None:
-            screen.note(f"Labels are separated by {label_separator!r}, as in training.")
+    is_table = find_format(data, TextOptions(reading.file_format)) in TABLES
+    if reading.label_separator is None and is_table:
+        reading = replace(reading, label_separator=read_report(model).get("label_separator"))
+        if reading.label_separator is not None:
+            screen.note(f"Labels are separated by {reading.label_separator!r}, as in training.")
     classes = classifier.classes_.astype(str)
-    reading = replace(reading, label_separator=label_separator)
-    data_read = read_labelled(screen, data, reading, classes=classes.tolist())
-    true = label_lists(data_read.target)
-    note_unknown_labels(screen, data, true, classes.tolist(), separable=table and label_separator is None)
-    probabilities = predict_proba(screen, classifier, data_read.data)
-    multilabel = last_step(classifier).multilabel_ or isinstance(data_read.target, list)
+    read = read_labelled(screen, data, reading, classes=classes.tolist())
+    true = label_lists(read.target)
+    is_separable = is_table and reading.label_separator is None
+    note_unknown_labels(screen, data, true, classes.tolist(), separable=is_separable)
+    probabilities = classifier.predict_proba(read.data)
+    multilabel = last_step(classifier).multilabel_ or isinstance(read.target, list)
     if multilabel:
         predicted = [classes[row].tolist() for row in probabilities >= _THRESHOLD]
     else:
         predicted = classes[probabilities.argmax(axis=1)][:, None].tolist()
     report = compute_metrics(true, predicted, multilabel=multilabel)
     at = sorted({1, min(top or 1, len(classes))}) if multilabel or top else []
-    report |= {
-        f"{name}_at_{k}": value for k in at for name, value in scores_at(true, probabilities, classes, k).items()
-    }
+    for k in at:
+        scores = scores_at(true, probabilities, classes, k)
+        report |= {f"{name}_at_{k}": value for name, value in scores.items()}
     if wrong is not None:
-        n_wrong = write_wrong(wrong, data_read, true, predicted, probabilities.max(axis=1))
+        n_wrong = _write_wrong(wrong, read, true, predicted, probabilities.max(axis=1))
         screen.note(f"Wrote {n_wrong:,} of {counted(len(true), 'text')} to {wrong}")
     if screen.as_json:
         screen.show_json(report)
-    elif screen.quiet and not top:
+        return
+    if screen.quiet and not top:
         print(f"{report['precision_at_1'] if multilabel else report['accuracy']:.4f}")
-    else:
-        if at:  # tabs, as fastText's: a console of rich would write spaces
-            print(f"N\t{report['n_labeled'] if multilabel else report['n_texts']}")
-            for k in at:
-                print(f"P@{k}\t{report[f'precision_at_{k}']:.4f}\nR@{k}\t{report[f'recall_at_{k}']:.4f}")
-        if screen.quiet:
-            return
+        return
+    if at:  # tabs, as fastText's: a console of rich would write spaces
+        print(f"N\t{report['n_labeled'] if multilabel else report['n_texts']}")
+        for k in at:
+            print(f"P@{k}\t{report[f'precision_at_{k}']:.4f}\nR@{k}\t{report[f'recall_at_{k}']:.4f}")
+    if not screen.quiet:
         if at:
             print()
         show_report(screen, report)
 
 
-def write_wrong(
-    path: Path,
-    data: Any,
-    true: Sequence[Sequence[str]],
-    predicted: Sequence[Sequence[str]],
-    confidence: NDArray[np.float64],
+def _write_wrong(
+    path: Path, read: Any, true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], confidence: Any
 ) -> int:
     """Write the texts that are predicted wrongly; return their number."""
-    from sklearn_hashnlp.cli._predict import SEPARATOR
-
     wrong = [row for row in range(len(true)) if set(true[row]) != set(predicted[row])]
-    wrong.sort(key=lambda row: -confidence[row])
     with path.open("w", encoding="utf-8", newline="") as file:
-        if path.suffix.lower() == ".jsonl":
-            for row in wrong:
-                entry = {"line": data.lines[row], "label": true[row], "predicted_label": predicted[row]}
-                entry |= {"probability": float(confidence[row]), "text": data.data[row]}
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-            return len(wrong)
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-        table = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        table = csv.writer(file, lineterminator="\n")
         table.writerow(["line", "label", "predicted_label", "probability", "text"])
-        for row in wrong:
-            labels = (SEPARATOR.join(true[row]), SEPARATOR.join(predicted[row]))
-            table.writerow([data.lines[row], *labels, f"{confidence[row]:.4f}", data.data[row]])
+        for row in sorted(wrong, key=lambda row: -confidence[row]):
+            labels = "|".join(true[row]), "|".join(predicted[row])
+            table.writerow([read.lines[row], *labels, f"{confidence[row]:.4f}", read.data[row]])
     return len(wrong)
-
-
-def compute_metrics(
-    true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, multilabel: bool
-) -> dict[str, Any]:
-    """Compute the metrics of predicted sets of labels, and for one label per text the confusion matrix."""
-    # Not by scikit-learn's functions, which take an indicator matrix of one label for labels of another kind.
-    pairs = [(set(one), set(other)) for one, other in zip(true, predicted, strict=True)]
-    expected = Counter(label for one, _ in pairs for label in one)
-    returned = Counter(label for _, other in pairs for label in other)
-    hits = Counter(label for one, other in pairs for label in one & other)
-    labels = {
-        name: {
-            "precision": hits[name] / max(returned[name], 1),
-            "recall": hits[name] / max(expected[name], 1),
-            "f1": 2 * hits[name] / (returned[name] + expected[name]),
-            "support": expected[name],
-        }
-        for name in sorted(expected | returned)
-    }
-    report = {
-        "accuracy": sum(one == other for one, other in pairs) / len(pairs),
-        "n_texts": len(pairs),
-        "macro_f1": sum(scores["f1"] for scores in labels.values()) / max(len(labels), 1),
-        "labels": labels,
-    }
-    if multilabel:
-        report["n_labeled"] = sum(1 for one, _ in pairs if one)
-        report["micro_f1"] = 2 * hits.total() / max(returned.total() + expected.total(), 1)
-    else:
-        cells = Counter((one, other) for (one,), (other,) in zip(true, predicted, strict=True))
-        counts = [[cells[one, other] for other in labels] for one in labels]
-        report["confusion_matrix"] = {"labels": [*labels], "counts": counts}
-    return report
 
 
 def show_report(screen: Screen, report: dict[str, Any]) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import typer
@@ -39,7 +38,6 @@ Train a text classifier on labeled texts, and save the model.
   hashnlp train mails.csv -m m --set classifier__variant=paper
   hashnlp train intents.csv --model intents --sgnn
   hashnlp train cooking.train -m m --fasttext --set vectorizer__word_ngrams=2
-  hashnlp train chats.csv -m m --features words+characters --distortion 0.05
   hashnlp train few.csv -m m --pretrained encoder
   hashnlp train huge.csv.gz -m m --stream
   hashnlp train --parameters
@@ -108,15 +106,6 @@ class TrainOptions(OptionGroup):
             "--fasttext", help="Train a model with fastText's dictionary and n-grams, for hashnlp convert DIR -m m.bin."
         ),
     ] = False
-    distortion: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            help="Train also on a copy of each text with typos, for robustness to misspellings: edits per character "
-            "(0.05: one in twenty).",
-        ),
-    ] = 0.0
     stream: Annotated[bool, typer.Option("--stream", help="Read DATA in batches, in constant memory.")] = False
     n_jobs: Jobs = None
     precision: SavedPrecision = "float32"
@@ -153,25 +142,31 @@ def train(
         raise typer.BadParameter("--valid and --holdout exclude each other.")
     if options.sgnn and options.fasttext:
         raise typer.BadParameter("--sgnn and --fasttext exclude each other.")
-    from sklearn_hashnlp.cli._streaming import refuse_with_stream, train_streamed
+    if options.stream:
+        _check_stream(data, options)
+    from sklearn_hashnlp.cli._fit import fit_in_memory, fit_streamed
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.persistence import save_model
 
     save_model(None, model, dry_run=True)
     classifier = _new_model(options, training)
-    if options.stream:
-        refused = {"holdout": options.holdout, "early-stopping": options.early_stopping}
-        refused |= {"sgnn": options.sgnn, "fasttext": options.fasttext}
-        refuse_with_stream(data, refused)
-        with screen.warnings_as_notes():
-            report = train_streamed(
-                screen, classifier, data, options.valid, reading, options.distortion, training.random_state
-            )
-    else:
-        report = _train_in_memory(screen, classifier, data, options, reading, training.random_state)
+    with screen.warnings_as_notes():
+        if options.stream:
+            report = fit_streamed(screen, classifier, data, options.valid, reading)
+        else:
+            report = fit_in_memory(screen, classifier, data, options, reading, training.random_state)
     save_model(classifier, model, precision=options.precision, card=card_of(report))
     write_report(model, report)
     _show_report(screen, model, report)
+
+
+def _check_stream(data: Path, options: TrainOptions) -> None:
+    """Raise an error for a pipe, and for options that need all texts at once."""
+    if data.exists() and not data.is_file():
+        raise typer.BadParameter(f"--stream reads DATA more than once, and {data} is no file.")
+    for name in ("holdout", "early_stopping", "sgnn", "fasttext"):
+        if getattr(options, name):
+            raise typer.BadParameter(f"--{name.replace('_', '-')} needs all texts at once: leave it out.")
 
 
 def _new_model(options: TrainOptions, training: Training) -> Any:
@@ -179,146 +174,47 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
     from sklearn_hashnlp.cli._pipelines import make_model
     from sklearn_hashnlp.cli.sentences._load_encoder import load_pretrained
 
-    by_epochs = training.epochs is not None or training.learning_rate is not None or options.early_stopping
-    of_fasttext: dict[str, Any] = {"solver": "sgd" if by_epochs else "dual"} if options.fasttext else {}
-    model = make_model(sgnn=options.sgnn, fasttext=options.fasttext, n_jobs=options.n_jobs, **of_fasttext)
     given: dict[str, Any] = {"early_stopping": "valid_acc" if options.early_stopping else None}
     of_texts = {"features": options.features, "pretrained": options.pretrained, "buckets": options.buckets}
-    if options.sgnn or options.fasttext:
+    refused = [f"--{name}" for name, value in of_texts.items() if value is not None]
+    if refused and (options.sgnn or options.fasttext):
         kind, features = ("--sgnn", "character n-grams") if options.sgnn else ("--fasttext", "those of fastText")
-        refused = [f"--{name}" for name, value in of_texts.items() if value is not None]
-        if refused:
-            raise typer.BadParameter(f"{kind} has no {' and no '.join(refused)}: its features are {features}.")
-        training.configure(model, _bundles(), **given)
-        check_parameters(*(step for _, step in model.steps))
-        return model
-    if any(setting.lstrip().startswith("classifier__") for setting in training.settings or []):
-        of_classifier = {"max_epochs": training.epochs, "learning_rate": training.learning_rate} | given
-        of_classifier["n_buckets"] = options.buckets
-        settings = [f"classifier__{name}={value}" for name, value in of_classifier.items() if value is not None]
-        training = replace(training, epochs=None, learning_rate=None, settings=settings + (training.settings or []))
-        given = {}
+        raise typer.BadParameter(f"{kind} has no {' and no '.join(refused)}: its features are {features}.")
+    if options.fasttext:
+        by_epochs = training.epochs is not None or training.learning_rate is not None or options.early_stopping
+        model = make_model(fasttext=True, n_jobs=options.n_jobs, solver="sgd" if by_epochs else "dual")
     else:
-        given["n_buckets"] = options.buckets
-    given["features"] = options.features
-    given["pretrained"] = None if options.pretrained is None else load_pretrained(options.pretrained)
+        model = make_model(sgnn=options.sgnn, n_jobs=options.n_jobs)
+        pretrained = None if options.pretrained is None else load_pretrained(options.pretrained)
+        given |= {"features": options.features, "pretrained": pretrained, "n_buckets": options.buckets}
     training.configure(model, _bundles(), **given)
-    check_parameters(model)
+    check_parameters(*(step for _, step in model.steps) if hasattr(model, "steps") else [model])
     return model
-
-
-def _train_in_memory(
-    screen: Screen, model: Any, data: Path, options: TrainOptions, reading: LabelledOptions, seed: int
-) -> dict[str, Any]:
-    """Train a model on the texts of a file; return the report of the training."""
-    from sklearn_hashnlp.cli._pipelines import last_step, predict_proba, train_model, with_typos
-    from sklearn_hashnlp.cli.reading._labelled_texts import (
-        check_labels,
-        count_labels,
-        label_lists,
-        note_unknown_labels,
-        read_labelled,
-    )
-
-    data_read = read_labelled(screen, data, reading)
-    texts, labels, validation = data_read.data, data_read.target, None
-    true, source = label_lists(labels), str(data)
-    check_labels(count_labels(true), source, all_have_one=all(true))
-    if options.valid is not None:
-        read = read_labelled(screen, options.valid, reading, classes=count_labels(true))
-        validation, source = (read.data, read.target), str(options.valid)
-    elif options.holdout:
-        (texts, labels), validation = _split(texts, labels, options.holdout, seed)
-        true, source = label_lists(labels), f"{options.holdout:g} of {data}"
-        check_labels(count_labels(true), f"{data} without the validation texts", all_have_one=all(true))
-        screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
-    n_labels, multilabel = count_labels(true), isinstance(labels, list)
-    if options.sgnn and multilabel:
-        model[-1].set_params(loss="ova")
-    if options.fasttext and multilabel:
-        from sklearn_hashnlp.classifiers import make_fasttext_classifier
-
-        other = make_fasttext_classifier(loss="ova")[-1]
-        if model[-1].solver == "dual":
-            model[-1].set_params(solver=other.solver, learning_rate=other.learning_rate)
-        model[-1].set_params(loss="ova")
-
-    from sklearn_hashnlp.cli._validation import held_out_figures, known_texts
-
-    trained = model[-1] if hasattr(model, "steps") else model.classifier or model
-    if options.early_stopping and multilabel:  # the precision of the first label is high long before the others
-        trained.set_params(early_stopping="valid_loss")
-    scored = None
-    if validation is not None:
-        true = label_lists(validation[1])
-        note_unknown_labels(screen, options.valid or data, true, n_labels, separable=False)
-        scored = known_texts(validation[0], true, n_labels, multilabel=multilabel)
-    started = perf_counter()
-    train_model(screen, model, *with_typos(texts, labels, options.distortion, seed), scored)
-    history = last_step(model).history_
-    report = {
-        "data": str(data),
-        "n_texts": len(texts),
-        "labels": n_labels,
-        "label_separator": reading.label_separator,
-        "seconds": round(perf_counter() - started, 3),
-        "history": history,
-    }
-    stopping = trained.early_stopping
-    if stopping:
-        report["best_epoch"] = _best_epoch(history, getattr(stopping, "monitor", stopping))
-    if validation is not None:
-        probabilities = predict_proba(screen, model, validation[0])
-        several = multilabel or any(len(row) != 1 for row in true)
-        figures = held_out_figures(true, probabilities, model.classes_, multilabel=several)
-        report["validation"] = {"data": source, "n_texts": len(true)} | figures
-    return report
-
-
-def _best_epoch(history: list[dict[str, Any]], monitor: str) -> int | None:
-    """Return the epoch with the best metric, of which early stopping has kept the weights."""
-    scores = [entry[monitor] for entry in history if monitor in entry]
-    best = min if monitor == "valid_loss" else max
-    return scores.index(best(scores)) + 1 if scores else None
 
 
 def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
     """Print the result of training: as JSON, as one figure, or as sentences."""
-    validation = report.get("validation")
-    figure = None
+    validation = report.get("validation", {})
+    figure, best_epoch = None, report.get("best_epoch")
     result = {
         "model": str(model),
         "n_texts": report["n_texts"],
         "labels": sorted(report["labels"]),
         "seconds": report["seconds"],
-        "n_validation_texts": None if validation is None else validation["n_texts"],
-        "validation_accuracy": None if validation is None else validation.get("accuracy"),
-        "validation": validation,
-        "best_epoch": report.get("best_epoch"),
+        "n_validation_texts": validation.get("n_texts"),
+        "validation_accuracy": validation.get("accuracy"),
+        "validation": validation or None,
+        "best_epoch": best_epoch,
         "history": report["history"],
     }
     lines: list[Any] = [f"Trained on {counted(report['n_texts'], 'text')} in {report['seconds']:.1f} s"]
-    if validation is not None:
+    if validation:
         name = "accuracy" if "accuracy" in validation else "precision_at_1"
         figure = f"{validation[name]:.4f}"
         n_texts = counted(validation["n_texts"], "text")
         lines.append(bold(f"Validation {name.replace('_', ' ')} {figure} on {n_texts}"))
-    if report.get("best_epoch") is not None:
-        lines.append(f"Stopped after {counted(len(report['history']), 'epoch')}: best epoch {report['best_epoch']}")
+    if best_epoch is not None:
+        lines.append(f"Stopped after {counted(len(report['history']), 'epoch')}: best epoch {best_epoch}")
     screen.result(result, [*lines, f"Saved in {model}"], figure)
     purpose = "predict the labels of new texts, one per line"
     screen.next_step(purpose, "{hashnlp} predict --model {path} --proba", path=model)
-
-
-def _split(
-    texts: list[str], labels: Any, fraction: float, seed: int
-) -> tuple[tuple[list[str], Any], tuple[list[str], Any]]:
-    """Split into training and validation texts, stratified by label if every label has enough texts."""
-    from sklearn.model_selection import train_test_split
-
-    try:
-        stratify = None if isinstance(labels, list) else labels
-        parts = train_test_split(texts, labels, test_size=fraction, random_state=seed, stratify=stratify)
-    except ValueError:  # a label with a single text, or fewer texts than labels in one part
-        parts = train_test_split(texts, labels, test_size=fraction, random_state=seed)
-    return (parts[0], parts[2]), (parts[1], parts[3])

@@ -93,12 +93,12 @@ def tune(
     except ImportError:
         raise typer.BadParameter("hashnlp tune needs optuna. Install it with: pip install optuna") from None
     from sklearn_hashnlp.cli._training_report import card_of, write_report
-    from sklearn_hashnlp.cli.reading._labelled_texts import count_labels, label_lists
+    from sklearn_hashnlp.cli.reading._labelled_texts import count_labels
     from sklearn_hashnlp.persistence import save_model
 
     save_model(None, model, dry_run=True)
     texts, labels, validation = _read_files(screen, data, options, reading)
-    n_labels, multilabel = count_labels(label_lists(labels)), isinstance(labels, list)
+    n_labels, multilabel = count_labels(labels), isinstance(labels, list)
     if limit is not None:
         limit = max(limit - _REPORT_BYTES - 2 * len(json.dumps(n_labels, indent=2)), 1)
     trials = model.resolve().with_name(f"{model.resolve().name}.trials.jsonl")
@@ -149,17 +149,17 @@ def _read_files(
     screen: Screen, data: Path, options: TuneOptions, reading: LabelledOptions
 ) -> tuple[list[str], Any, Any]:
     """Return the texts and labels of DATA, and of the validation file or None."""
-    from sklearn_hashnlp.cli.reading._labelled_texts import check_labels, count_labels, label_lists, read_labelled
+    from sklearn_hashnlp.cli.reading._labelled_texts import check_labels, count_labels, read_labelled
 
     read = read_labelled(screen, data, reading)
-    texts, labels, true = read.data, read.target, label_lists(read.target)
-    check_labels(count_labels(true), data, all_have_one=all(true))
+    texts, labels = read.data, read.target
+    check_labels(count_labels(labels), len(texts), data)
     multilabel = isinstance(labels, list)
     if multilabel and options.metric != "accuracy":
         raise ValueError(f"--metric {options.metric} is for one label per text, and {data} has several.")
     if options.valid is None:
         return texts, labels, None
-    valid = read_labelled(screen, options.valid, reading, classes=count_labels(true), multilabel=multilabel)
+    valid = read_labelled(screen, options.valid, reading, classes=count_labels(labels), multilabel=multilabel)
     return texts, labels, (valid.data, valid.target)
 
 

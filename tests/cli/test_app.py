@@ -61,10 +61,8 @@ def test_examples_fit_into_a_terminal_of_80_columns() -> None:
         ("predict -m m --threshold 1.5", "--threshold: expected"),
         ("train a.csv -m m --epochs 0", "--epochs: expected 1 or more, got '0'. See: hashnlp train --help\n"),
         ("train a.csv -m m --precision half", "--precision: expected float32, float16 or int8, got 'half'. See: "),
-        ("train a.csv -m m -lr 1", "fastText's -lr is --learning-rate here"),
         ("lm nearest -m m", "expected either WORD or --analogy A B C. See: hashnlp lm nearest --help\n"),
         ("trian", "No such command 'trian'. Did you mean 'train'? See: hashnlp --help\n"),
-        ("supervised -input a", "fastText's supervised is hashnlp train here"),
     ],
 )
 def test_a_usage_error_is_one_line_and_exit_code_2(hashnlp: Any, arguments: str, message: str) -> None:

@@ -145,7 +145,8 @@ def test_an_option_without_effect_is_wrong_usage(
 def test_options_reach_a_classifier_with_settings(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     flipped = data.read_text(encoding="utf-8").replace("good,", "x,").replace("bad,", "good,").replace("x,", "bad,")
     (tmp_path / "flipped.csv").write_text(flipped, encoding="utf-8")
-    options = ["--epochs", 30, "--buckets", 1000, "--early-stopping", "--set", "classifier__solver=sgd", "--json"]
+    options = ["--set", "classifier__max_epochs=30", "--set", "classifier__n_buckets=1000", "--json"]
+    options += ["--set", "classifier__early_stopping=valid_acc"]
     result = hashnlp("train", data, "-m", tmp_path / "m", *options, "--valid", tmp_path / "flipped.csv")
     assert result.code == 0, result.err
     assert len(result.json["history"]) == 11  # no epoch is better than the first, by the texts of the user

@@ -11,6 +11,7 @@ from sklearn.preprocessing import Normalizer
 
 from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli import _pipelines
+from sklearn_hashnlp.cli._fit import fit_model
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.cli.conftest import small_pipeline
@@ -29,21 +30,12 @@ def test_the_default_model_is_that_of_the_class() -> None:
 def test_training_of_a_small_network_is_that_of_fit(screen: Screen, rows: Any, tmp_path: Path) -> None:
     texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
     model, expected = (_pipelines.make_model(sgnn=True, max_epochs=2) for _ in range(2))
-    _pipelines.train_model(screen, model, texts, labels, (texts, labels))
+    fit_model(screen, model, texts, labels, (texts, labels))
     expected.fit(texts, labels)
     probabilities = expected.predict_proba(texts)
     np.testing.assert_array_equal(model.predict_proba(texts), probabilities)
     save_model(model, tmp_path / "m")
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(texts), probabilities)
-
-
-def test_batches_of_prediction_do_not_change_it(
-    screen: Screen, small: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_pipelines, "_PREDICTION_BATCH_SIZE", 7)
-    texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
-    model = small().fit(texts, labels)
-    np.testing.assert_allclose(_pipelines.predict_proba(screen, model, texts), model.predict_proba(texts), rtol=1e-12)
 
 
 @pytest.mark.parametrize("hidden", [False, True])

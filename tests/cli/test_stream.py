@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp.classifiers import TextClassifier
-from sklearn_hashnlp.cli import _streaming
+from sklearn_hashnlp.cli import _fit
 from sklearn_hashnlp.cli.sentences._load_encoder import load_pretrained
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
@@ -20,7 +20,7 @@ SMALL = ["--buckets", 100, "--set", "embedding_dim=4"]
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_streaming, "BATCH_SIZE", 10)
+    monkeypatch.setattr(_fit, "BATCH_SIZE", 10)
 
 
 def test_the_saved_model_is_that_of_partial_fit(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_validation_texts_and_balanced_labels(hashnlp: Any, data: Path, tmp_path
         file.write("good,so warm\n" * 12)
     packed = tmp_path / "films.csv.gz"
     packed.write_bytes(gzip.compress(data.read_bytes()))
-    arguments = ["--stream", "--valid", data, "--set", "class_weight=balanced", "--epochs", 3, "--distortion", 0.1]
+    arguments = ["--stream", "--valid", data, "--set", "class_weight=balanced", "--epochs", 3]
     result = hashnlp("train", packed, "-m", tmp_path / "m", *arguments, "--json", *SMALL)
     assert result.code == 0, result.err
     assert result.json["n_texts"] == 36
@@ -89,33 +89,3 @@ def test_a_pipe_cannot_be_read_twice(hashnlp: Any, tmp_path: Path) -> None:
     result = hashnlp("train", tmp_path / "pipe", "-m", tmp_path / "m", "--stream", "--format", "csv")
     assert result.code == 2
     assert "--stream reads DATA more than once" in result.err
-
-
-def test_batches_whose_texts_all_have_the_weight_0_are_left_out(hashnlp: Any, tmp_path: Path) -> None:
-    data = tmp_path / "sorted.csv"
-    data.write_text("label,text\n" + "a,fine\n" * 20 + "b,dull\n" * 15 + "c,long\n" * 10, encoding="utf-8")
-    weights = ["--set", "class_weight={'a': 0, 'c': 0}"]
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", *weights, *SMALL)
-    assert result.code == 0, result.err
-    assert len(load_model(tmp_path / "m").history_) == 2  # of the third and the fourth batch of five
-    result = hashnlp(
-        "train", data, "-m", tmp_path / "m", "--stream", "--set", "class_weight={'a': 0, 'b': 0, 'c': 0}", *SMALL
-    )
-    assert result.code == 1
-    assert "every row has the weight zero" in result.err
-
-
-def test_a_file_that_is_written_meanwhile(
-    hashnlp: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train_epoch = _streaming._train_epoch
-
-    def write(*arguments: Any) -> Any:
-        data.write_text("label,text\ngood,fine\n", encoding="utf-8")
-        return train_epoch(*arguments)
-
-    monkeypatch.setattr(_streaming, "_train_epoch", write)
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", *SMALL)
-    assert result.code == 1
-    assert "films.csv was changed while it was read: it had 24 texts first, and 1 in epoch 1" in result.err
-    assert not (tmp_path / "m").exists()

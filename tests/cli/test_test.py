@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import classification_report
 
+from sklearn_hashnlp.cli._scores import compute_metrics, scores_at
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli._test import compute_metrics, show_report
-from sklearn_hashnlp.cli._validation import scores_at
+from sklearn_hashnlp.cli._test import show_report
 from sklearn_hashnlp.persistence import save_model
 from tests.cli.conftest import small_pipeline
 
@@ -163,17 +162,15 @@ def test_rows_that_are_not_utf8_are_skipped_if_asked(hashnlp: Any, model: Path, 
         assert "Skipped 1 row" in result.err
 
 
-@pytest.mark.parametrize("name", ["wrong.csv", "wrong.jsonl"])
-def test_wrong_predictions_are_written(hashnlp: Any, model: Path, tmp_path: Path, name: str) -> None:
+def test_wrong_predictions_are_written(hashnlp: Any, model: Path, tmp_path: Path) -> None:
     (tmp_path / "test.csv").write_text('label,text\nbad,"a fine,\nwarm film"\nbad,dull\ngood,long\n', "utf-8")
-    result = hashnlp("test", tmp_path / "test.csv", "-m", model, "--wrong", tmp_path / name)
+    result = hashnlp("test", tmp_path / "test.csv", "-m", model, "--wrong", tmp_path / "wrong.csv")
     assert result.code == 0, result.err
     assert "Wrote 2 of 3 texts" in result.err
-    with (tmp_path / name).open(encoding="utf-8", newline="") as file:
-        rows = [*csv.DictReader(file)] if name == "wrong.csv" else [json.loads(line) for line in file]
-    good, bad = ("good", "bad") if name == "wrong.csv" else (["good"], ["bad"])
+    with (tmp_path / "wrong.csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
     found = [(int(row["line"]), row["label"], row["predicted_label"], row["text"]) for row in rows]
-    assert sorted(found) == [(2, bad, good, "a fine,\nwarm film"), (5, good, bad, "long")]
+    assert sorted(found) == [(2, "bad", "good", "a fine,\nwarm film"), (5, "good", "bad", "long")]
     assert float(rows[0]["probability"]) >= float(rows[1]["probability"])
 
 

@@ -16,7 +16,6 @@ from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli._progress import Progress
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
-from sklearn_hashnlp.text import distort_texts
 
 
 def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, rows: Any, tmp_path: Path) -> None:
@@ -133,7 +132,6 @@ def test_quiet_prints_only_the_validation_accuracy(
         (["--set", "ngram_range=(3, 1)"], "The 'ngram_range' parameter of TextClassifier must be a pair"),
         (["--set", "n_buckets=3", "--set", "classifier__n_hashes=2"], "takes n_buckets=3 or a classifier, not both"),
         (["--valid", "films.csv", "--holdout", 0.5], "--valid and --holdout exclude each other"),
-        (["--distortion", 5], "--distortion"),
         (["--precision", "int4"], "--precision"),
         (["--seed", 2**32], "4294967295"),
         (["--n-jobs", 0], "got 0"),
@@ -257,17 +255,6 @@ def test_a_folder_of_other_files_is_an_error_before_training(hashnlp: Any, data:
     result = hashnlp("train", data, "--model", data.parent)
     assert result.code == 1
     assert "holds 'films.csv' but no model" in result.err
-
-
-def test_distortion_adds_a_copy_with_typos(hashnlp: Any, small: Any, data: Path, rows: Any, tmp_path: Path) -> None:
-    arguments = ["--distortion", 0.2, "--seed", 3, "--epochs", 3, "--json"]
-    result = hashnlp("train", data, "-m", tmp_path / "m", *arguments)
-    assert result.code == 0, result.err
-    labels, texts = ([row[column] for row in rows] for column in (0, 1))
-    expected = small(max_epochs=3, random_state=3)
-    expected.fit(texts + distort_texts(texts, 0.2, random_state=3), labels * 2)
-    assert load_model(tmp_path / "m").predict_proba(texts).tobytes() == expected.predict_proba(texts).tobytes()
-    assert result.json["n_texts"] == len(texts)
 
 
 def test_validation_texts_do_not_change_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> None:

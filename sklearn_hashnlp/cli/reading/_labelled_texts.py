@@ -30,7 +30,7 @@ def read_labelled(
     columns = "" if data.text_column is None else f"columns {data.text_column}, {data.label_column} of "
     sizes = [len(row) for row in labels]
     each = f", {min(sizes)} to {max(sizes)} each," if isinstance(data.target, list) else ""
-    n_labels = counted(len(count_labels(labels)), "label")
+    n_labels = counted(len(count_labels(data.target)), "label")
     texts = counted_texts(len(data.data), sum(not text.strip() for text in data.data))
     screen.note(f"Read {texts} with {n_labels}{each} from {columns}{path}")
     return data
@@ -46,9 +46,9 @@ def label_lists(labels: Any) -> list[list[str]]:
     return labels if isinstance(labels, list) else [[label] for label in labels.tolist()]
 
 
-def count_labels(labels: Sequence[Sequence[str]]) -> dict[str, int]:
+def count_labels(labels: Any) -> dict[str, int]:
     """Return the number of texts of each label, the most frequent first."""
-    return in_order(Counter(label for row in labels for label in row))
+    return in_order(Counter(label for row in label_lists(labels) for label in row))
 
 
 def in_order(counts: Counter[str]) -> dict[str, int]:
@@ -56,10 +56,10 @@ def in_order(counts: Counter[str]) -> dict[str, int]:
     return {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
 
 
-def check_labels(labels: Collection[str], source: object, *, all_have_one: bool) -> None:
+def check_labels(n_labels: dict[str, int], n_texts: int, source: object) -> None:
     """Raise an error if all texts have the same label, before anything is trained."""
-    if len(labels) < 2 and all_have_one:
-        raise ValueError(f"{source}: expected at least two different labels, got only {next(iter(labels))!r}.")
+    if len(n_labels) < 2 and sum(n_labels.values()) == n_texts:
+        raise ValueError(f"{source}: expected at least two different labels, got only {next(iter(n_labels))!r}.")
 
 
 def note_unknown_labels(

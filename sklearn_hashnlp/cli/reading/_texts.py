@@ -64,7 +64,7 @@ def open_texts(
 
     progress: AbstractContextManager[Any] = nullcontext()
     if file is None or is_stdin(file):
-        if sys.stdin.isatty():
+        if sys.stdin is not None and sys.stdin.isatty():
             screen.note(f"Type one {unit} per line; end with Ctrl-D.", style="dim")
     elif not sys.stdout.isatty() if bar is None else bar:
         progress = screen.bar(f"{action} {file.name}")
@@ -82,4 +82,8 @@ def line_batches(
 
 
 def _input(file: Path | None) -> Any:
-    return sys.stdin.buffer if file is None or is_stdin(file) else file
+    if file is not None and not is_stdin(file):
+        return file
+    if sys.stdin is None:
+        raise OSError("stdin is closed.")
+    return sys.stdin.buffer

@@ -1,0 +1,185 @@
+"""Training of text classifiers, on texts in memory or on a stream of batches, and its report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from sklearn_hashnlp.cli._options import LabelledOptions
+from sklearn_hashnlp.cli._pipelines import last_step
+from sklearn_hashnlp.cli._progress import Progress, epoch_line, shown_training
+from sklearn_hashnlp.cli._scores import held_out_figures
+from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli.reading._labelled_texts import (
+    check_labels,
+    count_labels,
+    counted_texts,
+    in_order,
+    label_lists,
+    note_unknown_labels,
+    read_labelled,
+)
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.cli._train import TrainOptions
+
+BATCH_SIZE = 10_000  # texts of a stream that are in memory
+
+
+def fit_in_memory(
+    screen: Screen, model: Any, data: Path, options: TrainOptions, reading: LabelledOptions, seed: int
+) -> dict[str, Any]:
+    """Train a model on the texts of a file; return the report of the training."""
+    read, validation, source = read_labelled(screen, data, reading), None, str(options.valid)
+    texts, labels = read.data, read.target
+    n_labels = count_labels(labels)
+    check_labels(n_labels, len(texts), data)
+    if options.valid is not None:
+        valid = read_labelled(screen, options.valid, reading, classes=n_labels)
+        validation = valid.data, valid.target
+    elif options.holdout:
+        (texts, labels), validation = _split(texts, labels, options.holdout, seed)
+        n_labels, source = count_labels(labels), f"{options.holdout:g} of {data}"
+        check_labels(n_labels, len(texts), f"{data} without the validation texts")
+        screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
+    if isinstance(labels, list):
+        _set_multilabel(model, options)
+    true: Sequence[Sequence[str]] = []
+    if validation is not None:
+        true = label_lists(validation[1])
+        note_unknown_labels(screen, options.valid or data, true, n_labels, separable=False)
+    started = perf_counter()
+    fit_model(screen, model, texts, labels, _scorable(validation, n_labels, multilabel=isinstance(labels, list)))
+    trained = last_step(model)
+    report = _report(data, len(texts), n_labels, reading, started, trained.history_)
+    stopping = getattr(getattr(trained, "classifier", None) or trained, "early_stopping", False)
+    if stopping:  # it has kept the weights of the best epoch
+        monitor = getattr(stopping, "monitor", stopping)
+        scores = [entry[monitor] for entry in trained.history_ if monitor in entry]
+        best = min if monitor == "valid_loss" else max
+        report["best_epoch"] = scores.index(best(scores)) + 1 if scores else None
+    if validation is not None:
+        figures = _held_out(model, validation[0], true, multilabel=isinstance(labels, list))
+        report["validation"] = {"data": source, "n_texts": len(true)} | figures
+    return report
+
+
+def fit_model(screen: Screen, model: Any, texts: list[str], labels: Any, validation: Any = None) -> None:
+    """Fit a model with a progress bar, and print the figures of each epoch."""
+    if not hasattr(model, "steps"):
+        with screen.bar("Training") as update:
+            callbacks = [Progress(screen.note, update)]
+            model.fit(texts, labels, validation_data=validation, callbacks=callbacks)
+        return
+    features, classifier = model[:-1], model[-1]
+    with shown_training(screen, classifier):
+        rows = features.fit_transform(texts, labels)
+        if validation is not None:
+            validation = features.transform(validation[0]), validation[1]
+        classifier.fit(rows, labels, validation_data=validation)
+
+
+def fit_streamed(
+    screen: Screen, model: Any, path: Path, valid: Path | None, reading: LabelledOptions
+) -> dict[str, Any]:
+    """Train a TextClassifier by ``partial_fit`` on the batches of a file; return the report of the training."""
+    from sklearn_hashnlp.datasets import stream_labelled
+
+    counts: Counter[str] = Counter()
+    n_texts, n_empty, multilabel, history = 0, 0, False, []
+    how: dict[str, Any] = vars(reading) | {"batch_size": BATCH_SIZE}
+    with screen.bar(f"Reading {path.name}") as update:
+        for batch, names in stream_labelled(path, multilabel=True, progress=update, **how):
+            counts.update(name for row in names for name in row)
+            n_texts += len(batch)
+            n_empty += sum(not text.strip() for text in batch)
+            multilabel |= any(len(row) != 1 for row in names)
+    n_labels = in_order(counts)
+    check_labels(n_labels, n_texts, path)
+    screen.note(
+        f"Found {counted_texts(n_texts, n_empty)} with {counted(len(n_labels), 'label')} in {path}, which is read in "
+        f"batches of {BATCH_SIZE:,} texts"
+    )
+    texts: list[str] = []
+    true: Sequence[Sequence[str]] = []
+    if valid is not None:
+        read = read_labelled(screen, valid, reading, classes=n_labels)
+        texts, true = read.data, label_lists(read.target)
+        note_unknown_labels(screen, valid, true, n_labels, separable=False)
+    if model.class_weight == "balanced":  # by the labels of all batches
+        weights = {name: n_texts / (len(n_labels) * count) for name, count in n_labels.items()}
+        model.set_params(class_weight=weights)
+    n_epochs, started = 1 if model.max_epochs == "auto" else model.max_epochs, perf_counter()
+    figures: dict[str, float] = {}
+    with screen.bar("Training") as update:
+        for epoch in range(1, n_epochs + 1):
+            began, loss = perf_counter(), 0.0
+            for batch, labels in stream_labelled(path, multilabel=multilabel, **how):
+                model.partial_fit(batch, labels, classes=sorted(n_labels))
+                loss += len(batch) * model.history_[-1]["train_loss"]
+                update(epoch - 1, n_epochs, f"Epoch {epoch}/{n_epochs}")
+            entry = {"epoch": epoch, "train_loss": loss / n_texts, "dur": perf_counter() - began}
+            if valid is not None:
+                figures = _held_out(model, texts, true, multilabel=multilabel)
+            history.append(entry | {f"valid_{name}": value for name, value in figures.items()})
+            screen.note(epoch_line(history[-1], n_epochs))
+    report = _report(path, n_texts, n_labels, reading, started, history) | {"streamed": True}
+    return report if valid is None else report | {"validation": {"data": str(valid), "n_texts": len(texts)} | figures}
+
+
+def _report(
+    data: Path, n_texts: int, n_labels: dict[str, int], reading: LabelledOptions, started: float, history: Any
+) -> dict[str, Any]:
+    return {
+        "data": str(data),
+        "n_texts": n_texts,
+        "labels": n_labels,
+        "label_separator": reading.label_separator,
+        "seconds": round(perf_counter() - started, 3),
+        "history": history,
+    }
+
+
+def _held_out(model: Any, texts: list[str], true: Sequence[Sequence[str]], *, multilabel: bool) -> dict[str, float]:
+    several = multilabel or any(len(row) != 1 for row in true)
+    return held_out_figures(true, model.predict_proba(texts), model.classes_, multilabel=several)
+
+
+def _set_multilabel(model: Any, options: TrainOptions) -> None:
+    """Set the loss of multiple labels, and what early stopping depends on."""
+    from sklearn_hashnlp.classifiers import make_fasttext_classifier
+
+    trained = model[-1] if hasattr(model, "steps") else model.classifier or model
+    if options.fasttext and trained.solver == "dual":
+        other = make_fasttext_classifier(loss="ova")[-1]
+        trained.set_params(solver=other.solver, learning_rate=other.learning_rate)
+    if options.fasttext or options.sgnn:
+        trained.set_params(loss="ova")
+    if options.early_stopping:  # the precision of the first label is high long before the others
+        trained.set_params(early_stopping="valid_loss")
+
+
+def _scorable(validation: Any, known: Collection[str], *, multilabel: bool) -> Any:
+    """Return the validation texts with known labels, which a training can score after each epoch."""
+    if validation is None:
+        return None
+    texts, labels = validation[0], label_lists(validation[1])
+    if multilabel:
+        return texts, [[label for label in row if label in known] for row in labels]
+    rows = [index for index, row in enumerate(labels) if len(row) == 1 and row[0] in known]
+    return ([texts[row] for row in rows], [labels[row][0] for row in rows]) if rows else None
+
+
+def _split(texts: list[str], labels: Any, fraction: float, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Split into training and validation texts, stratified by label if every label has enough texts."""
+    from sklearn.model_selection import train_test_split
+
+    how: dict[str, Any] = {"test_size": fraction, "random_state": seed}
+    try:
+        parts = train_test_split(texts, labels, stratify=None if isinstance(labels, list) else labels, **how)
+    except ValueError:  # a label with a single text, or fewer texts than labels in one part
+        parts = train_test_split(texts, labels, **how)
+    return (parts[0], parts[2]), (parts[1], parts[3])
