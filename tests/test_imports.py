@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -195,3 +196,26 @@ SHARED_NAMES = {"_count_ngrams", "_explain", "_search", "_softmax_tree", "_table
 def test_a_file_name_occurs_in_one_folder() -> None:
     names = Counter(path.stem for path in PACKAGE.rglob("_*.py") if not path.stem.startswith("__"))
     assert {name for name, count in names.items() if count > 1} <= SHARED_NAMES
+
+
+TESTS = Path(__file__).parent
+FOREIGN = 77  # files of tests: no more are to come
+
+
+def imports_foreign_private_names(path: Path) -> bool:
+    """Return whether a file of tests imports private modules or names of another folder than the one that it tests."""
+    folder = path.relative_to(TESTS).parts[0].removesuffix(".py")
+    names = [name.split(".")[1:] for name in modules_of(path) if name.startswith("sklearn_hashnlp.")]
+    private = [parts for parts in names if any(part.startswith("_") and not part.startswith("__") for part in parts)]
+    return any(parts[0] != folder and not (path.parent == TESTS and parts[0].startswith("_")) for parts in private)
+
+
+def modules_of(path: Path) -> set[str]:
+    """Return the full names of what a file of tests imports from the package, also in programs that it holds."""
+    found = re.findall(r"from (sklearn_hashnlp[\w.]*) import (\([^)]*\)|.*)", path.read_text(encoding="utf-8"))
+    return {f"{module}.{name}" for module, names in found for name in re.findall(r"(\w+)(?: as \w+)?", names)}
+
+
+def test_tests_import_public_names_or_what_they_test() -> None:
+    found = [str(path.relative_to(TESTS)) for path in TESTS.rglob("*.py") if imports_foreign_private_names(path)]
+    assert len(found) <= FOREIGN, found
