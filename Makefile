@@ -86,7 +86,7 @@ HOUSE := $(addprefix tests/,processors test_files_that_run.py test_places.py tes
 BENCHMARKS := tests/benchmarks tests/docs benchmarks/runner docs README.md $(HOUSE)
 
 test: $(READY)
-	@$(BIN)/python -m pytest $(PARALLEL) $(BENCHMARKS:%=--ignore=%)
+	@$(BIN)/python -m pytest $(PARALLEL) tests sklearn_hashnlp $(BENCHMARKS:%=--ignore=%)
 
 test-benchmarks: $(READY)
 	@$(BIN)/python -m pytest $(PARALLEL) $(BENCHMARKS)

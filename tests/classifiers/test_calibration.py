@@ -98,7 +98,7 @@ def test_calibrated_multilabel_models_keep_their_decisions():
     )
     losses = []
     for seed in SEEDS:
-        options = {"loss": "ova", "n_buckets": 2**12, "max_epochs": 20, "random_state": seed}
+        options = {"loss": "ova", "n_buckets": 2**12, "n_embeddings": 2**14, "max_epochs": 12, "random_state": seed}
         model, plain = (
             HashEmbeddingClassifier(**options, calibrate=calibrate).fit(rows[:N_TRAIN], topics[:N_TRAIN])
             for calibrate in ("auto", False)

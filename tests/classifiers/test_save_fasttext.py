@@ -240,7 +240,7 @@ def test_quantization_against_the_nearest_of_all_centroids(n_columns: int) -> No
 def test_rows_that_were_never_trained_do_not_choose_centroids() -> None:
     """A file has many more of them than others; the column of the bias is one in all."""
     rng = np.random.default_rng(0)
-    matrix = np.zeros((1_000_000, 4), dtype=np.float32)
+    matrix = np.zeros((200_000, 4), dtype=np.float32)
     matrix[:2000, :3] = rng.normal(size=(2000, 3))
     matrix[:, 3] = 1
     codes, centroids = quantize(matrix)

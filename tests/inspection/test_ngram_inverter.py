@@ -18,14 +18,13 @@ from sklearn_hashnlp import (
     HashingNgramVectorizer,
     TextClassifier,
 )
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import NgramInverter, explain
 from sklearn_hashnlp.text import AutoNgramVectorizer
+from tests.golden._register import labels, texts
 
-DOCSTRINGS = load_stdlib_docstrings()
-LABELS = np.asarray(DOCSTRINGS.target).tolist()
-CHOSEN = [index for index, label in enumerate(LABELS) if label in ("asyncio", "email", "unittest")][::8]
-X = [DOCSTRINGS.data[index][:200] for index in CHOSEN]
+DOCSTRINGS, LABELS = texts(), labels().tolist()  # of eight modules
+CHOSEN = [index for index, label in enumerate(LABELS) if label in ("asyncio", "email", "unittest")][:60]
+X = [DOCSTRINGS[index][:200] for index in CHOSEN]
 Y = [LABELS[index] for index in CHOSEN]
 
 

@@ -10,12 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection._aligned_text import AlignedText
 from sklearn_hashnlp.inspection._text_columns import TextColumns
 from sklearn_hashnlp.text import CharNgramFeaturizer, FrequentNgramVectorizer, HashingNgramVectorizer
+from tests.golden._register import texts as docstrings
 
-DOCSTRINGS = list(load_stdlib_docstrings().data)
+DOCSTRINGS = docstrings()
 MIXED = "ÉCOLE  İstanbul ΟΔΟΣ\t\n x, don't stop: naïve ﬁne Å"
 
 VECTORIZERS: list[Any] = [

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import _distort_texts, distort_texts
+from tests.golden._register import texts as docstrings
 
 from ..strategies import TEXTS
 
@@ -23,7 +23,7 @@ def test_a_text_has_the_same_errors_alone_and_among_others(texts, rate, seed):
 
 
 def test_chunks_and_threads_do_not_show(monkeypatch):
-    texts = load_stdlib_docstrings().data[:300]
+    texts = docstrings()[:300]
     expected = distort_texts(texts, 0.1, random_state=3)
     assert distort_texts(texts, 0.1, random_state=4) != expected
     with ThreadPoolExecutor(2) as pool:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import FrequentNgramVectorizer, _frequent_ngram_vectorizer
+from tests.golden._register import texts as docstrings
 
 from ..oracles.ngrams import fingerprint
 from ..strategies import TEXTS
@@ -19,7 +19,7 @@ PATTERNS = [r"(?u)\b\w\w+\b", r"\w+", r"\w+|[^\w\s]", r"(?u)\S+", r"\S\S+"]
 
 @pytest.fixture(scope="module")
 def real_texts():
-    return load_stdlib_docstrings().data[::7]
+    return docstrings()
 
 
 def by_hand(texts, max_features, **parameters):

@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity
 
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.kernels.projections._hyperplanes import Hyperplanes, coefficients
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, _sgnn_projector
+from tests.golden._register import texts as docstrings
 
 TEXTS = ["a word", "words", "", "a word", "日本語 🙂", "the the the the"]
 KINDS = ["normal", "sign", "google"]
@@ -120,7 +120,7 @@ def test_recorded_bits(X, hyperplanes):
 
 @pytest.mark.parametrize("density", [1.0, 0.3])
 def test_bits_differ_as_often_as_the_angle_says(density):
-    words = sorted({word for text in load_stdlib_docstrings().data[:200] for word in text.split() if len(word) > 2})
+    words = sorted({word for text in docstrings()[:200] for word in text.split() if len(word) > 2})
     first, second = np.random.default_rng(0).permutation(len(words))[:1200].reshape(2, 600)
     rows = CharNgramFeaturizer().transform(words)
     angles = np.arccos(cosine_similarity(rows)[first, second].clip(-1, 1)) / np.pi

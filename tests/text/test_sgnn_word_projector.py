@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import (
     CharNgramFeaturizer,
     SGNNProjector,
@@ -15,6 +14,7 @@ from sklearn_hashnlp.text import (
     _sgnn_word_projector,
     project_words,
 )
+from tests.golden._register import texts as docstrings
 
 from ..strategies import TEXTS
 
@@ -41,7 +41,7 @@ def test_the_mean_of_the_words(texts, output):
 
 
 def test_parts_and_threads_do_not_show(monkeypatch):
-    texts = load_stdlib_docstrings().data[:300]
+    texts = docstrings()[:300]
     expected = word_projector().transform(texts)
     assert word_projector().transform(iter(texts)).tobytes() == expected.tobytes()
     threads = word_projector().set_params(featurizer__n_jobs=2, projector__n_jobs=2)
