@@ -1,6 +1,6 @@
 # make demo    trains a text classifier on real text and shows how good it is
-# make test    runs the quick tests of the package on all cores, make test-benchmarks those of benchmarks, pages
-#              and examples               make test-slow, make test-gpu, make test-cluster   the others
+# make test    runs the quick tests of the package on all cores, make test-benchmarks those of benchmarks, pages,
+#              examples and source files  make test-slow, make test-gpu, make test-cluster   the others
 # make fuzz    reads 100,000 damaged files with each reader, in some half an hour
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make sanitize          tests and fuzzes kernels that check addresses and undefined behavior

@@ -36,12 +36,19 @@ def reverse_strided(array: Any) -> Any:
     return array[::-1].copy()[::-1]
 
 
+def read_only(array: Any) -> Any:
+    array = array.copy()
+    array.setflags(write=False)
+    return array
+
+
 LAYOUTS: dict[str, Layout] = {
     "big-endian": big_endian,
     "Fortran": lambda array: np.array(array, order="F"),
     "strided": strided,
     "reverse-strided": reverse_strided,
-}  # read-only: tests/contract
+    "read-only": read_only,
+}
 
 
 @pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS)

@@ -72,7 +72,7 @@ def test_a_stream_gives_the_same_bytes_on_one_thread(name):
 @pytest.mark.parametrize("name", THREADED)
 def test_the_number_of_jobs_changes_nothing(name):
     expected = answers(name, fitted(name))
-    for n_jobs in (2, -1):
+    for n_jobs in (1, 2):  # -1 is the default of some, None of others
         assert_same_bits(answers(name, fit(name, n_jobs=n_jobs)), expected)
 
 
